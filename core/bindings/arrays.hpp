@@ -1,0 +1,17 @@
+// How arrays cross the border: 1-d, contiguous, never converted (a converted output would be lost).
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <span>
+
+namespace nb = nanobind;
+
+template <class T> using InArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutArray = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T> std::span<const T> in(const InArray<T>& a) { return {a.data(), a.size()}; }
+template <class T> std::span<T> out(const OutArray<T>& a) { return {a.data(), a.size()}; }
+
+// Each bind_* registers the kernels of one header.
+void bind_graph(nb::module_& m);

@@ -1,0 +1,6 @@
+#include "arrays.hpp"
+
+NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);
+  bind_graph(m);
+}

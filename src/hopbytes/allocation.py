@@ -1,0 +1,107 @@
+"""Allocation: the part of a machine a job may use, cut into slots; a slot as a number is a PE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.errors import InfeasibleError
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocation:
+    """Where tasks may run: k PEs in machine order, each a set of cores of one node.
+
+    Parameters
+    ----------
+    machine : hopbytes.machines.base.Machine
+    core_start : int64[k+1]
+        The cores of PE p are ``cores[core_start[p]:core_start[p+1]]``.
+    cores : int64[...]
+        Logical core numbers of the machine, ascending.
+    hosts : tuple of str
+        Host name of node i of the machine; empty when unknown.
+    capacity : int64[k] or None
+        Relative load capacity of each PE; None when all are equal.
+    endpoints : int32[k] or None
+        Network endpoint (adapter) of each PE; None means one per node.
+
+    Raises
+    ------
+    InfeasibleError
+        No PE at all.
+    """
+
+    machine: Any  # Machine; machines are a layer above
+    core_start: Int64
+    cores: Int64
+    hosts: tuple[str, ...] = ()
+    capacity: Int64 | None = None
+    endpoints: Int32 | None = None
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.core_start) < 2:
+            raise InfeasibleError("the allocation has no slot left, expected at least one")
+        for array in (self.core_start, self.cores, self.capacity, self.endpoints):
+            if array is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:
+        """All cores of a machine, one per slot."""
+        cores = np.arange(machine.n_cores, dtype=np.int64)
+        return cls(machine, np.arange(len(cores) + 1, dtype=np.int64), cores, hosts)
+
+    @property
+    def k(self) -> int:
+        """Number of PEs."""
+        return len(self.core_start) - 1
+
+    @property
+    def first_core(self) -> Int64:
+        """int64[k]: the core that stands for each PE in distances."""
+        return self.cores[self.core_start[:-1]]
+
+    @property
+    def distance(self) -> Any:
+        """Lowered distances between PEs (TreeDistance or TableDistance), built once."""
+        if "distance" not in self._cache:
+            self._cache["distance"] = self.machine.distance().select(self.first_core)
+        return self._cache["distance"]
+
+    @property
+    def node_of_pe(self) -> Int32:
+        """int32[k]: node of the machine each PE lies in."""
+        nodes: Int32 = self.machine.node_of_core()[self.first_core]
+        return nodes
+
+    def cores_of(self, pe: int) -> Int64:
+        """Logical cores of one PE."""
+        return self.cores[self.core_start[pe] : self.core_start[pe + 1]]
+
+    def split(self, pes: Int64) -> list[Int64]:
+        """Cut a set of PEs (ascending) along the machine's outermost seam; see Machine.split."""
+        parts: list[Int64] = self.machine.split(self.first_core[pes])
+        cuts = np.cumsum([len(part) for part in parts])[:-1]
+        order = np.concatenate(parts)
+        # Parts hold cores; the same positions hold the PEs, since first cores ascend with PE numbers.
+        place = np.searchsorted(self.first_core[pes], order)
+        return [np.sort(part) for part in np.split(pes[place], cuts)]
+
+    def select(self, pes: Int64) -> Allocation:
+        """Return the allocation of some of its PEs (ascending)."""
+        lengths = np.diff(self.core_start)[pes]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        cores = np.concatenate([self.cores_of(int(p)) for p in pes]) if len(pes) else self.cores[:0]
+        return Allocation(
+            self.machine, starts, cores.astype(np.int64), self.hosts,
+            None if self.capacity is None else self.capacity[pes],
+            None if self.endpoints is None else self.endpoints[pes],
+        )

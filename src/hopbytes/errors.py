@@ -1,0 +1,49 @@
+"""What can go wrong, as types. The library raises these and never prints or exits."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HopbytesError(Exception):
+    """Root of all errors a user can cause; ``str(error)`` is one line for people."""
+
+
+class FormatError(HopbytesError):
+    """A file or a text is not what its format asks for.
+
+    Parameters
+    ----------
+    where : str
+        File name, or a word for a text given on the command line (``--on``).
+    line : int or None
+        1-based line number; None when the fault has no line (an empty file, a binary one).
+    what : str
+        What was found, then what was expected: ``"weight -3, expected an integer >= 0"``.
+    """
+
+    def __init__(self, where: str, line: int | None, what: str) -> None:
+        self.where, self.line, self.what = where, line, what
+        place = where if line is None else f"{where}:{line}"
+        super().__init__(f"{place}: {what}")
+
+
+class InfeasibleError(HopbytesError):
+    """No placement can satisfy what was asked; the text names the numbers that collide."""
+
+
+class UnsupportedError(HopbytesError):
+    """The request is meaningful but not available; the text lists what would work."""
+
+
+class ScaleError(HopbytesError):
+    """Numbers too large for 64-bit sums; the text gives the factor to divide by."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:
+    """Build the error for a name nobody knows, with the nearest known one."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f", did you mean {near[0]!r}?" if near else ""
+    return UnsupportedError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

@@ -1,0 +1,359 @@
+"""CommGraph: who talks to whom, how much, how often."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopbytes import kernels
+from hopbytes.errors import FormatError, ScaleError
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+MAX_SUM = 2**63 - 1
+MAX_TASKS = 2**31 - 2
+
+
+class Csr(NamedTuple):
+    """A symmetric weighted graph as arrays, what kernels take: no diagonal, sorted rows, both directions stored.
+
+    `indptr` int64[n+1], `targets` int32[m], `weights` int64[m] (None: every weight is 1).
+    """
+
+    indptr: Int64
+    targets: Int32
+    weights: Int64 | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CommGraph:
+    """A communication graph: directed arcs task → task with volume and message count, a load per task.
+
+    Rows are sorted by target and hold no duplicates. Arrays are read-only after construction.
+
+    Parameters
+    ----------
+    indptr : int64[n+1]
+        Row pointers: the arcs out of task i are ``indptr[i]:indptr[i+1]``.
+    targets : int32[m]
+        Task at the far end of each arc. An arc to the task itself is kept in the file, ignored by
+        every metric, and its share reported.
+    volumes : int64[m] or None
+        Bytes per arc, >= 0. None means 1 each (an unweighted graph), and costs no memory.
+    messages : int64[m] or None
+        Messages per arc. None means the source had none: 1 each, and reports say so.
+    loads : int64[n] or None
+        Work per task, >= 0. None means 1 each.
+    undirected : bool
+        Both directions are stored with equal volume (a METIS file), so the arcs themselves are the
+        symmetric graph and nothing needs to be built.
+    scale : int
+        Volumes here are the source's numbers times this (decimals are made integers on reading).
+    meta : mapping
+        Free facts about the source (name, format, how it was recorded).
+
+    Raises
+    ------
+    FormatError
+        Arrays that contradict each other (wrong length, order or range, negative values).
+    ScaleError
+        The volumes, or the loads, sum to more than 2**63 - 1.
+
+    Notes
+    -----
+    Use :meth:`from_edges`, :meth:`from_dense`, :meth:`from_scipy` or :func:`hopbytes.read`.
+    Validation is O(n + m).
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> ring = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [5, 5, 5], n=3)
+    >>> ring.n, ring.m, ring.total_volume
+    (3, 3, 15)
+    """
+
+    indptr: Int64
+    targets: Int32
+    volumes: Int64 | None = None
+    messages: Int64 | None = None
+    loads: Int64 | None = None
+    undirected: bool = False
+    scale: int = 1
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._check_shapes()
+        for name in ("indptr", "targets", "volumes", "messages", "loads"):
+            array = getattr(self, name)
+            if array is not None:
+                array.setflags(write=False)
+        for name in ("volumes", "messages", "loads"):
+            self._cache["total_" + name] = self._checked_total(name)
+
+    def _check_shapes(self) -> None:
+        expected = {
+            "indptr": (np.int64, None),
+            "targets": (np.int32, None),
+            "volumes": (np.int64, len(self.targets)),
+            "messages": (np.int64, len(self.targets)),
+            "loads": (np.int64, len(self.indptr) - 1),
+        }
+        for name, (dtype, length) in expected.items():
+            array = getattr(self, name)
+            if array is None:
+                continue
+            if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
+                raise FormatError("graph", None, f"{name} must be a contiguous 1-d {np.dtype(dtype)} array")
+            if length is not None and len(array) != length:
+                raise FormatError("graph", None, f"{name} has {len(array)} entries, expected {length}")
+        if len(self.indptr) < 1 or len(self.indptr) - 1 > MAX_TASKS:
+            raise FormatError("graph", None, f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
+        bad = kernels.check_csr(self.indptr, self.targets)
+        if bad >= 0:
+            raise FormatError("graph", None, f"row {bad}: targets must be sorted, distinct and inside 0..{self.n - 1}")
+
+    def _checked_total(self, name: str) -> int:
+        array = getattr(self, name)
+        if array is None:
+            return self.n if name == "loads" else self.m
+        if len(array) and int(array.min()) < 0:
+            place = int(np.argmin(array))
+            raise FormatError("graph", None, f"{name}[{place}] is {int(array[place])}, expected an integer >= 0")
+        total = kernels.checked_sum(array)
+        if total > MAX_SUM:
+            factor = -(-total // MAX_SUM)
+            raise ScaleError(f"{name} sum to {total}, more than 2^63 - 1: divide them by {factor} or more")
+        return total
+
+    # ---------------------------------------------------------------- facts
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.indptr) - 1
+
+    @property
+    def m(self) -> int:
+        """Number of stored arcs (an undirected edge counts twice)."""
+        return len(self.targets)
+
+    @property
+    def total_volume(self) -> int:
+        """Sum of the volumes of all arcs, those to oneself included."""
+        return int(self._cache["total_volumes"])
+
+    @property
+    def total_load(self) -> int:
+        """Sum of all loads."""
+        return int(self._cache["total_loads"])
+
+    @property
+    def name(self) -> str:
+        """What the source calls itself, or 'graph'."""
+        return str(self.meta.get("name", "graph"))
+
+    def __repr__(self) -> str:
+        kind = "undirected" if self.undirected else "directed"
+        return f"CommGraph({self.name!r}, n={self.n}, m={self.m}, {kind}, volume={self.total_volume})"
+
+    def arc_volumes(self) -> Int64:
+        """Volumes as an array even when all are 1 (then a read-only view without memory of its own)."""
+        return self.volumes if self.volumes is not None else np.broadcast_to(np.int64(1), self.m)
+
+    def arc_messages(self) -> Int64:
+        """Message counts as an array, 1 each when the source had none."""
+        return self.messages if self.messages is not None else np.broadcast_to(np.int64(1), self.m)
+
+    def task_loads(self) -> Int64:
+        """Loads as an array even when all are 1."""
+        return self.loads if self.loads is not None else np.broadcast_to(np.int64(1), self.n)
+
+    def sources(self) -> Int32:
+        """int32[m]: the task at the near end of each arc."""
+        return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
+
+    def weighing(self, weight: str) -> CommGraph:
+        """Return this graph with `weight` ('bytes', 'messages' or 'unit') as the volumes mappers see."""
+        if weight == "bytes":
+            return self
+        chosen = self.messages if weight == "messages" else None
+        return dataclasses.replace(self, volumes=chosen, undirected=False)
+
+    def symmetric(self) -> Csr:
+        """Return the symmetric graph mappers work on (built once, then kept).
+
+        Undirected graphs without diagonal are returned as they are, weight w in each direction;
+        otherwise the weight of {i, j} is ``C[i,j] + C[j,i]``. The cost of a placement over this
+        graph is J for the former and 2 J for the latter (each pair is stored twice): the same order
+        of placements either way. O(n + m).
+        """
+        if "symmetric" not in self._cache:
+            self._cache["symmetric"] = self._build_symmetric()
+        csr: Csr = self._cache["symmetric"]
+        return csr
+
+    def _build_symmetric(self) -> Csr:
+        if self.undirected and not kernels.has_diagonal(self.indptr, self.targets):
+            return Csr(self.indptr, self.targets, self.volumes)
+        return Csr(*kernels.symmetrize(self.indptr, self.targets, self.arc_volumes()))
+
+    # ---------------------------------------------------------------- makers
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        volumes: ArrayLike | None = None,
+        messages: ArrayLike | None = None,
+        *,
+        n: int | None = None,
+        loads: ArrayLike | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CommGraph:
+        """Build from directed arcs; duplicates are summed.
+
+        Parameters
+        ----------
+        sources, targets : integer arrays of equal length
+            Task at either end, 0-based.
+        volumes, messages : arrays of the same length, optional
+            Bytes and message counts. Decimals are scaled to integers (see :func:`to_integers`).
+        n : int, optional
+            Number of tasks; by default one more than the largest number seen.
+        loads : array of n, optional
+
+        Raises
+        ------
+        FormatError
+            Unequal lengths, a task outside 0..n-1, negative or non-finite values.
+        ScaleError
+            Sums beyond 63 bits.
+        """
+        src, dst = _tasks("sources", sources), _tasks("targets", targets)
+        if len(src) != len(dst):
+            raise FormatError("graph", None, f"{len(src)} sources and {len(dst)} targets, expected as many of each")
+        highest = int(max(src.max(), dst.max())) if len(src) else -1
+        n = highest + 1 if n is None else int(n)
+        if highest >= n or n > MAX_TASKS:
+            raise FormatError("graph", None, f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
+        volume, scale = to_integers("volumes", volumes, len(src))
+        count, count_scale = to_integers("messages", messages, len(src))
+        if count_scale != 1:
+            raise FormatError("graph", None, "messages must be whole numbers")
+        for name, values in (("volumes", volume), ("messages", count)):
+            if values is not None and kernels.checked_sum(values) > MAX_SUM:
+                factor = -(-kernels.checked_sum(values) // MAX_SUM)
+                raise ScaleError(f"{name} sum to more than 2^63 - 1: divide them by {factor} or more")
+        indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
+        load, _ = to_integers("loads", loads, n)
+        return cls(
+            indptr, columns, merged_volume, merged_count, load, scale=scale, meta=dict(meta or {})
+        )
+
+    @classmethod
+    def from_dense(
+        cls,
+        matrix: ArrayLike,
+        messages: ArrayLike | None = None,
+        *,
+        loads: ArrayLike | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CommGraph:
+        """Build from a square matrix: entry (i, j) is what task i sends to task j; zeros are no arcs.
+
+        Raises FormatError when the matrix is not square or holds negative or non-finite numbers.
+        """
+        dense = np.asarray(matrix)
+        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+            raise FormatError("graph", None, f"matrix of shape {dense.shape}, expected a square one")
+        present = dense != 0
+        if messages is not None:
+            counts = np.asarray(messages)
+            if counts.shape != dense.shape:
+                raise FormatError("graph", None, f"message matrix of shape {counts.shape}, expected {dense.shape}")
+            present = present | (counts != 0)
+        src, dst = np.nonzero(present)
+        count = None if messages is None else np.asarray(messages)[src, dst]
+        return cls.from_edges(src, dst, dense[src, dst], count, n=len(dense), loads=loads, meta=meta)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: scipy.sparse.spmatrix | scipy.sparse.sparray,
+        *,
+        messages: scipy.sparse.spmatrix | None = None,
+        loads: ArrayLike | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CommGraph:
+        """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j."""
+        coo: Any = matrix.tocoo()
+        if coo.shape[0] != coo.shape[1]:
+            raise FormatError("graph", None, f"matrix of shape {coo.shape}, expected a square one")
+        graph = cls.from_edges(coo.row, coo.col, coo.data, n=coo.shape[0], loads=loads, meta=meta)
+        if messages is None:
+            return graph
+        counts: Any = messages.tocoo()
+        both = cls.from_edges(
+            np.concatenate([coo.row, counts.row]),
+            np.concatenate([coo.col, counts.col]),
+            np.concatenate([coo.data, np.zeros(counts.nnz, coo.data.dtype)]),
+            np.concatenate([np.zeros(coo.nnz, np.int64), counts.data]),
+            n=coo.shape[0], loads=loads, meta=meta,
+        )
+        return both
+
+
+def _tasks(name: str, values: ArrayLike) -> Int32:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise FormatError("graph", None, f"{name} must be a 1-d array of integers")
+    if array.size and (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
+        raise FormatError("graph", None, f"{name} must lie in 0..{MAX_TASKS}")
+    return np.ascontiguousarray(array, dtype=np.int32)
+
+
+def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64 | None, int]:
+    """Return `values` as int64 and the factor they were multiplied by.
+
+    Whole numbers keep factor 1. Decimals are multiplied by the smallest power of ten, at most 10^9
+    and keeping the sum below 2^53, that makes all of them integers; what is still fractional then is
+    rounded half to even.
+
+    Raises
+    ------
+    FormatError
+        Wrong length, negative, NaN or infinite values.
+    ScaleError
+        A value beyond 2^63 - 1.
+    """
+    if values is None:
+        return None, 1
+    array = np.asarray(values)
+    if array.shape != (length,):
+        raise FormatError("graph", None, f"{name} has shape {array.shape}, expected ({length},)")
+    if array.dtype == np.bool_:
+        array = array.astype(np.int64)
+    if array.size and not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
+        raise FormatError("graph", None, f"{name} must be real numbers")
+    if array.size and not bool(np.all(array >= 0)):
+        place = int(np.flatnonzero(~(array >= 0))[0])
+        raise FormatError("graph", None, f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
+    if array.size and float(array.max()) > float(MAX_SUM):
+        raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {float(array.max()) / MAX_SUM:.3g}")
+    if not np.issubdtype(array.dtype, np.floating):
+        return np.ascontiguousarray(array, dtype=np.int64), 1
+    total, factor = float(array.sum()), 1
+    while factor < 10**9 and total * factor * 10 < 2**53 and bool(np.any(np.rint(array * factor) != array * factor)):
+        factor *= 10
+    return np.rint(array * factor).astype(np.int64), factor

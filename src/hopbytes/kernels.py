@@ -1,0 +1,117 @@
+"""The compiled core with typed Python signatures; the only module that sees ``hopbytes._core``.
+
+Every function here allocates what the compiled pass fills. With ``HOPBYTES_KERNELS=reference`` the
+functions that have a definition run their plain Python twin from :mod:`hopbytes.reference` instead;
+there is no silent fallback: a missing core is an ImportError.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes import _core, reference
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
+
+USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
+_implementation: Any = reference if USE_REFERENCE else _core
+
+_NO_INT64: Int64 = np.empty(0, np.int64)
+
+
+def optional(array: Int64 | None) -> Int64:
+    """Return the empty array that compiled code reads as 'all ones'."""
+    return _NO_INT64 if array is None else array
+
+
+def check_csr(indptr: Int64, targets: Int32) -> int:
+    """Return the first row that is unsorted, has a duplicate or leaves 0..n-1; -1 when all are fine."""
+    return int(_implementation.check_csr(indptr, targets))
+
+
+def has_diagonal(indptr: Int64, targets: Int32) -> bool:
+    """Tell whether some task has an arc to itself."""
+    return bool(_implementation.has_diagonal(indptr, targets))
+
+
+def checked_sum(values: Int64) -> int:
+    """Return the exact sum of int64 values, which may exceed 63 bits."""
+    high, low = _implementation.wide_sum(values)
+    return (int(high) << 32) + int(low)
+
+
+def csr_from_arcs(
+    n: int, sources: Int32, targets: Int32, volumes: Int64 | None, messages: Int64 | None
+) -> tuple[Int64, Int32, Int64 | None, Int64 | None]:
+    """Sort arcs into rows and sum duplicates.
+
+    Duplicates make volumes of None into counts, so the returned volumes are None only when there
+    were none.
+    """
+    if volumes is None:
+        volumes = np.ones(len(sources), np.int64)
+        unit = True
+    else:
+        unit = False
+    indptr = np.empty(n + 1, np.int64)
+    columns = np.empty(len(sources), np.int32)
+    volume_out = np.empty(len(sources), np.int64)
+    message_out = np.empty(0 if messages is None else len(sources), np.int64)
+    count = int(
+        _implementation.csr_from_arcs(
+            sources, targets, volumes, optional(messages), indptr, columns, volume_out, message_out
+        )
+    )
+    if count < len(sources):
+        columns, volume_out = columns[:count].copy(), volume_out[:count].copy()
+        message_out = message_out[:count].copy()
+    elif unit:
+        return indptr, columns, None, None if messages is None else message_out
+    return indptr, columns, volume_out, None if messages is None else message_out
+
+
+def symmetrize(indptr: Int64, targets: Int32, volumes: Int64) -> tuple[Int64, Int32, Int64]:
+    """Return the graph with weight ``C[i,j] + C[j,i]`` in both directions and no diagonal."""
+    volumes = np.ascontiguousarray(volumes)
+    out_indptr = np.empty(len(indptr), np.int64)
+    out_targets = np.empty(2 * len(targets), np.int32)
+    out_weights = np.empty(2 * len(targets), np.int64)
+    count = int(_implementation.symmetrize(indptr, targets, volumes, out_indptr, out_targets, out_weights))
+    return out_indptr, out_targets[:count].copy(), out_weights[:count].copy()
+
+
+def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None) -> int:
+    """Return the index of an arc whose reverse is missing or weighs differently; -1 when symmetric."""
+    return int(_implementation.find_asymmetry(indptr, targets, optional(volumes)))
+
+
+def comm_cost_by_level(
+    indptr: Int64,
+    targets: Int32,
+    volumes: Int64 | None,
+    pe: Int32,
+    labels: UInt64,
+    level_of_bit: NDArray[np.uint8],
+    levels: int,
+) -> Int64:
+    """Return int64[levels+1]: volume of arcs by the outermost level at which their PEs differ (0: same PE).
+
+    Arcs of a task to itself are left out. `labels` and `level_of_bit` are described at
+    :class:`hopbytes.machines.base.TreeDistance`.
+    """
+    out = np.zeros(levels + 1, np.int64)
+    _implementation.volume_by_level(indptr, targets, optional(volumes), pe, labels, level_of_bit, out)
+    return out
+
+
+def comm_cost_table(
+    indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, table: Int64
+) -> int:
+    """Return J = sum over arcs of volume x distance, distances from a dense k x k table (row-major)."""
+    return int(_implementation.comm_cost_table(indptr, targets, optional(volumes), pe, table))

@@ -1,0 +1,1 @@
+"""Kinds of machines: one topology per file (see base.py)."""

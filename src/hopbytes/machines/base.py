@@ -1,0 +1,156 @@
+"""What a machine is to the rest of the package: places, distances between them, and a way to split them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.registry import Registry
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
+
+machines: Registry[type[Machine]] = Registry("machine", "hopbytes.machines")
+
+#: Level names that mean "one host with its own operating system".
+NODE_NAMES = ("node", "host", "server")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a tree, named for people.
+
+    Parameters
+    ----------
+    name : str
+        Word such as ``node`` or ``core``, distinct within a machine.
+    distance : int
+        Distance of two cores that first differ at this level, >= 0, no smaller than further inside.
+    bandwidth : float or None
+        Bytes per second across this level (``bw=`` in a spec).
+    latency : float or None
+        Seconds per message across this level (``lat=``).
+    """
+
+    name: str
+    distance: int
+    bandwidth: float | None = None
+    latency: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeDistance:
+    """Distances of k places in a tree, as kernels want them.
+
+    The label of a place is the path of child numbers from the root, one bit field per level, the
+    innermost level in the lowest bits. The highest bit in which two labels differ names the
+    outermost level at which the places part, so one xor, one bit count and one table look-up give
+    the distance.
+
+    Parameters
+    ----------
+    labels : uint64[k]
+        Ascending, so every subtree is a contiguous range of places.
+    level_of_bit : uint8[65]
+        Level for every width of the xor: 0 for equal labels, 1 for the innermost level, ...
+    costs : int64[levels + 1]
+        Distance per level; ``costs[0] = 0``.
+    """
+
+    labels: UInt64
+    level_of_bit: NDArray[np.uint8]
+    costs: Int64
+
+    @property
+    def bit_costs(self) -> Int64:
+        """int64[65]: distance for every width of the xor of two labels."""
+        return self.costs[self.level_of_bit]
+
+    def select(self, places: Int64) -> TreeDistance:
+        """Distances among some of the places (ascending numbers)."""
+        return TreeDistance(self.labels[places], self.level_of_bit, self.costs)
+
+    def matrix(self) -> Int64:
+        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
+        differing = self.labels[:, None] ^ self.labels[None, :]
+        levels = np.zeros(differing.shape, np.uint8)
+        for bit in range(64):  # the last bit that is set wins
+            levels = np.where((differing >> np.uint64(bit)) & np.uint64(1), self.level_of_bit[bit + 1], levels)
+        return self.costs[levels]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableDistance:
+    """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
+
+    table: Int64
+
+    def select(self, places: Int64) -> TableDistance:
+        """Distances among some of the places."""
+        return TableDistance(np.ascontiguousarray(self.table[np.ix_(places, places)]))
+
+    def matrix(self) -> Int64:
+        """int64[k, k] of all distances."""
+        return self.table
+
+
+Distance: TypeAlias = "TreeDistance | TableDistance"
+
+
+class Machine(ABC):
+    """Hardware that exists: `n_cores` places numbered from 0 in machine order (logical numbers).
+
+    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.allocation.Allocation`.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def n_cores(self) -> int:
+        """Number of places (cores)."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> tuple[Level, ...]:
+        """Named levels, outermost first; empty for machines that have none."""
+
+    @abstractmethod
+    def spec(self) -> str:
+        """Return a text from which :func:`hopbytes.machine` makes this machine again."""
+
+    @abstractmethod
+    def distance(self) -> Distance:
+        """Lower the machine to one of the forms kernels know; places are its cores."""
+
+    @abstractmethod
+    def ancestors(self, level: int) -> Int32:
+        """int32[n_cores]: number of the unit at ``levels[level]`` that each core belongs to.
+
+        Units are numbered over the whole machine in machine order.
+        """
+
+    @abstractmethod
+    def split(self, cores: Int64) -> list[Int64]:
+        """Cut a set of cores (ascending) along the machine's natural outermost seam.
+
+        Returns two or more non-empty ascending parts that together hold `cores`; one part only when
+        there is a single core. Multisection descends by this, so that it works on every machine.
+        """
+
+    def level_named(self, names: tuple[str, ...]) -> int | None:
+        """Index of the first level with one of the names, None when there is none."""
+        for index, level in enumerate(self.levels):
+            if level.name in names:
+                return index
+        return None
+
+    def node_of_core(self) -> Int32:
+        """int32[n_cores]: host of each core; all 0 when no level is a node (one host)."""
+        level = self.level_named(NODE_NAMES)
+        return np.zeros(self.n_cores, np.int32) if level is None else self.ancestors(level)

@@ -1,0 +1,1 @@
+"""Generators of communication graphs: one family per file."""

@@ -1,0 +1,122 @@
+"""Integer caps: known answers of the decisions, and what must hold for any loads."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hopbytes.balance import child_caps, exact_imbalance, integer_root, load_bound
+from hopbytes.errors import ScaleError, UnsupportedError
+
+THREE_PERCENT = Fraction(3, 100)
+
+
+def uniform_split(load, children, pes_per_child, leaf_cap, levels_left):
+    shares = np.full(children, pes_per_child, np.int64)
+    return child_caps(load, shares, shares * leaf_cap, levels_left)
+
+
+def test_known_caps_on_the_way_down_a_three_level_machine():
+    """2^17 unit tasks on 4:16:32 at 3 %: real-valued caps (261) would need more than 4 * 65 at the end."""
+    caps = load_bound(None, 2**17, np.ones(2048, np.int64), THREE_PERCENT).caps
+    assert set(caps.tolist()) == {65}
+    assert set(uniform_split(2**17, 32, 64, 65, 3).tolist()) == {4117}
+    assert set(uniform_split(4117, 16, 4, 65, 2).tolist()) == {258}
+    assert set(uniform_split(258, 4, 1, 65, 1).tolist()) == {65}
+
+
+def test_known_caps_of_the_published_example():
+    """800 unit tasks, 4:2, 10 %: the worst half holds 419 and its blocks still end at 110."""
+    caps = load_bound(None, 800, np.ones(8, np.int64), Fraction(1, 10)).caps
+    assert set(caps.tolist()) == {110}
+    assert uniform_split(800, 2, 4, 110, 2).tolist() == [419, 419]
+    assert uniform_split(419, 4, 1, 110, 1).tolist() == [110] * 4
+
+
+def test_no_load_means_no_constraint():
+    assert uniform_split(0, 2, 4, 7, 2).tolist() == [28, 28]
+
+
+@given(
+    load=st.integers(1, 2**60),
+    pes=st.lists(st.integers(1, 50), min_size=1, max_size=6),
+    percent=st.integers(0, 50),
+    levels=st.integers(1, 7),
+)
+def test_children_hold_the_load_and_leaves_hold_the_children(load, pes, percent, levels):
+    """Caps always leave room for everything, and never promise more than the leaves below can hold."""
+    shares = np.array(pes, np.int64)
+    k = sum(pes)
+    leaf = max((100 + percent) * load // (100 * k), -(-load // k))
+    caps = child_caps(load, shares, shares * leaf, levels)
+    assert int(caps.sum()) >= load
+    assert np.all(caps <= shares * leaf)
+    assert np.all(caps >= -(-load * shares.astype(object) // k))
+
+
+@given(value=st.integers(0, 2**400), degree=st.integers(1, 9))
+def test_integer_root_is_exact(value, degree):
+    root = integer_root(value, degree)
+    assert root**degree <= value < (root + 1) ** degree
+
+
+@pytest.mark.parametrize("bad", [-0.01, float("nan"), float("inf"), "much", None])
+def test_imbalance_that_is_no_slack_is_refused(bad):
+    with pytest.raises(UnsupportedError, match="imbalance"):
+        exact_imbalance(bad)
+
+
+def test_imbalance_is_taken_as_written():
+    """In binary 1.1 * 2^60 / 2 would be off by tens; the decimal meaning is exact."""
+    loads = np.array([2**59, 2**58, 2**58])
+    assert load_bound(loads, 3, np.ones(2, np.int64), exact_imbalance(0.1)).caps[0] == 11 * 2**60 // 20
+
+
+def test_heavy_tasks_fill_a_pe_and_the_rest_is_bounded_among_itself():
+    """A hub of a quarter of all load on 64 PEs must not let every PE hold a quarter."""
+    loads = np.ones(301, np.int64)
+    loads[17] = 100
+    bound = load_bound(loads, 301, np.ones(64, np.int64), THREE_PERCENT)
+    assert bound.heavy == 1
+    assert set(bound.caps.tolist()) == {5}  # ceil(300 / 63)
+    assert bound.loads[17] == 5
+
+
+def test_a_task_may_become_heavy_once_heavier_ones_are_gone():
+    loads = np.array([1000, 100, 1, 1, 1, 1])
+    bound = load_bound(loads, 6, np.ones(4, np.int64), THREE_PERCENT)
+    assert bound.heavy == 2
+    assert bound.loads.tolist() == [2, 2, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("loads", [None, np.zeros(65, np.int64), np.full(65, 7)])
+def test_equal_loads_count_as_one_each(loads):
+    bound = load_bound(loads, 65, np.ones(64, np.int64), THREE_PERCENT)
+    assert bound.loads is None
+    assert set(bound.caps.tolist()) == {2}
+
+
+def test_larger_pes_may_hold_more():
+    assert load_bound(None, 40, np.array([1, 3]), Fraction(0)).caps.tolist() == [10, 30]
+
+
+def test_loads_beyond_two_to_the_62_are_refused_with_a_factor():
+    with pytest.raises(ScaleError, match="divide them by 2 or more"):
+        load_bound(np.array([2**62, 2**61]), 2, np.ones(2, np.int64), THREE_PERCENT)
+
+
+@given(
+    loads=st.lists(st.integers(0, 2**40), min_size=1, max_size=60),
+    k=st.integers(1, 20),
+    percent=st.integers(0, 30),
+)
+def test_all_caps_together_hold_all_loads(loads, k, percent):
+    array = np.array(loads, np.int64)
+    bound = load_bound(array, len(loads), np.ones(k, np.int64), Fraction(percent, 100))
+    seen = np.ones(len(loads), np.int64) if bound.loads is None else bound.loads
+    assert int(bound.caps.sum()) >= int(seen.sum())
+    assert int(bound.caps.max()) >= int(seen.max())
+    if bound.loads is not None:
+        assert np.array_equal(seen == 0, array == 0)

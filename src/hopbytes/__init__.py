@@ -1,1 +1,56 @@
-"""Topology-aware process mapping."""
+"""Topology-aware process mapping: who talks to whom and a machine in, a verified placement out.
+
+The public names are imported when they are first asked for, so that ``import hopbytes`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hopbytes.allocation import Allocation as Allocation
+    from hopbytes.errors import FormatError as FormatError
+    from hopbytes.errors import HopbytesError as HopbytesError
+    from hopbytes.errors import InfeasibleError as InfeasibleError
+    from hopbytes.errors import ScaleError as ScaleError
+    from hopbytes.errors import UnsupportedError as UnsupportedError
+    from hopbytes.formats.base import formats as formats
+    from hopbytes.graph import CommGraph as CommGraph
+    from hopbytes.machines.base import machines as machines
+    from hopbytes.mappers.base import mappers as mappers
+    from hopbytes.mappers.base import refiners as refiners
+    from hopbytes.mapping import Mapping as Mapping
+
+    __version__: str
+
+#: Public name → module that defines it.
+_HOME = {
+    "Allocation": "hopbytes.allocation",
+    "CommGraph": "hopbytes.graph",
+    "FormatError": "hopbytes.errors",
+    "HopbytesError": "hopbytes.errors",
+    "InfeasibleError": "hopbytes.errors",
+    "Mapping": "hopbytes.mapping",
+    "ScaleError": "hopbytes.errors",
+    "UnsupportedError": "hopbytes.errors",
+}
+
+__all__ = [*_HOME, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("hopbytes")
+    elif name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module 'hopbytes' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

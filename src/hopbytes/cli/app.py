@@ -1,0 +1,98 @@
+"""The program: its verbs, and what becomes of errors, Ctrl-C and a closed pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hopbytes.errors import HopbytesError
+
+#: Exit codes; 2 (usage) comes from the option parser.
+FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
+
+#: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.<name>.<name>``.
+VERBS = ("list",)
+
+
+class GuardedGroup(TyperGroup):
+    """Turn what a verb raises into one line on stderr and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except KeyboardInterrupt:
+            complain("interrupted")
+            code = INTERRUPTED
+        except BrokenPipeError:
+            # Whoever read our output has gone; the interpreter must not complain about it at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = PIPE_CLOSED
+        except (HopbytesError, OSError, MemoryError) as error:
+            complain(sentence(error))
+            code = FAILED
+        raise typer.Exit(code)
+
+
+def sentence(error: BaseException) -> str:
+    """Return one line for people about an error."""
+    if isinstance(error, HopbytesError):
+        return " ".join(str(error).splitlines())
+    if isinstance(error, MemoryError):
+        return "not enough memory for this problem"
+    assert isinstance(error, OSError)
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+def complain(text: str) -> None:
+    """Say on stderr why the program stops; a closed stderr is nobody's concern."""
+    with contextlib.suppress(OSError):
+        print(f"hopbytes: {text}", file=sys.stderr, flush=True)
+
+
+app = typer.Typer(
+    cls=GuardedGroup,
+    name="hopbytes",
+    help="Topology-aware process mapping: who talks to whom and a machine in, a verified placement out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import hopbytes
+
+        print(f"hopbytes {hopbytes.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+) -> None:
+    pass
+
+
+for _verb in VERBS:
+    app.command(_verb)(getattr(import_module(f"hopbytes.cli.{_verb}"), _verb))
+
+
+def main() -> None:
+    """Run the program with the process's arguments; never returns."""
+    app()

@@ -1,0 +1,140 @@
+"""What is registered, as rows for people and programs: the text behind ``hopbytes list``."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+Row = dict[str, Any]
+
+#: Words for what a launch format can express, in the order of :class:`hopbytes.formats.base.Can`.
+CAN_WORDS = {
+    "any_host_order": "any order of hosts",
+    "per_rank_cores": "cores per rank",
+    "per_node_cores": "cores per node",
+    "several_cores_per_rank": "several cores per rank",
+    "unequal_nodes": "unequal nodes",
+    "gpus": "GPUs",
+}
+
+
+def catalogue(kind: str) -> list[Row]:
+    """Return one row per registered thing of a kind, alphabetically.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+
+    Returns
+    -------
+    list of dict
+        ``name`` and ``summary`` (one sentence), then what that kind has to say: ``options`` (the
+        hyperparameters with their defaults), or for formats ``holds``, ``reads``, ``writes``,
+        ``suffixes``, ``can`` and ``tested_with_launcher``.
+
+    Raises
+    ------
+    UnsupportedError
+        No such kind.
+
+    Examples
+    --------
+    >>> [row["name"] for row in catalogue("machines")][:1]
+    ['tree']
+    """
+    if kind not in KINDS:
+        from hopbytes.errors import unknown_name
+
+        raise unknown_name("kind of thing", kind, KINDS)
+    return KINDS[kind]()
+
+
+def describe(rows: list[Row]) -> str:
+    """Lay rows out as aligned text, one line each, details indented below."""
+    width = max((len(row["name"]) for row in rows), default=0)
+    lines = []
+    for row in rows:
+        lines.append(f"{row['name']:<{width}}  {row['summary']}".rstrip())
+        lines += [f"{'':<{width}}  {detail}" for detail in _details(row)]
+    return "\n".join(lines)
+
+
+def first_sentence(thing: Any) -> str:
+    """Return the first paragraph of a docstring as one line, without the final stop."""
+    text = inspect.getdoc(thing) or ""
+    return " ".join(text.split("\n\n")[0].split()).removesuffix(".")
+
+
+def _details(row: Row) -> list[str]:
+    details = []
+    if row.get("options"):
+        details.append("options: " + ", ".join(f"{name}={value}" for name, value in row["options"].items()))
+    if "reads" in row:
+        verbs = [verb for verb in ("reads", "writes") if row[verb]]
+        names = f" ({' '.join(row['suffixes'])})" if row["suffixes"] else ""
+        details.append(f"{' and '.join(verbs)} {row['holds']}s{names}")
+    if row.get("can"):
+        tested = "; tested with its launcher" if row["tested_with_launcher"] else ""
+        details.append("can say: " + ", ".join(CAN_WORDS[word] for word in row["can"]) + tested)
+    return details
+
+
+def _options(kind: type[Any]) -> Row:
+    """Hyperparameters of an algorithm with their defaults, as the command line takes them."""
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return {field.name: field.default for field in fields}
+
+
+def _algorithms(registry: Any) -> list[Row]:
+    return [
+        {"name": name, "summary": first_sentence(kind), "options": _options(kind)} for name, kind in registry.items()
+    ]
+
+
+def _mappers() -> list[Row]:
+    from hopbytes.mappers.base import mappers
+
+    return _algorithms(mappers)
+
+
+def _refiners() -> list[Row]:
+    from hopbytes.mappers.base import refiners
+
+    return _algorithms(refiners)
+
+
+def _machines() -> list[Row]:
+    from hopbytes.machines.base import machines
+
+    return [{"name": name, "summary": first_sentence(kind)} for name, kind in machines.items()]
+
+
+def _formats() -> list[Row]:
+    from hopbytes.formats.base import Format, formats
+
+    rows = []
+    for name, form in formats.items():
+        kind, can = type(form), dataclasses.asdict(form.can)
+        rows.append({
+            "name": name,
+            "summary": form.summary or first_sentence(kind),
+            "holds": form.holds,
+            "reads": kind.read is not Format.read,
+            "writes": kind.write_pattern is not Format.write_pattern
+            or kind.write_placement is not Format.write_placement,
+            "suffixes": list(form.suffixes),
+            "can": [word for word in CAN_WORDS if can[word]],
+            "tested_with_launcher": form.can.tested_with_launcher,
+        })
+    return rows
+
+
+KINDS: dict[str, Callable[[], list[Row]]] = {
+    "mappers": _mappers,
+    "refiners": _refiners,
+    "machines": _machines,
+    "formats": _formats,
+}

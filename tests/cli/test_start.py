@@ -1,0 +1,56 @@
+"""Starting the program is cheap: help imports nothing heavy. Modules are counted, not seconds."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+LOADED = """
+import json, sys
+from hopbytes.cli import main
+sys.argv = ["hopbytes", *{arguments!r}]
+try:
+    main()
+except SystemExit as stop:
+    print("\\n" + json.dumps([stop.code, sorted(sys.modules)]))
+"""
+
+
+def modules_after(*arguments):
+    """Return the modules loaded by one run of the program."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(arguments=list(arguments))],
+        capture_output=True, text=True, check=True, timeout=60,
+    )
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0, done.stderr
+    return set(modules)
+
+
+HEAVY = {"numpy", "scipy", "kaminpar", "hopbytes._core", "matplotlib", "multiprocessing"}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("list", "--help")])
+def test_help_imports_nothing_heavy(arguments):
+    modules = modules_after(*arguments)
+    assert not modules & HEAVY
+    ours = {name for name in modules if name.startswith("hopbytes")}
+    assert {name for name in ours if not name.startswith("hopbytes.cli")} == {"hopbytes", "hopbytes.errors"}
+
+
+def test_import_of_the_package_loads_no_other_module_of_it():
+    code = "import sys, hopbytes; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = done.stdout.split()
+    assert "hopbytes" in modules
+    assert [name for name in modules if name.startswith("hopbytes.")] == []
+    assert HEAVY.isdisjoint(modules)
+
+
+def test_every_public_name_is_there():
+    import hopbytes
+
+    for name in hopbytes.__all__:
+        assert getattr(hopbytes, name) is not None
+    assert set(hopbytes.__all__) <= set(dir(hopbytes))

@@ -95,6 +95,27 @@ class Allocation:
         place = np.searchsorted(self.first_core[pes], order)
         return [np.sort(part) for part in np.split(pes[place], cuts)]
 
+    def groups(self) -> list[Int32]:
+        """Cut the whole allocation down to single PEs: int32[k] group of every PE, coarsest grouping first.
+
+        Levels of equal distance are one grouping; groupings where nothing splits are left out; the
+        last one is k singletons. Groups are numbered 0..g-1, each grouping refines the one before
+        and numbers the parts of a group consecutively. On trees numbers ascend with the PEs; on other
+        machines they need not. Computed once; O(k x levels) on trees.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> [g.tolist() for g in hb.machine("node:2@10 core:[1,2]@1").groups()]
+        [[0, 1, 1], [0, 1, 2]]
+        """
+        if "groups" not in self._cache:
+            found: list[Int32] = self.machine.groups(self.first_core)
+            for grouping in found:
+                grouping.setflags(write=False)
+            self._cache["groups"] = found
+        return list(self._cache["groups"])
+
     def select(self, pes: Int64) -> Allocation:
         """Return the allocation of some of its PEs (ascending)."""
         lengths = np.diff(self.core_start)[pes]

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes.errors import UnsupportedError
 from hopbytes.registry import Registry
 
 Int64 = NDArray[np.int64]
@@ -80,7 +81,8 @@ class TreeDistance:
         differing = self.labels[:, None] ^ self.labels[None, :]
         levels = np.zeros(differing.shape, np.uint8)
         for bit in range(64):  # the last bit that is set wins
-            levels = np.where((differing >> np.uint64(bit)) & np.uint64(1), self.level_of_bit[bit + 1], levels)
+            is_set = (differing >> np.uint64(bit)) & np.uint64(1)
+            levels = np.where(is_set, self.level_of_bit[bit + 1], levels)
         return self.costs[levels]
 
 
@@ -109,6 +111,11 @@ class Machine(ABC):
     """
 
     __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Machine:
+        """Build a machine from what follows ``kind:`` in a spec (see :mod:`hopbytes.machines.spec`)."""
+        raise UnsupportedError(f"a {cls.__name__.lower()} machine cannot be given as text")
 
     @property
     @abstractmethod
@@ -142,6 +149,36 @@ class Machine(ABC):
         Returns two or more non-empty ascending parts that together hold `cores`; one part only when
         there is a single core. Multisection descends by this, so that it works on every machine.
         """
+
+    def groups(self, cores: Int64) -> list[Int32]:
+        """Cut a set of cores (ascending) all the way down: the group of each, coarsest grouping first.
+
+        Returns
+        -------
+        list of int32[len(cores)]
+            Every grouping numbers its groups 0..g-1, refines the one before, and the parts of one
+            group have consecutive numbers. The last has one group per core; groupings that would
+            repeat the one before, and the trivial one of a single group, are left out (a single
+            core gives ``[[0]]``). Numbers ascend with the cores on a tree, not in general.
+
+        Notes
+        -----
+        This general version calls :meth:`split` once per group; machines that can do better do.
+        """
+        level = [np.arange(len(cores), dtype=np.int64)]  # positions within `cores`, one array per group
+        found = []
+        while len(level) < len(cores):
+            finer: list[Int64] = []
+            for places in level:
+                parts = self.split(cores[places]) if len(places) > 1 else [cores[places]]
+                finer.extend(places[np.searchsorted(cores[places], part)] for part in parts)
+            level = finer
+            grouping = np.empty(len(cores), np.int32)
+            grouping[np.concatenate(level)] = np.repeat(
+                np.arange(len(level), dtype=np.int32), [len(places) for places in level]
+            )
+            found.append(grouping)
+        return found or [np.zeros(len(cores), np.int32)]
 
     def level_named(self, names: tuple[str, ...]) -> int | None:
         """Index of the first level with one of the names, None when there is none."""

@@ -1,0 +1,225 @@
+"""The text form of machines: one grammar for all kinds.
+
+::
+
+    spec  = part { " / " part }                   network " / " node inside
+    part  = tree | kind ":" whatever that kind reads
+    tree  = level { " " level }                   outermost first
+    level = name ":" count [ "@" distance ] { ":" key "=" value }
+    count = N | "[" N "," N … "]"                 one number per unit of the level outside
+    key   = "bw" | "lat"
+
+A kind is found by its name in the registry of machines and reads the rest of its part itself, so a
+new topology needs no change here. A part that begins with any other word is a tree.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.tree import MAX_LEVELS, Tree, shorten
+
+INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
+LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
+
+
+def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = False) -> Machine:
+    """Read a machine from its spec.
+
+    Parameters
+    ----------
+    text : str
+        ``"node:16@10 core:32@1"``, ``"node:[8,8,6] core:4"``, ``"table:FILE"``; with `hierarchy` the
+        papers' notation ``"4:8:4"``, innermost level first.
+    distance : str or None
+        Without `hierarchy`: distances that replace those of named levels, ``"package=12,core=2"``.
+        With it: ``"1:10:100"``, innermost first (default: powers of ten).
+    hierarchy : bool
+        Read the papers' notation.
+
+    Returns
+    -------
+    Machine
+        Omitted distances of a tree are 1, 10, 100, … from the inside.
+
+    Raises
+    ------
+    FormatError
+        The text breaks the grammar, or the numbers in it contradict each other.
+    UnsupportedError
+        Nested machines, which need a network kind.
+
+    Notes
+    -----
+    O(length of the text); nothing of the machine's size is built before it is asked for.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.spec import parse_machine
+    >>> parse_machine("node:2 core:[4,3]").spec()
+    'node:2@10 core:[4,3]@1'
+    >>> parse_machine("4:8:4", distance="1:10:100", hierarchy=True).spec()
+    'level3:4@100 level2:8@10 level1:4@1'
+    """
+    if hierarchy:
+        return from_hierarchy(text, distance)
+    parts = [part.strip() for part in re.split(r"\s/\s", text)]
+    if len(parts) > 1:
+        raise UnsupportedError(
+            f"nested machines ({shorten(parts[0])} / {shorten(parts[1])}) need a network outside, "
+            f"and no network kind is known (known kinds: {', '.join(machines)}); write one tree instead"
+        )
+    machine = _parse_part(parts[0])
+    return machine if distance is None else with_distances(machine, distance)
+
+
+def from_hierarchy(hierarchy: str, distance: str | None = None) -> Tree:
+    """Build the tree of the papers' strings, innermost level first.
+
+    Parameters
+    ----------
+    hierarchy : str
+        ``"4:8:4"``: 4 cores per unit of level 2, 8 of those per unit of level 3, 4 of those.
+    distance : str or None
+        ``"1:10:100"``; powers of ten when None.
+
+    Raises
+    ------
+    FormatError
+        Something other than integers, or lists of different length.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.spec import from_hierarchy
+    >>> from_hierarchy("4:2:3", "1:10:100").n_cores
+    24
+    """
+    counts = _integers("--hierarchy", hierarchy, 1)
+    if distance is None:
+        distances = [10**inner for inner in range(len(counts))]
+    else:
+        distances = _integers("--distance", distance, 0)
+        if len(distances) != len(counts):
+            raise FormatError(
+                "--distance", None,
+                f"{len(distances)} distances for {len(counts)} levels, expected one per level",
+            )
+    tiers = [Level(f"level{inner + 1}", d) for inner, d in enumerate(distances)]
+    return Tree(tuple(reversed(tiers)), tuple(reversed(counts)))
+
+
+def with_distances(machine: Machine, distance: str) -> Machine:
+    """Replace distances of named levels: ``"l3=3,package=12"``."""
+    if not isinstance(machine, Tree):
+        raise UnsupportedError(f"--distance {shorten(distance)} needs a tree, {machine.spec()} has no levels")
+    tiers = {level.name: level for level in machine.tiers}
+    for item in distance.split(","):
+        name, equals, value = (word.strip() for word in item.partition("="))
+        if name not in tiers:
+            raise FormatError(
+                "--distance", None,
+                f"{shorten(item)}, expected LEVEL=DISTANCE with a level of {', '.join(tiers)}",
+            )
+        if not equals or not INTEGER.fullmatch(value):
+            raise FormatError("--distance", None, f"{shorten(item)}, expected {name}=N, N an integer >= 0")
+        tiers[name] = dataclasses.replace(tiers[name], distance=int(value))
+    return Tree(tuple(tiers.values()), machine.children)
+
+
+def _parse_part(text: str) -> Machine:
+    kind, colon, rest = text.partition(":")
+    if colon and kind != "tree" and kind in machines:
+        return machines[kind].parse(rest)
+    return _parse_tree(text)
+
+
+def _parse_tree(text: str) -> Tree:
+    # Blanks separate levels, and are harmless inside a list of counts.
+    tokens = re.sub(r"\[[^\[\]]*\]", lambda found: "".join(found[0].split()), text).split()
+    if not tokens:
+        raise FormatError("machine", None, "an empty spec, expected levels like 'node:2@10 core:4@1'")
+    if len(tokens) > MAX_LEVELS:
+        raise FormatError("machine", None, f"{len(tokens)} levels, expected at most {MAX_LEVELS}")
+    tiers, children = [], []
+    for outside, token in enumerate(tokens):
+        try:
+            level, count = _parse_level(token, default_distance=10 ** (len(tokens) - 1 - outside))
+        except FormatError as error:
+            raise (_with_kinds(token, error) if outside == 0 else error) from None
+        tiers.append(level)
+        children.append(count)
+    return Tree(tuple(tiers), tuple(children))
+
+
+def _with_kinds(token: str, error: FormatError) -> FormatError:
+    """Add the known kinds to the error about a first word that may have been meant as one."""
+    word, _, rest = token.partition(":")
+    known = list(machines)
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if near:
+        hint = f"; did you mean {near[0]}:…?"
+    elif re.match(r"[0-9\[-]", rest):  # a level with a fault, not a kind
+        return error
+    else:
+        hint = f"; {shorten(word)} is no machine kind (known: {', '.join(known)})"
+    return FormatError("machine", None, error.what + hint)
+
+
+def _parse_level(token: str, default_distance: int) -> tuple[Level, int | tuple[int, ...]]:
+    name, *fields = token.split(":")
+    if not fields:
+        raise FormatError("machine", None, f"{shorten(token)}, expected NAME:COUNT[@DISTANCE] like core:4@1")
+    count_text, at, distance_text = fields[0].partition("@")
+    keys: dict[str, float] = {}
+    for item in fields[1:]:
+        key, _, value = item.partition("=")
+        if key not in LEVEL_KEYS or LEVEL_KEYS[key] in keys:
+            raise FormatError(
+                "machine", None,
+                f"{shorten(token)}: {shorten(item)}, expected bw=NUMBER or lat=NUMBER, each once",
+            )
+        keys[LEVEL_KEYS[key]] = _decimal(token, item, value)
+    if at and not INTEGER.fullmatch(distance_text):
+        raise FormatError(
+            "machine", None,
+            f"{shorten(token)}: distance {shorten(distance_text)}, expected an integer from 0 to 2**62",
+        )
+    level = Level(name, int(distance_text) if at else default_distance, **keys)
+    return level, _parse_count(token, count_text)
+
+
+def _parse_count(token: str, text: str) -> int | tuple[int, ...]:
+    listed = text.startswith("[") and text.endswith("]")
+    words = text[1:-1].split(",") if listed else [text]
+    for word in words:
+        if not INTEGER.fullmatch(word) or int(word) < 1:
+            raise FormatError(
+                "machine", None,
+                f"{shorten(token)}: count {shorten(word)}, expected an integer >= 1 or a list like [8,8,6]",
+            )
+    return tuple(map(int, words)) if listed else int(text)
+
+
+def _decimal(token: str, item: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise FormatError("machine", None, f"{shorten(token)}: {shorten(item)}, expected a number") from None
+
+
+def _integers(option: str, text: str, smallest: int) -> list[int]:
+    numbers = []
+    for word in text.split(":"):
+        if not INTEGER.fullmatch(word.strip()) or int(word) < smallest:
+            raise FormatError(
+                option, None,
+                f"{shorten(word)} in {shorten(text)}, expected integers >= {smallest} like 4:8:4",
+            )
+        numbers.append(int(word))
+    if len(numbers) > MAX_LEVELS:
+        raise FormatError(option, None, f"{len(numbers)} levels, expected at most {MAX_LEVELS}")
+    return numbers

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, ClassVar
+from io import BufferedReader
+from typing import Any, ClassVar, TypeAlias
 
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
 from hopbytes.registry import Registry
 
 formats: Registry[Format] = Registry("format", "hopbytes.formats")
+
+#: What goes into one file. Large patterns come in pieces, so that the text is never in memory as a whole.
+Content: TypeAlias = str | bytes | Iterable[bytes]
+
+#: A file with this phrase in its first 4 KiB is ours and may be overwritten (see files.is_ours).
+MARK = "written by hopbytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +38,63 @@ class Can:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a placement writer produced.
+    """What a writer produced.
 
     Parameters
     ----------
-    files : mapping of suffix → text
+    files : mapping of suffix → content
         ``""`` is the file the user named; ``".hosts"`` is written beside it with that suffix added.
-        Nothing is written by the format itself: the caller does it atomically.
+        Nothing is written by the format itself: the caller does it atomically. Formats with comments
+        put :data:`MARK` into one near the top.
     launch : str
         The exact command to type, with ``{stem}`` where the file name belongs, or "".
     notices : tuple of str
         Sentences for the user (what could not be said and what was done instead).
+    executable : tuple of str
+        Suffixes of the files that are scripts.
     """
 
-    files: Dictionary[str, str]
+    files: Dictionary[str, Content]
     launch: str = ""
     notices: tuple[str, ...] = ()
+    executable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """An opened input: what a reader gets.
 
-    `stream` is already decompressed and bounded; `name` is for messages; `path` is None for stdin.
+    Parameters
+    ----------
+    name : str
+        For messages.
+    stream : BufferedReader
+        Already decompressed, and bounded: it raises FormatError when the input is longer than allowed,
+        damaged or unreadable.
+    path : str or None
+        None for standard input.
+    options : mapping
+        What the caller passed to :func:`hopbytes.read` beyond the path.
     """
 
     name: str
-    stream: BinaryIO
+    stream: BufferedReader[Any]
     path: str | None = None
     options: Dictionary[str, Any] = field(default_factory=dict)
+
+    def head(self, size: int = 4096) -> bytes:
+        """Return up to `size` bytes from the start without consuming them (before anything is read)."""
+        return self.stream.peek(size)[:size]
+
+    def text(self) -> str:
+        """Return the whole rest as text; FormatError at the first line that is not UTF-8."""
+        data = self.stream.read()
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            found = f"byte 0x{data[error.start]:02x}, expected text in UTF-8"
+            raise FormatError(self.name, line, found) from None
 
 
 class Format(ABC):
@@ -74,8 +110,8 @@ class Format(ABC):
         """Parse; FormatError with path:line on anything that is not this format."""
         raise UnsupportedError(f"{source.name}: this format can be written but not read")
 
-    def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> bytes:
-        """Return the file's content."""
+    def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
+        """Return the file and what got lost on the way into it."""
         raise UnsupportedError("this format cannot hold a communication graph")
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
@@ -84,4 +120,8 @@ class Format(ABC):
 
     @abstractmethod
     def sniff(self, name: str, head: bytes) -> bool:
-        """Tell whether a file with this name (compression suffix removed) and first 4 KiB looks like this format."""
+        """Tell whether a file looks like this format.
+
+        `name` is in small letters and without the suffix of a compression; `head` is the first 4 KiB.
+        Asked only when the suffix alone does not decide.
+        """

@@ -1,0 +1,189 @@
+"""read, write and convert: find the format, then let it do its work."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.base import Format, Source, Written, formats
+from hopbytes.formats.files import MAX_BYTES, atomic_write, may_write, open_source, plain_name
+from hopbytes.graph import CommGraph
+from hopbytes.mapping import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What :func:`write` did: the files, the command to type ("" if none), sentences for the user."""
+
+    paths: tuple[str, ...]
+    launch: str = ""
+    notices: tuple[str, ...] = ()
+
+
+def read(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    holds: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    **options: Any,
+) -> Any:
+    """Read a communication pattern or a placement.
+
+    Parameters
+    ----------
+    path : path or ``"-"``
+        ``-`` is standard input; gzip, xz and bzip2 are recognised by content.
+    format : str, optional
+        Name of the format (``hopbytes list formats``); by default found from suffix and content.
+    holds : {"pattern", "placement"}, optional
+        What is wanted; narrows the search and refuses formats that hold something else.
+    max_bytes : int
+        Largest size after decompression.
+    **options
+        For the format.
+
+    Returns
+    -------
+    CommGraph, or for placements what the format describes
+
+    Raises
+    ------
+    FormatError
+        ``path:line: what was found, what was expected``; also when no format fits.
+    ScaleError
+        Numbers, or sums of them, beyond 2^63 - 1.
+    UnsupportedError
+        Unknown format name (with the nearest one), or more content than memory.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.read("examples/lammps_lj_64.csv").n   # doctest: +SKIP
+    64
+    """
+    with open_source(path, max_bytes=max_bytes, options=options) as source:
+        chosen = formats[format] if format is not None else recognise(source, holds)
+        if holds is not None and chosen.holds != holds:
+            what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
+            raise UnsupportedError(f"{source.name}: {what}")
+        try:
+            return chosen.read(source)
+        except MemoryError:
+            raise UnsupportedError(f"{source.name}: needs more memory than there is") from None
+
+
+def recognise(source: Source, holds: str | None = None) -> Format:
+    """Return the format of an opened file: by suffix, else (or among several) by content."""
+    name = plain_name(os.path.basename(source.name)).lower()
+    known = [(key, f) for key, f in formats.items() if holds in (None, f.holds)]
+    candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
+    if len(candidates) == 1:
+        return candidates[0][1]
+    head = source.head()
+    fitting = [(key, f) for key, f in candidates or known if f.sniff(name, head)]
+    if len(fitting) == 1:
+        return fitting[0][1]
+    names = ", ".join(key for key, _ in fitting or known)
+    found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
+    raise FormatError(source.name, None, f"{found} (say which: format=, --input-format)")
+
+
+def write(
+    thing: CommGraph | Mapping,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    force: bool = False,
+    **options: Any,
+) -> Receipt:
+    """Write a pattern or a mapping; every file is complete or not there at all.
+
+    Parameters
+    ----------
+    thing : CommGraph or Mapping
+    path : path or ``"-"``
+        ``-`` is standard output; .gz, .xz and .bz2 are compressed. Formats of several files use it as stem.
+    format : str, optional
+        By default found from the suffix.
+    force : bool
+        Overwrite a file that hopbytes did not write. A file is known as ours by the words "written by
+        hopbytes" near its start; formats without room for them always need `force` to be replaced.
+    **options
+        For the format.
+
+    Raises
+    ------
+    UnsupportedError
+        Unknown format, a foreign file in the way, a format that cannot hold the thing.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> ring = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0], [5, 5, 5])
+    >>> hb.write(ring, "ring.pattern").paths   # doctest: +SKIP
+    ('ring.pattern',)
+    """
+    path = os.fspath(path)
+    holds = "pattern" if isinstance(thing, CommGraph) else "placement"
+    chosen = formats[format] if format is not None else _by_suffix(path, holds)
+    written: Written
+    if isinstance(thing, CommGraph):
+        written = chosen.write_pattern(thing, options)
+    else:
+        written = chosen.write_placement(thing, options)
+    if path == "-" and len(written.files) > 1:
+        raise UnsupportedError("this format needs several files, expected a file name instead of '-'")
+    for suffix in written.files:
+        may_write(path + suffix, force)
+    atomic_write(
+        {path + suffix: content for suffix, content in written.files.items()},
+        [path + suffix for suffix in written.executable],
+    )
+    launch = written.launch.replace("{stem}", shlex.quote(path))
+    return Receipt(tuple(path + suffix for suffix in written.files), launch, written.notices)
+
+
+def _by_suffix(path: str, holds: str) -> Format:
+    name = plain_name(os.path.basename(path)).lower()
+    known = [(key, f) for key, f in formats.items() if f.holds == holds]
+    fitting = [f for _, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
+    if len(fitting) != 1:
+        names = ", ".join(key for key, _ in known)
+        what = f"the suffix does not name a {holds} format"
+        raise UnsupportedError(f"{path}: {what} (say which: format=, --format, one of {names})")
+    return fitting[0]
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    input_format: str | None = None,
+    format: str | None = None,
+    symmetrize: bool = False,
+    force: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Receipt:
+    """Read a pattern and write it in another format.
+
+    Parameters
+    ----------
+    source, target : path or ``"-"``
+    input_format, format : str, optional
+        Of source and target; by default found from suffix and content.
+    symmetrize : bool
+        Write the pattern with the same weight in both directions, see :func:`symmetrized`.
+    force : bool
+        Overwrite a file that hopbytes did not write.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.convert("examples/lammps_lj_64.csv", "lj.graph", symmetrize=True).notices   # doctest: +SKIP
+    """
+    graph = read(source, input_format, holds="pattern", max_bytes=max_bytes)
+    return write(graph, target, format, force=force, symmetrize=symmetrize)

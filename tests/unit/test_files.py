@@ -1,0 +1,180 @@
+"""Opening, bounding and replacing files."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+
+import pytest
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.base import MARK
+from hopbytes.formats.files import atomic_write, is_ours, may_write, open_source, plain_name
+
+TEXT = b"0 1 5\n1 0 7\n" * 2000
+
+
+def content(path, **options):
+    with open_source(path, **options) as source:
+        return source.stream.read()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress, bz2.compress])
+def test_compression_is_recognised_by_content_alone(tmp_path, pack):
+    path = tmp_path / "pattern.edges"
+    path.write_bytes(pack(TEXT))
+    assert content(path) == TEXT
+
+
+def test_head_does_not_consume(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(gzip.compress(TEXT))
+    with open_source(path) as source:
+        assert source.head() == TEXT[:4096]
+        assert source.stream.read() == TEXT
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_a_bomb_stops_at_the_limit(tmp_path, pack):
+    path = tmp_path / "bomb"
+    path.write_bytes(pack(b" " * 10_000_000))
+    with pytest.raises(FormatError, match="more than 1000000 bytes decompressed"):
+        content(path, max_bytes=1_000_000)
+
+
+def test_an_endless_file_stops_at_the_limit():
+    with pytest.raises(FormatError, match="more than 3000000 bytes"):
+        content("/dev/zero", max_bytes=3_000_000)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b[:40] + b"\0\xff" * 20 + b[80:]])
+def test_damaged_compression_is_said(tmp_path, pack, damage):
+    path = tmp_path / "a.graph"
+    path.write_bytes(damage(pack(os.urandom(4000))))
+    with pytest.raises(FormatError, match=r"a\.graph: damaged or truncated"):
+        content(path)
+
+
+def test_a_name_that_promises_compression_is_held_to_it(tmp_path):
+    path = tmp_path / "a.graph.gz"
+    path.write_bytes(TEXT)
+    with pytest.raises(FormatError, match="does not start like a gzip file"):
+        content(path)
+
+
+@pytest.mark.parametrize("data", [b"", gzip.compress(b"")])
+def test_empty(tmp_path, data):
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="expected some content"):
+        content(path)
+
+
+def test_folder_and_missing_and_unreadable(tmp_path):
+    with pytest.raises(FormatError, match="a directory, expected a file"):
+        content(tmp_path)
+    with pytest.raises(FormatError, match="nowhere: cannot be read: No such file"):
+        content(tmp_path / "nowhere")
+    with pytest.raises(FormatError, match="not a file name"):
+        content("a\0b")
+    with pytest.raises(FormatError, match="cannot be read"):
+        content(tmp_path / ("x" * 300))
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT))))
+    with open_source("-") as source:
+        assert source.name == "standard input"
+        assert source.path is None
+        assert source.stream.read() == TEXT
+
+
+def test_text_names_the_line_that_is_not_text(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"fine\nalso\nna\xefve\n")
+    with open_source(path) as source, pytest.raises(FormatError, match="a:3: byte 0xef"):
+        source.text()
+
+
+@pytest.mark.parametrize(("name", "plain"), [("a.graph.xz", "a.graph"), ("A.GZ", "A"), ("a.gr", "a.gr")])
+def test_plain_name(name, plain):
+    assert plain_name(name) == plain
+
+
+# ---------------------------------------------------------------- writing
+
+
+def test_writing_is_all_or_nothing(tmp_path):
+    """The second file fails half way, so the first must not appear either and the old one must survive."""
+    old = tmp_path / "second"
+    old.write_text("old")
+
+    def failing():
+        yield b"half"
+        raise ValueError("the writer failed")
+
+    with pytest.raises(ValueError, match="the writer failed"):
+        atomic_write({str(tmp_path / "first"): "new", str(old): failing()})
+    assert old.read_text() == "old"
+    assert os.listdir(tmp_path) == ["second"]
+
+
+UNPACK = [("", bytes), (".gz", gzip.decompress), (".xz", lzma.decompress)]
+
+
+@pytest.mark.parametrize(("suffix", "unpack"), UNPACK)
+def test_written_content_returns(tmp_path, suffix, unpack):
+    path = tmp_path / f"a{suffix}"
+    atomic_write({str(path): [TEXT[:100], TEXT[100:]]})
+    first = path.read_bytes()
+    assert unpack(first) == TEXT
+    atomic_write({str(path): TEXT})
+    assert unpack(path.read_bytes()) == TEXT
+
+
+def test_mode_follows_the_umask(tmp_path):
+    script, plain = tmp_path / "script", tmp_path / "plain"
+    before = os.umask(0o027)
+    try:
+        atomic_write({str(script): "#!/bin/sh\n", str(plain): "x"}, executable=[str(script)])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(script.stat().st_mode) == 0o750
+    assert stat.S_IMODE(plain.stat().st_mode) == 0o640
+
+
+def test_a_link_keeps_pointing(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    atomic_write({str(tmp_path / "link"): "new"})
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_devices_are_written_directly():
+    atomic_write({"/dev/null": "gone"})
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(UnsupportedError, match="cannot be written: No such file"):
+        atomic_write({str(tmp_path / "no" / "a"): "x"})
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_only_our_files_are_overwritten(tmp_path, pack):
+    path = tmp_path / "a"
+    path.write_bytes(pack(f"# {MARK} 0.1\n0\n".encode()))
+    assert is_ours(str(path))
+    may_write(str(path))
+    path.write_bytes(pack(b"# somebody's results\n0\n"))
+    with pytest.raises(UnsupportedError, match="not written by hopbytes"):
+        may_write(str(path))
+    may_write(str(path), force=True)
+    may_write(str(tmp_path / "new"))

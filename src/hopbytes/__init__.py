@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from hopbytes.errors import InfeasibleError as InfeasibleError
     from hopbytes.errors import ScaleError as ScaleError
     from hopbytes.errors import UnsupportedError as UnsupportedError
-    from hopbytes.formats.base import formats as formats
+    from hopbytes.formats.exchange import convert as convert
+    from hopbytes.formats.exchange import read as read
+    from hopbytes.formats.exchange import write as write
     from hopbytes.graph import CommGraph as CommGraph
-    from hopbytes.machines.base import machines as machines
-    from hopbytes.mappers.base import mappers as mappers
-    from hopbytes.mappers.base import refiners as refiners
     from hopbytes.mapping import Mapping as Mapping
 
     __version__: str
@@ -34,6 +33,9 @@ _HOME = {
     "Mapping": "hopbytes.mapping",
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
+    "convert": "hopbytes.formats.exchange",
+    "read": "hopbytes.formats.exchange",
+    "write": "hopbytes.formats.exchange",
 }
 
 __all__ = [*_HOME, "__version__"]

@@ -22,8 +22,12 @@ def hopbytes(tmp_path: Path) -> Run:
         content = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
             [PROGRAM, *map(str, arguments)],
-            input=content, stdin=subprocess.DEVNULL if content is None else None,
-            capture_output=True, timeout=60, cwd=tmp_path, env={**os.environ, "COLUMNS": "100"},
+            input=content,
+            stdin=subprocess.DEVNULL if content is None else None,
+            capture_output=True,
+            timeout=60,
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "100"},
         )
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode(), done.stderr.decode()

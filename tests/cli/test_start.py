@@ -21,7 +21,10 @@ def modules_after(*arguments):
     """Return the modules loaded by one run of the program."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED.format(arguments=list(arguments))],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     code, modules = json.loads(done.stdout.splitlines()[-1])
     assert code == 0, done.stderr

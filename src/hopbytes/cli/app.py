@@ -11,13 +11,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hopbytes.cli.spread import spread_options
 from hopbytes.errors import HopbytesError
 
 #: Exit codes; 2 (usage) comes from the option parser.
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 
 #: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.<name>.<name>``.
-VERBS = ("list",)
+VERBS = ("convert", "list")
 
 
 class GuardedGroup(TyperGroup):
@@ -90,7 +91,7 @@ def _root(
 
 
 for _verb in VERBS:
-    app.command(_verb)(getattr(import_module(f"hopbytes.cli.{_verb}"), _verb))
+    app.command(_verb)(spread_options(getattr(import_module(f"hopbytes.cli.{_verb}"), _verb)))
 
 
 def main() -> None:

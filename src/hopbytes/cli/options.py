@@ -1,52 +1,239 @@
 """Options that mean the same in every verb, in groups: one dataclass per group.
 
-A verb takes a group as one parameter; :func:`spread_options` shows typer the fields of the group as
-separate options and puts them together again before the verb is called.
+A verb takes a group as one parameter; :func:`hopbytes.cli.spread.spread_options` shows typer the fields
+of the group as separate options and puts them together again before the verb is called. A group turns
+itself into what the library takes, and does nothing else.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON on stdout.")]
+if TYPE_CHECKING:
+    from hopbytes.allocation import Allocation
+    from hopbytes.graph import CommGraph
+
+Maker: TypeAlias = Callable[..., Any]
+_machine: Maker = partial(typer.Option, rich_help_panel="Machine")
+_input: Maker = partial(typer.Option, rich_help_panel="Input")
+_problem: Maker = partial(typer.Option, rich_help_panel="Problem")
+_method: Maker = partial(typer.Option, rich_help_panel="Method")
+_output: Maker = partial(typer.Option, rich_help_panel="Output")
+
+PatternFile: TypeAlias = Annotated[
+    str, typer.Argument(metavar="PATTERN", help="Who talks to whom: a pattern file, or - for stdin.")
+]
+Json: TypeAlias = Annotated[bool, _output("--json", help="Print one line of JSON on stdout.")]
+Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Say nothing but errors.")]
+OutputFile: TypeAlias = Annotated[
+    str | None,
+    _output("--output", "-o", metavar="FILE", help="Where to write (stdout); several files take it as stem."),
+]
 
 
-def spread_options(verb: Callable[..., None]) -> Callable[..., None]:
-    """Return `verb` with each parameter that is a dataclass replaced by the fields of that dataclass."""
-    groups: dict[str, type[Any]] = {}
-    parameters: list[inspect.Parameter] = []
-    hints = get_type_hints(verb, include_extras=True)
-    for name, parameter in inspect.signature(verb).parameters.items():
-        kind = hints[name]
-        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-            groups[name] = kind
-            parameters += _fields_as_parameters(kind)
-        else:
-            parameters.append(parameter.replace(annotation=kind))
+@dataclass(frozen=True)
+class MachineOptions:
+    """Where tasks may run."""
 
-    def with_groups(**values: Any) -> None:
-        for name, kind in groups.items():
-            values[name] = kind(**{field.name: values.pop(field.name) for field in dataclasses.fields(kind)})
-        verb(**values)
+    on: Annotated[
+        str | None,
+        _machine(
+            "--on", metavar="SPEC", help="Levels, outermost first: 'node:8@10 core:4@1'; or table:FILE."
+        ),
+    ] = None
+    hierarchy: Annotated[
+        str | None,
+        _machine("--hierarchy", metavar="A:B:…", help="Instead of --on: counts, innermost level first."),
+    ] = None
+    distance: Annotated[
+        str | None,
+        _machine("--distance", metavar="D:E:…", help="Of --hierarchy; with --on LEVEL=N,… replaces some."),
+    ] = None
+    hosts: Annotated[
+        str | None,
+        _machine(
+            "--hosts", metavar="LIST", help="Host names in machine order, n[001-016],m, or a file of them."
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        _machine("--exclude", metavar="WHAT", help="Leave cores out, such as core=0. May be repeated."),
+    ] = None
+    reserve: Annotated[
+        str | None,
+        _machine(
+            "--reserve", metavar="N/LEVEL", help="Leave N cores of every unit of a level free: 1/package."
+        ),
+    ] = None
+    cores_per_task: Annotated[
+        int,
+        _machine("--cores-per-task", metavar="N", min=1, help="Cores of one node that each task gets (1)."),
+    ] = 1
 
-    # Keyword-only: an argument without default may then follow a group.
-    shown = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    with_groups.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    with_groups.__annotations__ = {p.name: p.annotation for p in shown}
-    with_groups.__name__, with_groups.__doc__ = verb.__name__, verb.__doc__
-    return with_groups
+    def allocation(self) -> Allocation:
+        """Return the allocation these options describe."""
+        import hopbytes as hb
 
-
-def _fields_as_parameters(group: type[Any]) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        if (self.on is None) == (self.hierarchy is None):
+            raise typer.BadParameter("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
+        return hb.machine(
+            self.on,
+            hierarchy=self.hierarchy,
+            distance=self.distance,
+            hosts=self.hosts,
+            exclude=tuple(self.exclude or ()),
+            reserve=self.reserve,
+            cores_per_task=self.cores_per_task,
         )
-        for field in dataclasses.fields(group)
-    ]
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a pattern is read."""
+
+    input_format: Annotated[
+        str | None,
+        _input(
+            "--input-format", metavar="FORMAT", help="Of the pattern, when its name and content do not tell."
+        ),
+    ] = None
+    max_bytes: Annotated[
+        int | None,
+        _input("--max-bytes", metavar="N", min=1, help="Largest input taken, after decompression."),
+    ] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.convert`."""
+        limit = {} if self.max_bytes is None else {"max_bytes": self.max_bytes}
+        return {"input_format": self.input_format, **limit}
+
+    def read(self, path: str) -> CommGraph:
+        """Return the pattern in a file."""
+        import hopbytes as hb
+
+        keywords = self.keywords()
+        graph: CommGraph = hb.read(path, keywords.pop("input_format"), holds="pattern", **keywords)
+        return graph
+
+
+@dataclass(frozen=True)
+class CountOptions:
+    """Which problem is solved, and how many tasks go where."""
+
+    partition: Annotated[
+        bool | None,
+        _problem(
+            "--partition/--processes",
+            help="Many tasks per slot within a bound, or one each. Unsaid: a partition from 8 per slot on.",
+        ),
+    ] = None
+    imbalance: Annotated[
+        float,
+        _problem("--imbalance", metavar="E", help="Partition: no load above (1 + E) times the mean (0.03)."),
+    ] = 0.03
+    strict_balance: Annotated[
+        bool, _problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
+    ] = False
+    oversubscribe: Annotated[bool, _problem("--oversubscribe", help="Allow more processes than slots.")] = (
+        False
+    )
+    tasks_per_node: Annotated[
+        int | None,
+        _problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
+    ] = None
+    per: Annotated[
+        list[str] | None,
+        _problem(
+            "--per", metavar="LEVEL=N", help="Exactly N tasks on every unit of a level. May be repeated."
+        ),
+    ] = None
+    pack: Annotated[bool, _problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
+        False
+    )
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`."""
+        return {
+            "partition": self.partition,
+            "imbalance": self.imbalance,
+            "strict_balance": self.strict_balance,
+            "oversubscribe": self.oversubscribe,
+            "tasks_per_node": self.tasks_per_node,
+            "per": dict(_level_count(item) for item in self.per or ()) or None,
+            "pack": self.pack,
+        }
+
+
+def _level_count(item: str) -> tuple[str, int]:
+    level, equals, count = item.partition("=")
+    if not equals or not count.isdecimal():
+        raise typer.BadParameter(f"--per {item}: expected LEVEL=N like package=4")
+    return level, int(count)
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """Which algorithm runs, and how hard it tries."""
+
+    preset: Annotated[
+        str | None, _method("--preset", metavar="NAME", help="See 'hopbytes list presets' (eco).")
+    ] = None
+    mapper: Annotated[
+        str | None,
+        _method(
+            "--mapper", metavar="NAME[:KEY=VALUE,…]", help="Instead of a preset: 'hopbytes list mappers'."
+        ),
+    ] = None
+    refine: Annotated[
+        list[str] | None,
+        _method("--refine", metavar="NAME[:KEY=VALUE,…]", help="Improve it afterwards. May be repeated."),
+    ] = None
+    objective: Annotated[
+        str, _method("--objective", metavar="NAME", help="What is made small (comm_cost).")
+    ] = "comm_cost"
+    weight: Annotated[
+        str, _method("--weight", metavar="WHAT", help="What an arc weighs: bytes (the default) or messages.")
+    ] = "bytes"
+    unit_messages: Annotated[bool, _method("--unit-messages", help="Every arc weighs 1.")] = False
+    seed: Annotated[int, _method("--seed", metavar="N", help="Same seed, same placement (0).")] = 0
+    threads: Annotated[
+        int | None,
+        _method("--threads", metavar="N", min=1, help="Workers (all CPUs); the placement stays the same."),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        _method("--time-limit", metavar="SECONDS", help="Stop then, counted from the end of reading."),
+    ] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`."""
+        return {
+            "preset": self.preset,
+            "mapper": self.mapper,
+            "refine": self.refine or (),
+            "objective": self.objective,
+            "weight": "unit" if self.unit_messages else self.weight,
+            "seed": self.seed,
+            "threads": self.threads,
+            "time_limit": self.time_limit,
+        }
+
+
+@dataclass(frozen=True)
+class WritingOptions:
+    """How a file is written."""
+
+    format: Annotated[
+        str | None,
+        _output("--format", metavar="FORMAT", help="Of the output; unsaid: by the name of the file."),
+    ] = None
+    force: Annotated[bool, _output("--force", help="Overwrite a file that hopbytes did not write.")] = False
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.write`."""
+        return {"format": self.format, "force": self.force}

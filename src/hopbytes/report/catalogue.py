@@ -90,7 +90,8 @@ def _options(kind: type[Any]) -> Row:
 
 def _algorithms(registry: Any) -> list[Row]:
     return [
-        {"name": name, "summary": first_sentence(kind), "options": _options(kind)} for name, kind in registry.items()
+        {"name": name, "summary": first_sentence(kind), "options": _options(kind)}
+        for name, kind in registry.items()
     ]
 
 
@@ -118,17 +119,19 @@ def _formats() -> list[Row]:
     rows = []
     for name, form in formats.items():
         kind, can = type(form), dataclasses.asdict(form.can)
-        rows.append({
-            "name": name,
-            "summary": form.summary or first_sentence(kind),
-            "holds": form.holds,
-            "reads": kind.read is not Format.read,
-            "writes": kind.write_pattern is not Format.write_pattern
-            or kind.write_placement is not Format.write_placement,
-            "suffixes": list(form.suffixes),
-            "can": [word for word in CAN_WORDS if can[word]],
-            "tested_with_launcher": form.can.tested_with_launcher,
-        })
+        rows.append(
+            {
+                "name": name,
+                "summary": form.summary or first_sentence(kind),
+                "holds": form.holds,
+                "reads": kind.read is not Format.read,
+                "writes": kind.write_pattern is not Format.write_pattern
+                or kind.write_placement is not Format.write_placement,
+                "suffixes": list(form.suffixes),
+                "can": [word for word in CAN_WORDS if can[word]],
+                "tested_with_launcher": form.can.tested_with_launcher,
+            }
+        )
     return rows
 
 

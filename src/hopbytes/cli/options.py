@@ -81,7 +81,7 @@ class MachineOptions:
 
         if (self.on is None) == (self.hierarchy is None):
             raise typer.BadParameter("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
-        return hb.machine(
+        where: Allocation = hb.machine(
             self.on,
             hierarchy=self.hierarchy,
             distance=self.distance,
@@ -90,6 +90,7 @@ class MachineOptions:
             reserve=self.reserve,
             cores_per_task=self.cores_per_task,
         )
+        return where
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,221 @@
+"""The metrics of one placement, recomputed from scratch; integers stay exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes.allocation import Allocation
+from hopbytes.errors import FormatError, ScaleError
+from hopbytes.graph import MAX_SUM, CommGraph
+from hopbytes.machines.base import Int32, Int64, TreeDistance
+from hopbytes.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
+
+
+@dataclass(frozen=True, slots=True)
+class LevelMetrics:
+    """What one named level of the machine carries.
+
+    Parameters
+    ----------
+    name : str
+    distance : int
+        Distance of two PEs that first differ at this level.
+    volume : int
+        Volume of arcs whose two PEs first differ here.
+    messages : int
+        Messages of the same arcs.
+    cut : int
+        Volume between different units of this level: its own volume and that of all levels outside it.
+    cost_share : float
+        Share of J, ``volume * distance / J``; 0 when J is 0.
+    """
+
+    name: str
+    distance: int
+    volume: int
+    messages: int
+    cut: int
+    cost_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementMetrics:
+    """The metrics of one placement.
+
+    Parameters
+    ----------
+    comm_cost : int
+        J, the sum over stored arcs of volume x distance.
+    edge_cut : int
+        Volume between different PEs.
+    imbalance : float
+        Largest load of a PE over its fair share, minus one: ``max_load / (total / k) - 1`` for equal
+        PEs; with capacities the fair share is in proportion. 0 when there is no load.
+    max_load : int
+        Largest sum of task loads on a PE.
+    used_pes : int
+        PEs with a task.
+    min_tasks_per_pe, max_tasks_per_pe : int
+        Over all PEs, empty ones included.
+    mean_distance : float
+        Mean over arcs, each counting once.
+    weighted_mean_distance : float
+        Mean over arcs by volume: J / volume.
+    levels : tuple of LevelMetrics
+        Outermost first; empty for machines without named levels.
+    """
+
+    comm_cost: int
+    edge_cut: int
+    imbalance: float
+    max_load: int
+    used_pes: int
+    min_tasks_per_pe: int
+    max_tasks_per_pe: int
+    mean_distance: float
+    weighted_mean_distance: float
+    levels: tuple[LevelMetrics, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as plain numbers, in this order, for JSON."""
+        return {
+            name: [_fields(level) for level in self.levels] if name == "levels" else getattr(self, name)
+            for name in self.__slots__
+        }
+
+
+def _fields(level: LevelMetrics) -> dict[str, Any]:
+    return {name: getattr(level, name) for name in level.__slots__}
+
+
+def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
+    """Return the metrics of the placement `pe` (int32[n], values 0..k-1).
+
+    Arcs of a task to itself are left out everywhere. O(n + m + k), three passes over the arcs at most.
+
+    Raises
+    ------
+    FormatError
+        `pe` has another length than the graph has tasks.
+    ScaleError
+        J could exceed 2**63 - 1; see :func:`check_scale`.
+    """
+    if len(pe) != graph.n:
+        raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
+    check_scale(graph, where)
+    volume = _sums(graph, graph.volumes, where, pe)
+    arcs = volume if graph.volumes is None else _sums(graph, None, where, pe)
+    tasks = np.bincount(pe, minlength=where.k)
+    loads = load_per_pe(graph, where.k, pe)
+    return PlacementMetrics(
+        comm_cost=volume.cost,
+        edge_cut=volume.cut,
+        imbalance=_imbalance(loads, graph.total_load, where.capacity),
+        max_load=int(loads.max()),
+        used_pes=int(np.count_nonzero(tasks)),
+        min_tasks_per_pe=int(tasks.min()),
+        max_tasks_per_pe=int(tasks.max()),
+        mean_distance=_ratio(arcs.cost, arcs.inside + arcs.cut),
+        weighted_mean_distance=_ratio(volume.cost, volume.inside + volume.cut),
+        levels=_levels(graph, where, pe, volume, arcs),
+    )
+
+
+class _Sums(NamedTuple):
+    """Sums of one kind of weight over the arcs: times distance, within PEs, between PEs, by level if any."""
+
+    cost: int
+    inside: int
+    cut: int
+    by_level: list[int]
+
+
+def _sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> _Sums:
+    distance = where.distance
+    if isinstance(distance, TreeDistance):
+        by_level = weight_by_level(graph, weights, distance, pe)
+        cost = sum(weight * d for weight, d in zip(by_level, distance.costs.tolist(), strict=True))
+        return _Sums(cost, by_level[0], sum(by_level[1:]), by_level)
+    inside, cut = weight_inside_and_cut(graph, weights, where.k, pe)
+    return _Sums(distance_sum(graph, weights, where, pe), inside, cut, [])
+
+
+def _levels(
+    graph: CommGraph, where: Allocation, pe: Int32, volume: _Sums, arcs: _Sums
+) -> tuple[LevelMetrics, ...]:
+    distance = where.distance
+    if not isinstance(distance, TreeDistance):
+        return ()
+    messages = arcs.by_level
+    if graph.messages is not None:
+        messages = weight_by_level(graph, graph.messages, distance, pe)
+    costs, volumes = distance.costs.tolist(), volume.by_level
+    return tuple(
+        LevelMetrics(
+            level.name, costs[number], volumes[number], messages[number],
+            cut=sum(volumes[number:]), cost_share=_ratio(volumes[number] * costs[number], volume.cost),
+        )
+        # Kernels number levels from the inside, people read them from the outside.
+        for level, number in zip(where.machine.levels, range(len(volumes) - 1, 0, -1), strict=True)
+    )
+
+
+def load_per_pe(graph: CommGraph, k: int, pe: Int32) -> Int64:
+    """int64[k]: sum of task loads on each PE, exact (no floating point in between)."""
+    if graph.loads is None:
+        return np.bincount(pe, minlength=k).astype(np.int64)
+    loads = np.zeros(k, np.int64)
+    np.add.at(loads, pe, graph.loads)
+    return loads
+
+
+def _imbalance(loads: Int64, total: int, capacity: Int64 | None) -> float:
+    if capacity is None:
+        return _ratio(int(loads.max()) * len(loads), total, 1.0) - 1.0
+    if total == 0:
+        return 0.0
+    shares = capacity.astype(np.float64) / float(capacity.sum()) * float(total)
+    return float(np.max(np.divide(loads, shares, out=np.zeros(len(loads)), where=shares > 0))) - 1.0
+
+
+def _ratio(part: int, whole: int, otherwise: float = 0.0) -> float:
+    return part / whole if whole else otherwise
+
+
+def diagonal_volume(graph: CommGraph) -> int:
+    """Volume of arcs of a task to itself; O(m), and O(1) memory when there are none."""
+    if not kernels.has_diagonal(graph.indptr, graph.targets):
+        return 0
+    to_itself = graph.sources() == graph.targets
+    return kernels.checked_sum(np.ascontiguousarray(graph.arc_volumes()[to_itself]))
+
+
+def check_scale(graph: CommGraph, where: Allocation) -> None:
+    """Refuse volumes so large that a sum of volume x distance could leave 63 bits.
+
+    Raises
+    ------
+    ScaleError
+        Largest distance x total volume exceeds 2**63 - 1; the text gives the factor to divide by.
+    """
+    widest = _largest_distance(where)
+    # Unweighted sums count every arc once, whatever its volume.
+    largest = widest * max(graph.total_volume, graph.m)
+    if largest > MAX_SUM:
+        factor = -(-largest // MAX_SUM)
+        raise ScaleError(
+            f"total volume {graph.total_volume} x largest distance {widest} is more than 2^63 - 1: "
+            f"divide the volumes or the distances by {factor} or more"
+        )
+
+
+def _largest_distance(where: Allocation) -> int:
+    distance = where.distance
+    if isinstance(distance, TreeDistance):
+        # Labels ascend, so the first and the last place part at the outermost level of all.
+        return int(distance.bit_costs[int(distance.labels[0] ^ distance.labels[-1]).bit_length()])
+    return int(distance.table.max())

@@ -1,0 +1,128 @@
+"""An evaluation as rows of text, for terminals and for plain print()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from hopbytes.metrics.placement import PlacementMetrics
+
+if TYPE_CHECKING:
+    from hopbytes.metrics.evaluation import Evaluation
+
+HEADINGS = ("", "mapping", "in-order", "random, mean", "random, range")
+
+
+class Row(NamedTuple):
+    """One line of the table; `title` rows name a level and hold no numbers."""
+
+    label: str
+    mapping: str = ""
+    in_order: str = ""
+    random_mean: str = ""
+    random_range: str = ""
+    title: bool = False
+
+
+def rows(evaluation: Evaluation) -> list[Row]:
+    """Return the lines of the table, what matters most first."""
+    table = [
+        _row(evaluation, "communication cost J", lambda one: one.comm_cost, _count),
+        _against_in_order(evaluation),
+        _row(evaluation, "edge cut", lambda one: one.edge_cut, _count),
+        _row(evaluation, "mean distance by volume", lambda one: one.weighted_mean_distance, _decimal),
+        _row(evaluation, "mean distance by arc", lambda one: one.mean_distance, _decimal),
+        _row(evaluation, "imbalance", lambda one: one.imbalance, _percent),
+        _row(evaluation, "largest load", lambda one: one.max_load, _count),
+        _row(evaluation, "PEs used", lambda one: one.used_pes, _count),
+        _row(evaluation, "fewest tasks on a PE", lambda one: one.min_tasks_per_pe, _count),
+        _row(evaluation, "most tasks on a PE", lambda one: one.max_tasks_per_pe, _count),
+    ]
+    for number in range(len(evaluation.mapping.levels)):
+        table += _level_rows(evaluation, number)
+    return [row for row in table if row is not None]
+
+
+def _level_rows(evaluation: Evaluation, number: int) -> list[Row]:
+    messages = "messages" if evaluation.messages_known else "messages (1 per arc)"
+    level = evaluation.mapping.levels[number]
+    return [
+        Row(f"{level.name} (distance {level.distance})", title=True),
+        _row(evaluation, "  share of J", lambda one: one.levels[number].cost_share, _percent),
+        _row(evaluation, "  volume", lambda one: one.levels[number].volume, _count),
+        _row(evaluation, "  cut", lambda one: one.levels[number].cut, _count),
+        _row(evaluation, "  " + messages, lambda one: one.levels[number].messages, _count),
+    ]
+
+
+def notes(evaluation: Evaluation) -> list[str]:
+    """Return sentences a reader of the table should know."""
+    sentences = []
+    for unit in evaluation.tasks_per_unit:
+        held = str(unit.fewest) if unit.fewest == unit.most else f"{unit.fewest} to {unit.most}"
+        sentences.append(f"tasks per {unit.level}: {held} on {unit.used:,} of {unit.units:,}")
+    if evaluation.diagonal_share:
+        sentences.append(f"left out: {evaluation.diagonal_share:.2%} of the volume, from tasks to themselves")
+    if evaluation.scale != 1:
+        sentences.append(f"volumes are the source's numbers times {evaluation.scale:,}")
+    return sentences
+
+
+def plain_table(evaluation: Evaluation) -> str:
+    """Return the table as text, aligned by blanks."""
+    lines = [HEADINGS, *(row[: len(HEADINGS)] for row in rows(evaluation))]
+    columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    text = []
+    for label, *numbers in zip(*columns, strict=True):
+        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        text.append("  ".join([label.ljust(widths[0]), *aligned]).rstrip())
+    return "\n".join(text + notes(evaluation))
+
+
+def _row(
+    evaluation: Evaluation,
+    label: str,
+    pick: Callable[[PlacementMetrics], float],
+    show: Callable[[float], str],
+) -> Row:
+    sample = [pick(one) for one in evaluation.random]
+    varies = len(set(sample)) > 1
+    return Row(
+        label,
+        show(pick(evaluation.mapping)),
+        show(pick(evaluation.in_order)) if evaluation.in_order else "",
+        show(_mean(sample) if varies else sample[0]) if sample else "",
+        f"{show(min(sample))} … {show(max(sample))}" if varies else "",
+    )
+
+
+def _mean(sample: list[float]) -> float:
+    """Mean; of counts that need no decimals the nearest whole number."""
+    mean = sum(sample) / len(sample)
+    return round(mean) if mean >= 100 and all(isinstance(one, int) for one in sample) else mean
+
+
+def _against_in_order(evaluation: Evaluation) -> Row | None:
+    """J as a change from in-order placement; None when that has no cost to compare with."""
+    base = evaluation.in_order.comm_cost if evaluation.in_order else 0
+    if not base:
+        return None
+    return _row(evaluation, "  against in-order", lambda one: one.comm_cost / base - 1, signed_percent)
+
+
+def signed_percent(change: float) -> str:
+    """Return a relative change such as ``-33.1 %``."""
+    return f"{change:+.1%}".replace("%", " %")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}".replace("%", " %")
+
+
+def _decimal(value: float) -> str:
+    return f"{value:,.3f}"
+
+
+def _count(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"

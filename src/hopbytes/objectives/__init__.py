@@ -1,0 +1,1 @@
+"""What a placement is judged by: one objective per file (see base.py)."""

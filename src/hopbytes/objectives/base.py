@@ -1,0 +1,35 @@
+"""What an objective is: a number to make small, with a name, a symbol, a unit and a meaning."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.allocation import Allocation
+from hopbytes.graph import CommGraph
+from hopbytes.registry import Registry
+
+Int32 = NDArray[np.int32]
+
+objectives: Registry[type[Objective]] = Registry("objective", "hopbytes.objectives")
+
+
+class Objective(ABC):
+    """A number to make small. Subclasses are frozen dataclasses; fields are its settings.
+
+    Two families exist, because they are improved by different kernels: a *distance sum* adds one term
+    per pair of tasks, so exchanging two tasks costs O(degree); *link loads* follow routes.
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str]
+    unit: ClassVar[str]
+    meaning: ClassVar[str]
+    family: ClassVar[Literal["distance sum", "link loads"]]
+
+    @abstractmethod
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
+        """Return the exact value of the placement `pe` (int32[n]), from scratch."""

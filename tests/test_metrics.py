@@ -16,6 +16,7 @@ from hopbytes.mapping import Mapping
 from hopbytes.metrics import check_scale, evaluate, measure
 from hopbytes.metrics.baselines import at_random, in_order
 from hopbytes.metrics.text import plain_table
+from tests.strategies import graphs, machines
 
 
 def tree(*levels):
@@ -26,41 +27,11 @@ def tree(*levels):
 
 
 @st.composite
-def trees(draw):
-    depth = draw(st.integers(1, 4))
-    steps = draw(st.lists(st.integers(0, 9), min_size=depth, max_size=depth))
-    distances = np.cumsum(steps)[::-1].tolist()
-    children, units = [], 1
-    for _ in range(depth):
-        if draw(st.booleans()):
-            counts = tuple(draw(st.lists(st.integers(1, 3), min_size=units, max_size=units)))
-            children.append(counts)
-            units = sum(counts)
-        else:
-            children.append(draw(st.integers(1, 3)))
-            units *= children[-1]
-    return Tree(tuple(Level(f"l{i}", d) for i, d in enumerate(distances)), tuple(children))
-
-
-@st.composite
 def allocations(draw):
     """Whole machines and sparse parts of them."""
-    whole = Allocation.whole(draw(trees()))
+    whole = Allocation.whole(draw(machines(max_cores=24)))
     kept = sorted(draw(st.sets(st.integers(0, whole.k - 1), min_size=1, max_size=12)))
     return whole if draw(st.booleans()) else whole.select(np.array(kept, np.int64))
-
-
-@st.composite
-def graphs(draw, n):
-    task = st.integers(0, max(n - 1, 0))
-    arc = st.tuples(task, task, st.integers(0, 50), st.integers(0, 5))
-    arcs = draw(st.lists(arc, max_size=30 if n else 0))
-    integers = list(np.array(arcs, np.int64).reshape(-1, 4).T)
-    weighted, counted, loaded = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
-    return CommGraph.from_edges(
-        integers[0], integers[1], integers[2] if weighted else None, integers[3] if counted else None, n=n,
-        loads=draw(st.lists(st.integers(0, 9), min_size=n, max_size=n)) if loaded else None,
-    )
 
 
 @st.composite
@@ -68,7 +39,7 @@ def cases(draw):
     where = draw(allocations())
     n = draw(st.integers(0, 8))
     pe = draw(st.lists(st.integers(0, where.k - 1), min_size=n, max_size=n))
-    return draw(graphs(n)), where, np.array(pe, np.int32)
+    return draw(graphs(n=n)), where, np.array(pe, np.int32)
 
 
 def unit_path(where, pe):

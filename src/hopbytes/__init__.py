@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import write as write
     from hopbytes.graph import CommGraph as CommGraph
     from hopbytes.mapping import Mapping as Mapping
+    from hopbytes.metrics import evaluate as evaluate
 
     __version__: str
 
@@ -34,6 +35,7 @@ _HOME = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "convert": "hopbytes.formats.exchange",
+    "evaluate": "hopbytes.metrics",
     "read": "hopbytes.formats.exchange",
     "write": "hopbytes.formats.exchange",
 }

@@ -76,6 +76,8 @@ def _details(row: Row) -> list[str]:
         verbs = [verb for verb in ("reads", "writes") if row[verb]]
         names = f" ({' '.join(row['suffixes'])})" if row["suffixes"] else ""
         details.append(f"{' and '.join(verbs)} {row['holds']}s{names}")
+    if "unit" in row:
+        details.append(f"unit: {row['unit']}; family: {row['family']}")
     if row.get("can"):
         tested = "; tested with its launcher" if row["tested_with_launcher"] else ""
         details.append("can say: " + ", ".join(CAN_WORDS[word] for word in row["can"]) + tested)
@@ -113,6 +115,15 @@ def _machines() -> list[Row]:
     return [{"name": name, "summary": first_sentence(kind)} for name, kind in machines.items()]
 
 
+def _objectives() -> list[Row]:
+    from hopbytes.objectives.base import objectives
+
+    return [
+        {"name": name, "summary": f"{kind.symbol}: {kind.meaning}", "unit": kind.unit, "family": kind.family}
+        for name, kind in objectives.items()
+    ]
+
+
 def _formats() -> list[Row]:
     from hopbytes.formats.base import Format, formats
 
@@ -140,4 +151,5 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "refiners": _refiners,
     "machines": _machines,
     "formats": _formats,
+    "objectives": _objectives,
 }

@@ -16,7 +16,7 @@ from hopbytes.mapping import Mapping
 from hopbytes.metrics import check_scale, evaluate, measure
 from hopbytes.metrics.baselines import at_random, in_order
 from hopbytes.metrics.text import plain_table
-from tests.strategies import graphs, machines
+from strategies import graphs, machines
 
 
 def tree(*levels):

@@ -1,0 +1,337 @@
+"""The inputs of the benchmark: generated, or taken from the developers' graph folder; written once.
+
+``python bench/instances.py --suite foundation`` writes all of them to ``bench/data`` (ignored by git)
+and prints name, family, size, seed and hash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import lzma
+import os
+import secrets
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE / "data"
+#: Seed of the generated graphs and of the renumberings, unless a fresh one is asked for.
+DEFAULT_SEED = 20517
+#: Graphs from the folder must be large enough for 128 blocks to mean something.
+FEWEST_VERTICES = 10_000
+
+Int64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A graph as plain arrays: both directions of every edge stored, rows sorted, None = all ones."""
+
+    indptr: Int64
+    targets: Int64
+    volumes: Int64 | None = None
+    loads: Int64 | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.indptr) - 1
+
+    def task_loads(self) -> Int64:
+        """int64[n]: load of every task."""
+        return np.ones(self.n, np.int64) if self.loads is None else self.loads
+
+    def digest(self) -> str:
+        """Hash of the graph itself, whatever file it came from: sha256 over little-endian int64 arrays."""
+        total = hashlib.sha256()
+        for name in ("indptr", "targets", "volumes", "loads"):
+            array = getattr(self, name)
+            total.update(f"{name}:{-1 if array is None else len(array)};".encode())
+            if array is not None:
+                total.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        return total.hexdigest()
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One input: its name, family and how to make it.
+
+    Parameters
+    ----------
+    name : str
+    family : str
+        ``2-D``, ``3-D``, ``irregular`` or ``MPI``: results are also averaged within these.
+    make : callable
+        seed -> Arrays.
+    """
+
+    name: str
+    family: str
+    make: Callable[[int], Arrays]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An instance on disk: METIS file for the tools, arrays for the judge."""
+
+    name: str
+    family: str
+    path: Path
+    arrays_path: Path
+    digest: str
+    n: int
+    m: int
+    seed: int
+
+    def arrays(self) -> Arrays:
+        """Read the arrays back."""
+        with np.load(self.arrays_path) as stored:
+            return Arrays(**{name: stored[name] for name in stored.files})
+
+
+# -------------------------------------------------------------------- generators
+
+
+def from_edges(n: int, near: Int64, far: Int64) -> Arrays:
+    """Undirected simple graph from edges given once or twice, in any order; loops are dropped."""
+    keep = near != far
+    low, high = np.minimum(near, far)[keep].astype(np.int64), np.maximum(near, far)[keep].astype(np.int64)
+    key = np.unique(low * n + high)
+    low, high = key // n, key % n
+    sources, targets = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.lexsort((targets, sources))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=n))]).astype(np.int64)
+    return Arrays(indptr, targets[order])
+
+
+def points_along_curve(count: int, seed: int) -> NDArray[np.float64]:
+    """Random points of the unit square, numbered along a Z-order curve (as application data are: local)."""
+    points = np.random.default_rng(seed).random((count, 2))
+    cells = (points * 65536).astype(np.uint64)
+    key = np.zeros(count, np.uint64)
+    for bit in range(16):
+        for axis in range(2):
+            key |= ((cells[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(2 * bit + axis)
+    return points[np.argsort(key, kind="stable")]
+
+
+def delaunay(log_n: int, seed: int) -> Arrays:
+    """Delaunay triangulation of 2**log_n random points."""
+    from scipy.spatial import Delaunay
+
+    corners = Delaunay(points_along_curve(1 << log_n, seed)).simplices.astype(np.int64)
+    return from_edges(1 << log_n, corners.ravel(), np.roll(corners, -1, axis=1).ravel())
+
+
+def random_geometric(log_n: int, seed: int) -> Arrays:
+    """2**log_n random points, an edge when closer than 0.55 sqrt(ln n / n) (the usual radius)."""
+    from scipy.spatial import cKDTree
+
+    n = 1 << log_n
+    pairs = cKDTree(points_along_curve(n, seed)).query_pairs(
+        0.55 * np.sqrt(np.log(n) / n), output_type="ndarray"
+    )
+    return from_edges(n, pairs[:, 0], pairs[:, 1])
+
+
+def grid(*sides: int) -> Arrays:
+    """Box of cells, each next to its neighbours along the axes (7 points in 3-D)."""
+    cells = np.arange(int(np.prod(sides))).reshape(sides)
+    near, far = [], []
+    for axis, side in enumerate(sides):
+        near.append(np.take(cells, range(side - 1), axis).ravel())
+        far.append(np.take(cells, range(1, side), axis).ravel())
+    return from_edges(cells.size, np.concatenate(near), np.concatenate(far))
+
+
+def renumbered(graph: Arrays, seed: int) -> Arrays:
+    """Return the same graph under a random numbering of its vertices."""
+    new = np.random.default_rng(seed).permutation(graph.n)  # new[old] = number in the result
+    sources = new[np.repeat(np.arange(graph.n), np.diff(graph.indptr))]
+    targets = new[graph.targets]
+    order = np.lexsort((targets, sources))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=graph.n))]).astype(np.int64)
+    loads = None
+    if graph.loads is not None:
+        loads = np.empty_like(graph.loads)
+        loads[new] = graph.loads
+    return Arrays(indptr, targets[order], None if graph.volumes is None else graph.volumes[order], loads)
+
+
+# -------------------------------------------------------------------- METIS files
+
+
+def read_metis(path: Path) -> Arrays:
+    """Read a METIS graph (also ``.xz``); no vertex sizes, one load per vertex."""
+    opener = lzma.open if path.suffix == ".xz" else open
+    with opener(path, "rt") as file:
+        lines = [line for line in file.read().split("\n") if not line.startswith("%")]
+    head = [int(field) for field in lines[0].split()]
+    flags = f"{head[2]:03d}" if len(head) > 2 else "000"
+    if flags[0] != "0" or len(head) > 3:
+        raise ValueError(f"{path}: vertex sizes and several loads are not part of the benchmark")
+    n, rows = head[0], lines[1 : head[0] + 1]
+    counts = np.fromiter((len(row.split()) for row in rows), np.int64, n)
+    numbers = np.array(" ".join(rows).split(), dtype=np.int64)
+    loads = None
+    if flags[1] == "1":
+        first = np.cumsum(counts) - counts
+        loads = numbers[first]
+        numbers, counts = np.delete(numbers, first), counts - 1
+    volumes = None
+    if flags[2] == "1":
+        numbers, volumes, counts = numbers[::2], numbers[1::2].copy(), counts // 2
+    if len(numbers) != 2 * head[1]:
+        raise ValueError(f"{path}: {len(numbers)} neighbours, expected {2 * head[1]}")
+    targets, sources = numbers - 1, np.repeat(np.arange(n), counts)
+    order = np.lexsort((targets, sources))
+    return Arrays(
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), targets[order],
+        None if volumes is None else volumes[order], loads,
+    )
+
+
+def write_metis(graph: Arrays, path: Path) -> None:
+    """Write a METIS graph; the file appears whole or not at all."""
+    flags = f"{int(graph.loads is not None)}{int(graph.volumes is not None)}"
+    partial = path.with_suffix(".partial")
+    with open(partial, "w") as file:
+        file.write(f"{graph.n} {len(graph.targets) // 2}" + (f" {flags}" if flags != "00" else "") + "\n")
+        numbers = graph.targets + 1
+        if graph.volumes is not None:
+            numbers = np.column_stack([numbers, graph.volumes]).ravel()
+        starts = graph.indptr * (1 if graph.volumes is None else 2)
+        for block in range(0, graph.n, 1 << 16):
+            last = min(graph.n, block + (1 << 16))
+            words = list(map(str, numbers[starts[block] : starts[last]].tolist()))
+            bounds = (starts[block : last + 1] - starts[block]).tolist()
+            for task in range(block, last):
+                row = words[bounds[task - block] : bounds[task - block + 1]]
+                if graph.loads is not None:
+                    row = [str(int(graph.loads[task])), *row]
+                file.write(" ".join(row) + "\n")
+    os.replace(partial, path)
+
+
+# -------------------------------------------------------------------- suites
+
+#: Family of the graphs in the developers' folder, from their descriptions.
+FAMILIES = {
+    **dict.fromkeys(
+        ("4elt", "delaunay_n15", "delaunay_n16", "fe_4elt2", "naca4412_turb", "rgg_n_2_15_s0", "t60k"), "2-D"
+    ),
+    **dict.fromkeys(
+        ("brack2", "chtPinArray3d", "copter2", "crankshaft_n", "cs4", "cti", "fe_pwt", "fe_sphere",
+         "linkrods_d", "pump_n", "wing"), "3-D"
+    ),
+}
+
+
+def shared_folder() -> Path | None:
+    """Folder with the developers' graphs, None when there is none (``HOPBYTES_SHARED`` or ``../shared``)."""
+    root = Path(os.environ.get("HOPBYTES_SHARED", HERE.parent.parent / "shared"))
+    return root / "graphs" if (root / "graphs").is_dir() else None
+
+
+def chosen_graphs(folder: Path) -> list[str]:
+    """Eight graphs by a rule fixed before any result was seen.
+
+    Of the graphs with at least 10 000 vertices, sorted by name (bytewise), every third one starting
+    with the first, and of these the first eight.
+    """
+    names = []
+    for path in sorted(folder.glob("*.graph.xz")):
+        with lzma.open(path, "rt") as file:
+            head = next(line for line in file if not line.startswith("%"))
+        if int(head.split()[0]) >= FEWEST_VERTICES:
+            names.append(path.name.removesuffix(".graph.xz"))
+    return sorted(names)[::3][:8]
+
+
+def _stored(path: Path) -> Callable[[int], Arrays]:
+    return lambda seed: read_metis(path)
+
+
+def _shuffled(instance: Instance) -> Instance:
+    # The name enters the seed, so that two graphs of equal size get different numberings.
+    salt = zlib.crc32(instance.name.encode())
+    return Instance(
+        instance.name + ".shuffled", instance.family,
+        lambda seed: renumbered(instance.make(seed), seed + salt),
+    )
+
+
+def foundation_suite() -> list[Instance]:
+    """Three generated graphs, eight real ones when the folder is there, each also renumbered."""
+    plain = [
+        Instance("del17", "2-D", lambda seed: delaunay(17, seed)),
+        Instance("rgg17", "2-D", lambda seed: random_geometric(17, seed)),
+        Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
+    ]
+    folder = shared_folder()
+    if folder is not None:
+        for name in chosen_graphs(folder):
+            path = folder / f"{name}.graph.xz"
+            plain.append(Instance(name, FAMILIES.get(name, "irregular"), _stored(path)))
+    return [version for instance in plain for version in (instance, _shuffled(instance))]
+
+
+def smoke_suite() -> list[Instance]:
+    """Three small graphs that take seconds: to try the harness."""
+    return [
+        Instance("del12", "2-D", lambda seed: delaunay(12, seed)),
+        Instance("rgg12", "2-D", lambda seed: random_geometric(12, seed)),
+        Instance("grid16", "3-D", lambda seed: grid(16, 16, 16)),
+    ]
+
+
+def scale_suite() -> list[Instance]:
+    """The million-vertex graph of the end-to-end run (about half a minute and 1 GB to make)."""
+    return [Instance("rgg20", "2-D", lambda seed: random_geometric(20, seed))]
+
+
+SUITES: dict[str, Callable[[], list[Instance]]] = {
+    "foundation": foundation_suite,
+    "smoke": smoke_suite,
+    "scale": scale_suite,
+}
+
+
+def prepare(instance: Instance, seed: int = DEFAULT_SEED, folder: Path = DATA) -> Prepared:
+    """Return the instance on disk, making it when it is not there yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = instance.name if seed == DEFAULT_SEED else f"{instance.name}-s{seed}"
+    path, arrays_path, facts_path = (folder / f"{name}{end}" for end in (".graph", ".npz", ".json"))
+    if not facts_path.exists():  # written last, so its presence means the others are whole
+        graph = instance.make(seed)
+        write_metis(graph, path)
+        present = {key: array for key, array in vars(graph).items() if array is not None}
+        np.savez(arrays_path, **present)
+        facts = {"digest": graph.digest(), "n": graph.n, "m": len(graph.targets) // 2, "seed": seed}
+        facts_path.write_text(json.dumps(facts))
+    facts = json.loads(facts_path.read_text())
+    return Prepared(name, instance.family, path, arrays_path, **facts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", choices=sorted(SUITES), default="foundation")
+    parser.add_argument("--instance-seed", type=int, default=DEFAULT_SEED)
+    parser.add_argument("--fresh", action="store_true", help="draw a new seed for the generated graphs")
+    options = parser.parse_args()
+    seed = secrets.randbelow(2**31) if options.fresh else options.instance_seed
+    print(f"seed {seed}")
+    for instance in SUITES[options.suite]():
+        made = prepare(instance, seed)
+        print(f"{made.name:24} {made.family:10} n={made.n:8} m={made.m:8} {made.digest[:16]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

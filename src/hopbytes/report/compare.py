@@ -1,0 +1,264 @@
+"""Benchmark rows compared: geometric means against a baseline, wins, failures, broken bounds.
+
+Rows are what ``bench/run.py`` writes (:func:`hopbytes.report.results.read_results` reads them back).
+Everything here is a pure function of them; nothing is ever run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hopbytes.errors import unknown_name
+from hopbytes.report.results import MEASURES, Row
+
+#: Runs of one tool with these in common (and different seeds) are averaged into one number.
+SETTING = ("instance", "input_hash", "hierarchy", "distance", "problem", "imbalance", "threads")
+#: A run during which the rest of the machine used more than this share of a core is called disturbed.
+DISTURBED = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one contender stands against its baseline over a group of instances.
+
+    Parameters
+    ----------
+    contender, baseline : str
+        ``tool:preset``.
+    scope : str
+        ``all``, a family, or one instance.
+    instances : int
+        Instances on which both have at least one good run; only these enter means and wins.
+    runs, failures, over_bound, disturbed : int
+        Runs of the contender; how many failed, exceeded the load bound, or shared the machine.
+    wins, ties, losses : int
+        Instances on which the contender's mean J is lower, equal, higher.
+    means : dict
+        Geometric mean over seeds and then instances of ``comm_cost``, ``wall_seconds``,
+        ``inner_seconds`` and ``cpu_seconds``; None when a good run of the group lacks the number.
+    ratios : dict
+        Geometric mean over instances of ours divided by the baseline's; below 1 is better.
+    """
+
+    contender: str
+    baseline: str
+    scope: str
+    instances: int
+    runs: int
+    failures: int
+    over_bound: int
+    disturbed: int
+    wins: int
+    ties: int
+    losses: int
+    means: dict[str, float | None]
+    ratios: dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All standings of a results file.
+
+    Parameters
+    ----------
+    overall, families, instances : tuple of Standing
+        One per contender; one per family and contender; one per instance and contender.
+    notes : tuple of str
+        What makes numbers of this file less comparable than they look.
+    """
+
+    overall: tuple[Standing, ...]
+    families: tuple[Standing, ...]
+    instances: tuple[Standing, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and dictionaries, for ``--json``."""
+        return asdict(self)
+
+
+def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
+    """Compare every contender with a baseline.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Rows of ``bench/run.py``. Of several rows of the same run the last one counts.
+    baseline : str
+        ``tool:preset``, the one all others are compared with; or ``tool``: then each contender is
+        compared with that tool's preset of the same name, and has no standing when there is none.
+
+    Returns
+    -------
+    Comparison
+        The baseline itself stands first, with ratios 1.
+
+    Raises
+    ------
+    UnsupportedError
+        No row of that baseline; the text lists those there are.
+
+    Examples
+    --------
+    >>> def row(tool, seed, cost):
+    ...     return {"instance": "mesh", "tool": tool, "preset": "eco", "seed": seed, "comm_cost": cost}
+    >>> result = compare([row("ours", 1, 50), row("ours", 2, 200), row("theirs", 1, 200)], "theirs")
+    >>> [(s.contender, round(s.ratios["comm_cost"], 3)) for s in result.overall]
+    [('theirs:eco', 1.0), ('ours:eco', 0.5)]
+    """
+    latest = list({_identity(row): row for row in rows}.values())
+    runs: dict[str, dict[tuple[Any, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in latest:
+        runs[contender_of(row)][_setting(row)].append(row)
+    known = {name for contender in runs for name in (contender, contender.partition(":")[0])}
+    if baseline not in known:
+        raise unknown_name("baseline", baseline, known)
+    pairs = [(name, _opponent(name, baseline)) for name in runs if _opponent(name, baseline) in runs]
+    pairs.sort(key=lambda pair: (pair[1], pair[0] != pair[1], pair[0]))
+
+    families = _families(latest)
+    labels = _labels(latest)
+    overall, by_family, by_instance = [], [], []
+    for name, opponent in pairs:
+        overall.append(_standing(name, opponent, "all", runs, set(families)))
+    for family in dict.fromkeys(families.values()):
+        group = {setting for setting, label in families.items() if label == family}
+        by_family += [_standing(name, opponent, family, runs, group) for name, opponent in pairs]
+    for setting, label in labels.items():
+        by_instance += [_standing(name, opponent, label, runs, {setting}) for name, opponent in pairs]
+    present = [standing for standing in by_family if standing.runs]
+    return Comparison(
+        tuple(overall), tuple(present), tuple(s for s in by_instance if s.runs), tuple(_notes(latest))
+    )
+
+
+def contender_of(row: Row) -> str:
+    """Return the name a row's tool and preset compete under."""
+    return f"{row['tool']}:{row['preset']}"
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean; 0 when any value is 0.
+
+    Raises ValueError for no values.
+    """
+    if not values:
+        raise ValueError("the mean of nothing")
+    if min(values) == 0:
+        return 0.0
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def _setting(row: Row) -> tuple[Any, ...]:
+    return tuple(None if row.get(name) is None else str(row[name]) for name in SETTING)
+
+
+def _identity(row: Row) -> tuple[Any, ...]:
+    return (contender_of(row), row["seed"], *_setting(row))
+
+
+def _opponent(contender: str, baseline: str) -> str:
+    return baseline if ":" in baseline else f"{baseline}:{contender.partition(':')[2]}"
+
+
+def _families(rows: Iterable[Row]) -> dict[tuple[Any, ...], str]:
+    return {_setting(row): str(row.get("family", "unknown")) for row in rows}
+
+
+def _labels(rows: Iterable[Row]) -> dict[tuple[Any, ...], str]:
+    """Instance names; machine, bound and threads are added where one instance ran under several."""
+    settings = dict.fromkeys(map(_setting, rows))
+    names = [str(setting[0]) for setting in settings]
+    labels = {}
+    for setting in settings:
+        name = str(setting[0])
+        extra = " ".join(str(part) for part in setting[2:] if part is not None)
+        labels[setting] = name if names.count(name) == 1 else f"{name} ({extra})"
+    return labels
+
+
+def _standing(
+    name: str,
+    opponent: str,
+    scope: str,
+    runs: Mapping[str, Mapping[tuple[Any, ...], list[Row]]],
+    group: set[tuple[Any, ...]],
+) -> Standing:
+    own = {setting: rows for setting, rows in runs[name].items() if setting in group}
+    all_runs = [row for rows in own.values() for row in rows]
+    good = {setting: _good(rows) for setting, rows in own.items()}
+    theirs = {setting: _good(runs[opponent].get(setting, [])) for setting in own}
+    shared = [setting for setting in own if good[setting] and theirs[setting]]
+    costs = [(_mean(good[s], "comm_cost"), _mean(theirs[s], "comm_cost")) for s in shared]
+    means, ratios = {}, {}
+    for measure in MEASURES:
+        ours = [_mean(good[s], measure) for s in shared]
+        base = [_mean(theirs[s], measure) for s in shared]
+        means[measure] = _mean_of_all(ours)
+        ratios[measure] = _mean_of_all([_ratio(a, b) for a, b in zip(ours, base, strict=True)])
+    return Standing(
+        name, opponent, scope, len(shared), len(all_runs),
+        sum(bool(row.get("error")) for row in all_runs),
+        sum(bool(row.get("over_bound")) for row in all_runs),
+        sum(map(_disturbed, all_runs)),
+        sum(_sign(a, b) < 0 for a, b in costs),
+        sum(_sign(a, b) == 0 for a, b in costs),
+        sum(_sign(a, b) > 0 for a, b in costs),
+        means, ratios,
+    )
+
+
+def _good(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if not row.get("error")]
+
+
+def _mean(rows: Sequence[Row], measure: str) -> float | None:
+    return _mean_of_all([row.get(measure) for row in rows])
+
+
+def _mean_of_all(values: Sequence[float | None]) -> float | None:
+    """Geometric mean; None when a value is missing, since a mean of the rest would flatter somebody."""
+    numbers = [value for value in values if value is not None]
+    return geometric_mean(numbers) if numbers and len(numbers) == len(values) else None
+
+
+def _ratio(ours: float | None, theirs: float | None) -> float | None:
+    if ours is None or theirs is None:
+        return None
+    if theirs == 0:
+        return 1.0 if ours == 0 else None
+    return ours / theirs
+
+
+def _sign(ours: float | None, theirs: float | None) -> int:
+    """Compare two means; those of equal integers may differ in the last bits."""
+    if ours is None or theirs is None or math.isclose(ours, theirs, rel_tol=1e-12):
+        return 0
+    return -1 if ours < theirs else 1
+
+
+def _disturbed(row: Row) -> bool:
+    wall, other = row.get("wall_seconds"), row.get("other_cpu_seconds")
+    return bool(wall and other is not None and other > DISTURBED * wall)
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    notes = []
+    machines = {json.dumps(row.get("machine"), sort_keys=True, default=str) for row in rows}
+    if len(machines) > 1:
+        notes.append(f"rows come from {len(machines)} machines: times are not comparable")
+    disturbed = sum(map(_disturbed, rows))
+    if disturbed:
+        notes.append(f"{disturbed} of {len(rows)} runs shared the machine: their times mean little")
+    versions: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        versions[str(row["tool"])].add(json.dumps(row.get("versions"), sort_keys=True, default=str))
+    for tool, kinds in sorted(versions.items()):
+        if len(kinds) > 1:
+            notes.append(f"rows of {len(kinds)} versions of {tool} are mixed")
+    return notes

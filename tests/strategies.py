@@ -132,3 +132,19 @@ def graphs(draw: st.DrawFn, n: int | None = None, max_tasks: int = 60) -> CommGr
     messages and loops or undirected; volumes and loads of one, zero, mixed, one heavy, up to 2**40.
     """
     return _pick_graph(lambda low, high: draw(st.integers(low, high)), n, max_tasks)
+
+
+def check_groupings(groupings: list[np.ndarray], k: int) -> None:
+    """Assert what every machine promises about ``Allocation.groups()``."""
+    previous, count = np.zeros(k, np.int32), 1
+    for grouping in groupings:
+        assert grouping.dtype == np.int32
+        groups = int(grouping.max()) + 1
+        assert np.array_equal(np.unique(grouping), np.arange(groups))
+        assert groups > count or k == 1
+        parent_of = np.full(groups, -1)
+        parent_of[grouping] = previous
+        assert np.array_equal(parent_of[grouping], previous), "does not refine"
+        assert np.all(np.diff(parent_of) >= 0), "parts of one group are not consecutive"
+        previous, count = grouping, groups
+    assert count == k

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from hopbytes.allocation import Allocation
 from hopbytes.machines.spec import parse_machine
-from strategies import graphs, machines, random_graph, random_machine
+from strategies import check_groupings, graphs, machines, random_graph, random_machine
 
 
 def paths(tree):
@@ -80,22 +80,6 @@ def test_groups_are_what_repeated_splitting_gives(tree):
             assert [part.tolist() for part in parts] == [
                 members[finer[members] == child].tolist() for child in np.unique(finer[members])
             ]
-
-
-def check_groupings(groupings, k):
-    """What every machine promises about Allocation.groups()."""
-    previous, count = np.zeros(k, np.int32), 1
-    for grouping in groupings:
-        assert grouping.dtype == np.int32
-        groups = int(grouping.max()) + 1
-        assert np.array_equal(np.unique(grouping), np.arange(groups))
-        assert groups > count or k == 1
-        parent_of = np.full(groups, -1)
-        parent_of[grouping] = previous
-        assert np.array_equal(parent_of[grouping], previous), "does not refine"
-        assert np.all(np.diff(parent_of) >= 0), "parts of one group are not consecutive"
-        previous, count = grouping, groups
-    assert count == k
 
 
 def test_general_grouping_by_splitting_agrees_with_labels():

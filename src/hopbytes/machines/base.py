@@ -80,9 +80,10 @@ class TreeDistance:
         """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
         differing = self.labels[:, None] ^ self.labels[None, :]
         levels = np.zeros(differing.shape, np.uint8)
-        for bit in range(64):  # the last bit that is set wins
-            is_set = (differing >> np.uint64(bit)) & np.uint64(1)
-            levels = np.where(is_set, self.level_of_bit[bit + 1], levels)
+        for level in range(1, len(self.costs)):  # innermost first: the outermost that differs wins
+            bits = np.flatnonzero(self.level_of_bit == level)
+            if len(bits):
+                levels[differing >= np.uint64(1 << (int(bits[0]) - 1))] = level
         return self.costs[levels]
 
 

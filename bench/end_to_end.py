@@ -26,7 +26,8 @@ def report(row: run.Row) -> str:
     return (
         f"{row['instance']} {row['tool']}:{row['preset']} seed {row['seed']}: "
         f"wall {row['wall_seconds']:.1f} s, reading {100 * share:.1f} %, "
-        f"peak memory {memory / 2**20:.0f} MB = {memory / csr_bytes(row['n'], row['m']):.2f} x CSR, J {row['comm_cost']}"
+        f"peak memory {memory / 2**20:.0f} MB = "
+        f"{memory / csr_bytes(row['n'], row['m']):.2f} x CSR, J {row['comm_cost']}"
     )
 
 

@@ -80,3 +80,25 @@ def test_over_bound_is_seen():
 def test_unusable_placements_are_refused(pe):
     with pytest.raises(ValueError, match=r"expected|outside"):
         evaluate(path_graph([1, 1]), np.array(pe), (2,), (1,), 0.0)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_package_and_the_judge_agree(seed):
+    """Two programs that share no code: the metrics of the package and those of the judge."""
+    from hopbytes.graph import CommGraph
+    from hopbytes.kernels import comm_cost_by_level
+    from hopbytes.machines.spec import parse_machine
+
+    rng = np.random.default_rng(seed)
+    hierarchy, distance = [3, 2, 4], [1, 10, 100]
+    n = int(rng.integers(1, 200))
+    graph = from_edges(n, rng.integers(0, n, 3 * n), rng.integers(0, n, 3 * n))
+    pe = rng.integers(0, 24, n)
+    where = parse_machine("level3:4@100 level2:2@10 level1:3@1").distance()
+    ours = CommGraph(graph.indptr, graph.targets.astype(np.int32), undirected=True)
+    volumes = comm_cost_by_level(
+        ours.indptr, ours.targets, None, pe.astype(np.int32), where.labels, where.level_of_bit, 3
+    )
+    result = evaluate(graph, pe, hierarchy, distance, 0.03)
+    assert result["level_volumes"] == volumes.tolist()
+    assert result["comm_cost"] == int(volumes @ where.costs)

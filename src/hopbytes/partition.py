@@ -148,6 +148,20 @@ def gather(tickets: Sequence[Ticket], deadline: float | None = None) -> list[lis
     return answers
 
 
+def first_done(tickets: Sequence[Ticket], deadline: float | None = None) -> int:
+    """Wait until all tries of one of `tickets` (of one pool) are finished and return its position.
+
+    Which one it is depends on the machine: use it to submit what follows early, not to decide
+    anything. At `deadline` all are finished, as in `gather`.
+    """
+
+    def finished() -> list[int]:
+        return [place for place, ticket in enumerate(tickets) if all(job.done for job in ticket.jobs)]
+
+    tickets[0].pool.wait_until(lambda: bool(finished()), deadline)
+    return finished()[0]
+
+
 def partition_kaminpar(
     csr: Csr,
     loads: Int64 | None,
@@ -233,7 +247,7 @@ def _checked(ticket: Ticket, job: Job) -> Int32 | None:
     """Return the answer of a job if it keeps all bounds, else None with the reason left in the job."""
     if job.answer is None:
         return None
-    blocks = np.frombuffer(job.answer, np.int32)
+    blocks: Int32 = np.frombuffer(job.answer, np.int32).copy()  # the caller may refine it in place
     if len(blocks) != ticket.vertices or int(blocks.min()) < 0 or int(blocks.max()) >= len(ticket.caps):
         job.fail("an answer that is no partition")
         return None

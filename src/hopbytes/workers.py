@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -180,18 +180,28 @@ class WorkerPool:
                 self._hand_out()
 
     def wait(self, jobs: Sequence[Job], deadline: float | None = None) -> None:
-        """Return when all of `jobs` are done, or when ``time.monotonic()`` reaches `deadline`.
+        """Return when all of `jobs` are done. As `wait_until` otherwise."""
+        self.wait_until(lambda: all(job.done for job in jobs), deadline)
 
-        At the deadline every job of the pool that is not done is given up and busy workers are killed.
-        KeyboardInterrupt (and any other exception) kills all workers before it goes on.
+    def wait_until(self, condition: Callable[[], bool], deadline: float | None = None) -> None:
+        """Run jobs until `condition`, which depends on jobs of this pool, holds.
+
+        When ``time.monotonic()`` reaches `deadline`, every job of the pool that is not done is given
+        up and busy workers are killed. KeyboardInterrupt (and any other exception) kills all workers
+        before it goes on.
+
+        Raises
+        ------
+        ValueError
+            No job is left and `condition` still does not hold.
         """
         with self._nothing_left_running():
-            while not all(job.done for job in jobs):
+            while not condition():
                 left = None if deadline is None else deadline - time.monotonic()
+                if not self._waiting and not any(worker.job for worker in self._workers):
+                    raise ValueError("waiting for a job that was never submitted to this pool")
                 if left is not None and left <= 0:
                     self._give_up("no time left")
-                elif not self._waiting and not any(worker.job for worker in self._workers):
-                    raise ValueError("waiting for a job that was never submitted to this pool")
                 elif self._use_workers():
                     self._hand_out()
                     self._collect(left)

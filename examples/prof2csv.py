@@ -36,6 +36,7 @@ def read(nprocs, prefix):
 
 
 def main():
+    """Read the files the command line names and write both matrices."""
     nprocs, out, prefix = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     mats = read(nprocs, prefix)
     for t, (size, count) in mats.items():

@@ -24,7 +24,7 @@ MAX_TASKS = 2**31 - 2
 
 
 class Csr(NamedTuple):
-    """A symmetric weighted graph as arrays, what kernels take: no diagonal, sorted rows, both directions stored.
+    """A symmetric weighted graph as arrays, as kernels take it: no diagonal, sorted rows, both directions.
 
     `indptr` int64[n+1], `targets` int32[m], `weights` int64[m] (None: every weight is 1).
     """
@@ -113,14 +113,14 @@ class CommGraph:
             if array is None:
                 continue
             if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
-                raise FormatError("graph", None, f"{name} must be a contiguous 1-d {np.dtype(dtype)} array")
+                raise _bad(f"{name} must be a contiguous 1-d {np.dtype(dtype)} array")
             if length is not None and len(array) != length:
-                raise FormatError("graph", None, f"{name} has {len(array)} entries, expected {length}")
+                raise _bad(f"{name} has {len(array)} entries, expected {length}")
         if len(self.indptr) < 1 or len(self.indptr) - 1 > MAX_TASKS:
-            raise FormatError("graph", None, f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
+            raise _bad(f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
         bad = kernels.check_csr(self.indptr, self.targets)
         if bad >= 0:
-            raise FormatError("graph", None, f"row {bad}: targets must be sorted, distinct and inside 0..{self.n - 1}")
+            raise _bad(f"row {bad}: targets must be sorted, distinct and inside 0..{self.n - 1}")
 
     def _checked_total(self, name: str) -> int:
         array = getattr(self, name)
@@ -128,7 +128,7 @@ class CommGraph:
             return self.n if name == "loads" else self.m
         if len(array) and int(array.min()) < 0:
             place = int(np.argmin(array))
-            raise FormatError("graph", None, f"{name}[{place}] is {int(array[place])}, expected an integer >= 0")
+            raise _bad(f"{name}[{place}] is {int(array[place])}, expected an integer >= 0")
         total = kernels.checked_sum(array)
         if total > MAX_SUM:
             factor = -(-total // MAX_SUM)
@@ -242,15 +242,15 @@ class CommGraph:
         """
         src, dst = _tasks("sources", sources), _tasks("targets", targets)
         if len(src) != len(dst):
-            raise FormatError("graph", None, f"{len(src)} sources and {len(dst)} targets, expected as many of each")
+            raise _bad(f"{len(src)} sources and {len(dst)} targets, expected as many of each")
         highest = int(max(src.max(), dst.max())) if len(src) else -1
         n = highest + 1 if n is None else int(n)
         if highest >= n or n > MAX_TASKS:
-            raise FormatError("graph", None, f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
+            raise _bad(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
         volume, scale = to_integers("volumes", volumes, len(src))
         count, count_scale = to_integers("messages", messages, len(src))
         if count_scale != 1:
-            raise FormatError("graph", None, "messages must be whole numbers")
+            raise _bad("messages must be whole numbers")
         for name, values in (("volumes", volume), ("messages", count)):
             if values is not None and kernels.checked_sum(values) > MAX_SUM:
                 factor = -(-kernels.checked_sum(values) // MAX_SUM)
@@ -276,12 +276,12 @@ class CommGraph:
         """
         dense = np.asarray(matrix)
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-            raise FormatError("graph", None, f"matrix of shape {dense.shape}, expected a square one")
+            raise _bad(f"matrix of shape {dense.shape}, expected a square one")
         present = dense != 0
         if messages is not None:
             counts = np.asarray(messages)
             if counts.shape != dense.shape:
-                raise FormatError("graph", None, f"message matrix of shape {counts.shape}, expected {dense.shape}")
+                raise _bad(f"message matrix of shape {counts.shape}, expected {dense.shape}")
             present = present | (counts != 0)
         src, dst = np.nonzero(present)
         count = None if messages is None else np.asarray(messages)[src, dst]
@@ -299,7 +299,7 @@ class CommGraph:
         """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j."""
         coo: Any = matrix.tocoo()
         if coo.shape[0] != coo.shape[1]:
-            raise FormatError("graph", None, f"matrix of shape {coo.shape}, expected a square one")
+            raise _bad(f"matrix of shape {coo.shape}, expected a square one")
         graph = cls.from_edges(coo.row, coo.col, coo.data, n=coo.shape[0], loads=loads, meta=meta)
         if messages is None:
             return graph
@@ -314,12 +314,16 @@ class CommGraph:
         return both
 
 
+def _bad(what: str) -> FormatError:
+    return FormatError("graph", None, what)
+
+
 def _tasks(name: str, values: ArrayLike) -> Int32:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise FormatError("graph", None, f"{name} must be a 1-d array of integers")
+        raise _bad(f"{name} must be a 1-d array of integers")
     if array.size and (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
-        raise FormatError("graph", None, f"{name} must lie in 0..{MAX_TASKS}")
+        raise _bad(f"{name} must lie in 0..{MAX_TASKS}")
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
@@ -341,19 +345,25 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
         return None, 1
     array = np.asarray(values)
     if array.shape != (length,):
-        raise FormatError("graph", None, f"{name} has shape {array.shape}, expected ({length},)")
+        raise _bad(f"{name} has shape {array.shape}, expected ({length},)")
     if array.dtype == np.bool_:
         array = array.astype(np.int64)
-    if array.size and not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
-        raise FormatError("graph", None, f"{name} must be real numbers")
+    is_real = np.issubdtype(array.dtype, np.number) and not np.issubdtype(array.dtype, np.complexfloating)
+    if array.size and not is_real:
+        raise _bad(f"{name} must be real numbers")
     if array.size and not bool(np.all(array >= 0)):
         place = int(np.flatnonzero(~(array >= 0))[0])
-        raise FormatError("graph", None, f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
+        raise _bad(f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
     if array.size and float(array.max()) > float(MAX_SUM):
-        raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {float(array.max()) / MAX_SUM:.3g}")
+        factor_text = f"{float(array.max()) / MAX_SUM:.3g}"
+        raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor_text}")
     if not np.issubdtype(array.dtype, np.floating):
         return np.ascontiguousarray(array, dtype=np.int64), 1
     total, factor = float(array.sum()), 1
-    while factor < 10**9 and total * factor * 10 < 2**53 and bool(np.any(np.rint(array * factor) != array * factor)):
+    while factor < 10**9 and total * factor * 10 < 2**53 and _fractional(array * factor):
         factor *= 10
     return np.rint(array * factor).astype(np.int64), factor
+
+
+def _fractional(values: NDArray[np.floating[Any]]) -> bool:
+    return bool(np.any(np.rint(values) != values))

@@ -40,7 +40,9 @@ class Mapping:
             raise FormatError("mapping", None, "pe must be a 1-d int32 array")
         if len(self.pe) and not 0 <= int(self.pe.min()) <= int(self.pe.max()) < self.where.k:
             task = int(np.flatnonzero((self.pe < 0) | (self.pe >= self.where.k))[0])
-            raise FormatError("mapping", None, f"task {task} is on PE {self.pe[task]}, expected 0..{self.where.k - 1}")
+            raise FormatError(
+                "mapping", None, f"task {task} is on PE {self.pe[task]}, expected 0..{self.where.k - 1}"
+            )
         self.pe.setflags(write=False)
 
     @property

@@ -5,6 +5,8 @@ Signatures are those of the compiled core (arrays in, arrays filled, counts retu
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ def check_csr(indptr: Int64, targets: Int32) -> int:
         if not 0 <= indptr[i] <= indptr[i + 1] <= len(targets):
             return i
         row = [int(t) for t in targets[indptr[i] : indptr[i + 1]]]
-        if any(not 0 <= t < n for t in row) or any(a >= b for a, b in zip(row, row[1:], strict=False)):
+        if any(not 0 <= t < n for t in row) or any(a >= b for a, b in itertools.pairwise(row)):
             return i
     return -1
 
@@ -72,7 +74,8 @@ def symmetrize(
     """Fill the graph with weight C[i,j] + C[j,i] and no diagonal; return its number of arcs."""
     arcs = [(i, j, w) for i, j, w in _arcs(indptr, targets, volumes) if i != j]
     both = arcs + [(j, i, w) for i, j, w in arcs]
-    columns = [np.array(column, np.int64) for column in zip(*both, strict=True)] or [np.empty(0, np.int64)] * 3
+    columns = [np.array(column, np.int64) for column in zip(*both, strict=True)]
+    columns = columns or [np.empty(0, np.int64)] * 3
     return csr_from_arcs(
         columns[0].astype(np.int32), columns[1].astype(np.int32), columns[2], np.empty(0, np.int64),
         out_indptr, out_targets, out_weights, np.empty(0, np.int64),
@@ -102,5 +105,6 @@ def volume_by_level(
 
 def comm_cost_table(indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, table: Int64) -> int:
     """Return the sum over arcs of volume x table distance."""
-    k = int(round(len(table) ** 0.5))
-    return sum(w * int(table[int(pe[i]) * k + int(pe[j])]) for i, j, w in _arcs(indptr, targets, volumes) if i != j)
+    k = round(len(table) ** 0.5)
+    arcs = _arcs(indptr, targets, volumes)
+    return sum(w * int(table[int(pe[i]) * k + int(pe[j])]) for i, j, w in arcs if i != j)

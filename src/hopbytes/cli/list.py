@@ -10,7 +10,7 @@ from hopbytes.cli.options import Json
 
 
 def list(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="mappers, refiners, machines, formats or objectives.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to list: mappers, machines, …")],
     json: Json = False,
 ) -> None:
     """List what is registered under a kind, with its options."""

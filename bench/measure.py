@@ -12,6 +12,7 @@ import ctypes
 import os
 import platform
 import resource
+import select
 import signal
 import subprocess
 import tempfile
@@ -44,7 +45,7 @@ class Measurement:
     cpu_seconds : float
         User and system time of all processes of the tree.
     other_cpu_seconds : float
-        CPU time that the rest of the system used meanwhile; near 0 on a quiet machine.
+        CPU time that the rest of the system used, or the host took, meanwhile; near 0 on a quiet machine.
     peak_rss_bytes : int
         Largest sampled sum of resident sets; pages that two processes share count twice.
     peak_memory_bytes : int or None
@@ -91,15 +92,14 @@ def run_measured(
         )
         sampler = MemorySampler(process.pid, interval, exact_memory)
         sampler.start()
-        timed_out = False
         try:
-            process.wait(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            timed_out = True
+            timed_out = not _wait(process, timeout)
+            wall = time.perf_counter() - start
         finally:
             sampler.stop()
-            _end_tree(process, strangers)
-        wall = time.perf_counter() - start
+            stragglers = _end_tree(process, strangers)
+        if timed_out or stragglers:
+            wall = time.perf_counter() - start
         cpu = _children_cpu() - before
         other = max(0.0, _machine_cpu() - machine_before - cpu)
         texts = []
@@ -123,13 +123,34 @@ def adopting_orphans() -> Iterator[None]:
         system.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def _end_tree(process: subprocess.Popen[bytes], strangers: set[int]) -> None:
-    """Kill a process that still runs; give what it left a second to end by itself; reap everything."""
+def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
+    """Wait for the end of a process; False when it did not come in time.
+
+    The kernel wakes us: ``Popen.wait`` with a timeout looks only every 50 ms, too coarse a clock here.
+    """
+    handle = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        ended = bool(poll.poll(timeout * 1000))
+    finally:
+        os.close(handle)
+    if ended:
+        process.wait()
+    return ended
+
+
+def _end_tree(process: subprocess.Popen[bytes], strangers: set[int]) -> bool:
+    """Kill a process that still runs; give what it left a second to end by itself; reap everything.
+
+    Returns whether it left anything.
+    """
     if process.returncode is None:
         _kill(descendants(process.pid))
         process.wait()
-    patience = time.monotonic() + GRACE_SECONDS
+    patience, found = time.monotonic() + GRACE_SECONDS, False
     while left := set(children(os.getpid())) - strangers:
+        found = True
         if time.monotonic() > patience:
             for orphan in left:
                 _kill(descendants(orphan))
@@ -137,6 +158,7 @@ def _end_tree(process: subprocess.Popen[bytes], strangers: set[int]) -> None:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(orphan, os.WNOHANG)
         time.sleep(0.002)
+    return found
 
 
 def _kill(processes: Iterator[int]) -> None:
@@ -151,12 +173,12 @@ def _children_cpu() -> float:
 
 
 def _machine_cpu() -> float:
-    """Busy CPU seconds of the whole machine since it started, this process left out."""
-    user, nice, system, _idle, _iowait, irq, softirq, *_ = map(
+    """CPU seconds spent (or stolen by the host) since the machine started, this process left out."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal, *_ = map(
         int, Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     )
     own = resource.getrusage(resource.RUSAGE_SELF)
-    return (user + nice + system + irq + softirq) / TICKS - own.ru_utime - own.ru_stime
+    return (user + nice + system + irq + softirq + steal) / TICKS - own.ru_utime - own.ru_stime
 
 
 # -------------------------------------------------------------------- fingerprint

@@ -12,7 +12,6 @@ import json
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +156,6 @@ def _digest(paths: list[Path]) -> str:
     return total.hexdigest()[:16]
 
 
-@lru_cache
 def code_digest(package: str) -> str:
     """Hash of a package's Python files and compiled modules, wherever the installation keeps them."""
     spec = importlib.util.find_spec(package)

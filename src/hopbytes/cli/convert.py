@@ -29,5 +29,5 @@ def convert(
     from hopbytes.cli.output import tell
 
     receipt = hb.convert(source, target, symmetrize=symmetrize, **reading.keywords(), **writing.keywords())
-    for notice in receipt.notices:
-        tell(notice, quiet)
+    if not quiet:
+        tell(*receipt.notices)

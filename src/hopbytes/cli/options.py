@@ -16,7 +16,9 @@ import typer
 
 if TYPE_CHECKING:
     from hopbytes.allocation import Allocation
+    from hopbytes.formats.exchange import Receipt
     from hopbytes.graph import CommGraph
+    from hopbytes.mapping import Mapping
 
 Maker: TypeAlias = Callable[..., Any]
 _machine: Maker = partial(typer.Option, rich_help_panel="Machine")
@@ -33,6 +35,19 @@ Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Say nothing bu
 OutputFile: TypeAlias = Annotated[
     str | None,
     _output("--output", "-o", metavar="FILE", help="Where to write (stdout); several files take it as stem."),
+]
+
+Hosts: TypeAlias = Annotated[
+    str | None,
+    _machine("--hosts", metavar="LIST", help="Host names in machine order: n[001-016],m or a file of them."),
+]
+Launched: TypeAlias = Annotated[
+    str | None,
+    _output(
+        "--launched",
+        metavar="ORDER",
+        help="Format newrank: how ranks start, block, cyclic or a file with the PE of each.",
+    ),
 ]
 
 
@@ -54,12 +69,7 @@ class MachineOptions:
         str | None,
         _machine("--distance", metavar="D:E:…", help="Of --hierarchy; with --on LEVEL=N,… replaces some."),
     ] = None
-    hosts: Annotated[
-        str | None,
-        _machine(
-            "--hosts", metavar="LIST", help="Host names in machine order, n[001-016],m, or a file of them."
-        ),
-    ] = None
+    hosts: Hosts = None
     exclude: Annotated[
         list[str] | None,
         _machine("--exclude", metavar="WHAT", help="Leave cores out, such as core=0. May be repeated."),
@@ -74,11 +84,22 @@ class MachineOptions:
         int,
         _machine("--cores-per-task", metavar="N", min=1, help="Cores of one node that each task gets (1)."),
     ] = 1
+    per: Annotated[
+        list[str] | None,
+        _machine(
+            "--per",
+            metavar="LEVEL[=N]",
+            help="LEVEL: a slot is a whole unit of it (core, pu, …). LEVEL=N: N tasks on each. Repeatable.",
+        ),
+    ] = None
 
     def allocation(self) -> Allocation:
         """Return the allocation these options describe."""
         import hopbytes as hb
 
+        units = [item for item in self.per or () if "=" not in item]
+        if len(units) > 1:
+            raise typer.BadParameter(f"--per {' --per '.join(units)}: a slot can be a unit of one level only")
         if (self.on is None) == (self.hierarchy is None):
             raise typer.BadParameter("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
         where: Allocation = hb.machine(
@@ -89,8 +110,13 @@ class MachineOptions:
             exclude=tuple(self.exclude or ()),
             reserve=self.reserve,
             cores_per_task=self.cores_per_task,
+            per=units[0] if units else None,
         )
         return where
+
+    def tasks_per_unit(self) -> dict[str, int] | None:
+        """Return the counts of ``--per LEVEL=N``, a keyword of :func:`hopbytes.map_tasks`."""
+        return dict(_level_count(item) for item in self.per or () if "=" in item) or None
 
 
 @dataclass(frozen=True)
@@ -147,12 +173,6 @@ class CountOptions:
         int | None,
         _problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
     ] = None
-    per: Annotated[
-        list[str] | None,
-        _problem(
-            "--per", metavar="LEVEL=N", help="Exactly N tasks on every unit of a level. May be repeated."
-        ),
-    ] = None
     pack: Annotated[bool, _problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
         False
     )
@@ -165,14 +185,13 @@ class CountOptions:
             "strict_balance": self.strict_balance,
             "oversubscribe": self.oversubscribe,
             "tasks_per_node": self.tasks_per_node,
-            "per": dict(_level_count(item) for item in self.per or ()) or None,
             "pack": self.pack,
         }
 
 
 def _level_count(item: str) -> tuple[str, int]:
-    level, equals, count = item.partition("=")
-    if not equals or not count.isdecimal():
+    level, _, count = item.partition("=")
+    if not level or not count.isdecimal():
         raise typer.BadParameter(f"--per {item}: expected LEVEL=N like package=4")
     return level, int(count)
 
@@ -236,5 +255,20 @@ class WritingOptions:
     force: Annotated[bool, _output("--force", help="Overwrite a file that hopbytes did not write.")] = False
 
     def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.write`."""
+        """Return keywords of :func:`hopbytes.convert`."""
         return {"format": self.format, "force": self.force}
+
+    def check(self, output: str | None) -> None:
+        """Find out before any work whether the placement can be written there."""
+        from hopbytes.formats.exchange import check_target
+
+        if output is not None or self.format is not None:
+            check_target(output or "-", self.format, holds="placement", force=self.force)
+
+    def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
+        """Write a placement; to stdout, and then as plain lines, unless told otherwise."""
+        import hopbytes as hb
+
+        form = self.format or ("plain" if output is None else None)
+        receipt: Receipt = hb.write(mapping, output or "-", form, force=self.force, **options)
+        return receipt

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def print_json(value: Any) -> None:
@@ -18,7 +22,19 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def tell(text: str, quiet: bool = False) -> None:
+def tell(*sentences: str) -> None:
     """Say something to the person at the terminal; data never goes this way."""
-    if not quiet:
-        print(text, file=sys.stderr)
+    for sentence in sentences:
+        print(sentence, file=sys.stderr)
+
+
+def tell_launch(command: str) -> None:
+    """Say what to type, if there is anything to type."""
+    if command:
+        tell(f"launch: {command}")
+
+
+def seconds_of(work: Callable[[], T]) -> tuple[T, float]:
+    """Return what `work` returns, and how long it took."""
+    began = time.perf_counter()
+    return work(), time.perf_counter() - began

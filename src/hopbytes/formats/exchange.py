@@ -129,7 +129,7 @@ def write(
     """
     path = os.fspath(path)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
-    chosen = formats[format] if format is not None else _by_suffix(path, holds)
+    chosen = _writer(path, format, holds)
     written: Written
     if isinstance(thing, CommGraph):
         written = chosen.write_pattern(thing, options)
@@ -145,6 +145,51 @@ def write(
     )
     launch = written.launch.replace("{stem}", shlex.quote(path))
     return Receipt(tuple(path + suffix for suffix in written.files), launch, written.notices)
+
+
+def check_target(
+    path: str | os.PathLike[str], format: str | None = None, *, holds: str, force: bool = False
+) -> None:
+    """Find out before the work whether :func:`write` could write there; nothing is touched.
+
+    Parameters
+    ----------
+    path : path or ``"-"``
+    format : str, optional
+        By default found from the suffix.
+    holds : {"pattern", "placement"}
+        What is going to be written.
+    force : bool
+        A file that hopbytes did not write may be overwritten.
+
+    Raises
+    ------
+    UnsupportedError
+        No such format, one that holds something else, a foreign file in the way, a folder that is
+        missing or may not be written.
+    """
+    path = os.fspath(path)
+    _writer(path, format, holds)
+    if path == "-":
+        return
+    may_write(path, force)
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
+    if not os.access(folder, os.W_OK):
+        raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
+
+
+def _writer(path: str, format: str | None, holds: str) -> Format:
+    """Return the format to write: by name, else by suffix."""
+    if format is None:
+        return _by_suffix(path, holds)
+    chosen = formats[format]
+    if chosen.holds != holds:
+        known = ", ".join(key for key, f in formats.items() if f.holds == holds)
+        what = f"holds a {chosen.holds}, expected one for a {holds}: {known}"
+        raise UnsupportedError(f"format {format!r} {what}")
+    return chosen
 
 
 def _by_suffix(path: str, holds: str) -> Format:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import read as read
     from hopbytes.formats.exchange import write as write
     from hopbytes.graph import CommGraph as CommGraph
+    from hopbytes.machines.slots import machine as machine
     from hopbytes.mapping import Mapping as Mapping
     from hopbytes.metrics import evaluate as evaluate
 
@@ -36,6 +37,7 @@ _HOME = {
     "UnsupportedError": "hopbytes.errors",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.metrics",
+    "machine": "hopbytes.machines.slots",
     "read": "hopbytes.formats.exchange",
     "write": "hopbytes.formats.exchange",
 }

@@ -31,6 +31,8 @@ class Allocation:
         Relative load capacity of each PE; None when all are equal.
     endpoints : int32[k] or None
         Network endpoint (adapter) of each PE; None means one per node.
+    notices : tuple of str
+        Sentences for the user about how the slots were cut (cores left over, slots that straddle units).
 
     Raises
     ------
@@ -44,6 +46,7 @@ class Allocation:
     hosts: tuple[str, ...] = ()
     capacity: Int64 | None = None
     endpoints: Int32 | None = None
+    notices: tuple[str, ...] = ()
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -120,9 +123,11 @@ class Allocation:
         """Return the allocation of some of its PEs (ascending)."""
         lengths = np.diff(self.core_start)[pes]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        cores = np.concatenate([self.cores_of(int(p)) for p in pes]) if len(pes) else self.cores[:0]
+        # Entry e of the new rows is entry e - starts[row] + core_start[pes[row]] of the old ones.
+        places = np.arange(starts[-1]) + np.repeat(self.core_start[pes] - starts[:-1], lengths)
         return Allocation(
-            self.machine, starts, cores.astype(np.int64), self.hosts,
+            self.machine, starts, self.cores[places], self.hosts,
             None if self.capacity is None else self.capacity[pes],
             None if self.endpoints is None else self.endpoints[pes],
+            self.notices,
         )

@@ -1,0 +1,244 @@
+"""From a machine to an allocation: take cores away, cut the rest into slots, name the hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.errors import FormatError, InfeasibleError
+from hopbytes.hostlist import read_hosts
+from hopbytes.machines.base import NODE_NAMES, Int64, Machine
+from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.machines.units import excluded, rank_in_runs, reserved, units_of
+
+#: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
+PLACES = (None, "core", "pu")
+
+
+def machine(
+    spec: str | Machine | None = None,
+    *,
+    hierarchy: str | None = None,
+    distance: str | None = None,
+    hosts: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] = (),
+    reserve: str | None = None,
+    cores_per_task: int = 1,
+    per: str | None = None,
+) -> Allocation:
+    """Return the slots of a machine that a job may use.
+
+    Parameters
+    ----------
+    spec : str or Machine
+        ``"node:16@10 core:32@1"``, ``"table:FILE"``: see :func:`hopbytes.machines.spec.parse_machine`.
+    hierarchy : str, optional
+        Instead of `spec` the papers' notation, innermost level first: ``"4:8:4"``.
+    distance : str, optional
+        With `hierarchy` ``"1:10:100"``, with `spec` distances to replace: ``"node=20,core=2"``.
+    hosts : str or sequence of str, optional
+        Names of the nodes in machine order: ``"n[001-016]"``, a file, ``"-"``; as many as nodes.
+    exclude : str or sequence of str
+        Cores to leave out: ``"node=3"``, ``"core=0"`` (of every node), ``"l3.core=0"`` (of every l3).
+    reserve : str, optional
+        ``"1/l3"``: leave out the first core still allowed in every l3.
+    cores_per_task : int
+        Cores of a slot. They lie in one node, and in one unit of any level that can hold them.
+    per : str, optional
+        ``"core"`` (default), ``"pu"`` or another level: one slot per unit with all its cores, or with
+        the first `cores_per_task` of them when that is more than 1.
+
+    Returns
+    -------
+    Allocation
+        PEs in machine order. Its ``notices`` tell of cores left out, left over, and of slots that
+        had to straddle units.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        Options that cannot be read, unknown levels, a number of hosts that is not that of the nodes.
+    InfeasibleError
+        No slot is left.
+
+    Notes
+    -----
+    O(cores x levels). On a tree whose cores have a level ``pu`` inside, a core is all of its PUs
+    unless ``per="pu"``.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.slots import machine
+    >>> where = machine("node:2 l3:2 core:4", exclude="l3.core=0", cores_per_task=2)
+    >>> where.k, where.cores_of(1).tolist(), where.notices[1]
+    (4, [5, 6], '4 of 12 allowed cores are left over: they make no slot of 2 cores')
+    """
+    hardware = _hardware(spec, hierarchy, distance)
+    if cores_per_task < 1:
+        raise FormatError("--cores-per-task", None, f"{cores_per_task}, expected an integer >= 1")
+    allowed = np.ones(hardware.n_cores, np.bool_)
+    for text in (exclude,) if isinstance(exclude, str) else exclude:
+        allowed &= ~excluded(hardware, text)
+    if reserve is not None:
+        allowed &= ~reserved(hardware, allowed, reserve)
+    if not allowed.any():
+        raise InfeasibleError(f"all {hardware.n_cores} cores are excluded or reserved, expected some left")
+    names = _names_of_nodes(hardware, hosts)
+    single_leaves = per in PLACES and cores_per_task == 1 and _place_name(hardware, per) is None
+    if single_leaves and allowed.all():
+        return Allocation.whole(hardware, names)
+    slots = _Slots.cut(hardware, np.flatnonzero(allowed), cores_per_task, per)
+    return Allocation(hardware, slots.starts, slots.cores, names, notices=slots.notices)
+
+
+def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str | None) -> Machine:
+    if (spec is None) == (hierarchy is None):
+        raise FormatError("machine", None, "a spec and a hierarchy, or neither, expected one of them")
+    if hierarchy is not None:
+        return from_hierarchy(hierarchy, distance)
+    hardware = spec if isinstance(spec, Machine) else parse_machine(str(spec))
+    return hardware if distance is None else with_distances(hardware, distance)
+
+
+def _names_of_nodes(hardware: Machine, hosts: str | Sequence[str] | None) -> tuple[str, ...]:
+    if hosts is None:
+        return ()
+    names = read_hosts(hosts)
+    nodes = int(hardware.node_of_core()[-1]) + 1
+    if len(names) != nodes:
+        raise FormatError("--hosts", None, f"{len(names)} hosts for {nodes} nodes, expected one per node")
+    return names
+
+
+def _place_name(hardware: Machine, per: str | None) -> str | None:
+    """Return the level whose units are the places slots are made of; None when that is single leaves."""
+    has_cores = hardware.level_named(("core",)) is not None
+    whole_cores = per == "core" or (per != "pu" and hardware.level_named(("pu",)) is not None)
+    return "core" if has_cores and whole_cores else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    """Slots as rows of cores, and what to tell about how they were cut."""
+
+    starts: Int64
+    cores: Int64
+    notices: tuple[str, ...]
+
+    @classmethod
+    def cut(cls, hardware: Machine, cores: Int64, size: int, per: str | None) -> _Slots:
+        """Cut the allowed `cores` (ascending) into slots."""
+        name = _place_name(hardware, per)
+        place = _numbered(cores if name is None else units_of(hardware, name)[cores])
+        head = cores[np.flatnonzero(np.diff(place, prepend=-1))]  # one core stands for each place
+        straddling = 0
+        if per in PLACES:
+            levels = _levels_inside_nodes(hardware, head)
+            slot = _cut_places(levels, size)
+            straddling = _count_straddling(levels[1:-1], slot)
+        else:
+            unit = _per_unit(hardware, str(per), head)
+            slot = unit if size == 1 else np.where(_first_of_full_units(unit, size), unit, -1)
+        if int(slot.max(initial=-1)) < 0:
+            raise InfeasibleError(f"no node or {per or 'unit'} has the {size} free cores one task asks for")
+        slot_of_core = slot[place]
+        kept = np.flatnonzero(slot_of_core >= 0)
+        # Slots in the order of their first core.
+        first = np.unique(slot_of_core[kept], return_index=True)
+        number = np.empty(int(first[0].max()) + 1, np.int64)
+        number[first[0][np.argsort(first[1])]] = np.arange(len(first[0]))
+        owner = number[slot_of_core[kept]]
+        counts = np.bincount(owner)
+        return cls(
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            cores[kept[np.argsort(owner, kind="stable")]],
+            _notices(hardware, cores, len(kept), size, per, straddling),
+        )
+
+
+def _numbered(ids: Int64) -> Int64:
+    """Number ascending ids 0, 1, 2, … without gaps."""
+    return np.cumsum(np.diff(ids, prepend=ids[0]) != 0).astype(np.int64)
+
+
+def _levels_inside_nodes(hardware: Machine, head: Int64) -> list[Int64]:
+    """Per level from single places out to nodes: unit of each place."""
+    node = hardware.level_named(NODE_NAMES)
+    inner = range(len(hardware.levels) - 1, -1 if node is None else node, -1)
+    units = [hardware.ancestors(level)[head].astype(np.int64) for level in inner]
+    return [np.arange(len(head), dtype=np.int64), *units, hardware.node_of_core()[head].astype(np.int64)]
+
+
+def _cut_places(levels: list[Int64], size: int) -> Int64:
+    """int64[places]: slot of each place, -1 for left over.
+
+    From the inside out, every unit with room for a slot is cut into as many as fit; what is too small
+    for one is joined to its neighbours in the next unit outside.
+    """
+    slot = np.full(len(levels[0]), -1, np.int64)
+    settled = np.zeros(len(slot), np.bool_)
+    slots = 0
+    for unit in levels:
+        dense = _numbered(unit)
+        roomy = np.bincount(dense)[dense] >= size
+        pool = np.flatnonzero(roomy & ~settled)
+        if len(pool):
+            rank = rank_in_runs(unit[pool])
+            group = _numbered(unit[pool])
+            full = np.bincount(group) // size  # slots of each unit's pool
+            before = np.cumsum(full) - full
+            fits = rank < full[group] * size
+            slot[pool[fits]] = (slots + before[group] + rank // size)[fits]
+            slots += int(full.sum())
+        settled |= roomy
+    return slot
+
+
+def _count_straddling(levels: list[Int64], slot: Int64) -> int:
+    """Count slots that take a part, but not all, of one of several units of a level."""
+    used = np.flatnonzero(slot >= 0)
+    if not len(used):
+        return 0
+    straddles = np.zeros(int(slot.max()) + 1, np.bool_)
+    for unit in levels:
+        dense = _numbered(unit)
+        pairs, counts = np.unique(slot[used] * (int(dense.max()) + 1) + dense[used], return_counts=True)
+        owner, part = np.divmod(pairs, int(dense.max()) + 1)
+        several = np.bincount(owner, minlength=len(straddles)) > 1
+        straddles[owner[several[owner] & (counts < np.bincount(dense)[part])]] = True
+    return int(straddles.sum())
+
+
+def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
+    if "=" in per:
+        raise FormatError("--per", None, f"{per[:40]!r}, expected a level (counts are for tasks, not slots)")
+    unit = units_of(hardware, per)[head]
+    node = hardware.node_of_core()[head]
+    if np.any((unit[1:] == unit[:-1]) & (node[1:] != node[:-1])):
+        raise InfeasibleError(f"one slot per {per} would span several nodes, expected a level inside nodes")
+    return _numbered(unit)
+
+
+def _first_of_full_units(unit: Int64, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    full: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.bincount(unit)[unit] >= size
+    return full & (rank_in_runs(unit) < size)
+
+
+def _notices(
+    hardware: Machine, cores: Int64, used: int, size: int, per: str | None, straddling: int
+) -> tuple[str, ...]:
+    notices = []
+    if len(cores) < hardware.n_cores:
+        gone = hardware.n_cores - len(cores)
+        notices.append(f"{gone} of {hardware.n_cores} cores are excluded or reserved")
+    if used < len(cores):
+        slot = f"{size} core{'s' * (size > 1)}" + (f" per {per}" if per else "")
+        left = f"{len(cores) - used} of {len(cores)} allowed cores"
+        notices.append(f"{left} are left over: they make no slot of {slot}")
+    if straddling:
+        s = "" if straddling == 1 else "s"
+        notices.append(f"{straddling} slot{s} of {size} cores straddle units too small for one")
+    return tuple(notices)

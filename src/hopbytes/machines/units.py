@@ -1,0 +1,111 @@
+"""Words for parts of a machine: which units of which level an option means."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.errors import FormatError, unknown_name
+from hopbytes.machines.base import NODE_NAMES, Int64, Machine
+
+NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
+SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
+
+
+def units_of(machine: Machine, name: str) -> Int64:
+    """int64[n_cores]: unit of the level called `name` that each core belongs to.
+
+    ``core`` names single cores on every machine without a level of that name, ``node`` the one host
+    of a machine without nodes. UnsupportedError with the nearest name for anything else.
+    """
+    level = machine.level_named((name,))
+    if level is not None:
+        return machine.ancestors(level).astype(np.int64)
+    if name == "core":
+        return np.arange(machine.n_cores, dtype=np.int64)
+    if name in NODE_NAMES:
+        return machine.node_of_core().astype(np.int64)
+    raise unknown_name("level", name, [level.name for level in machine.levels] or ["core", "node"])
+
+
+def excluded(machine: Machine, text: str) -> NDArray[np.bool_]:
+    """bool[n_cores]: the cores that an exclusion takes away.
+
+    Parameters
+    ----------
+    machine : Machine
+    text : str
+        ``LEVEL=NUMBERS`` or ``OUTER.LEVEL=NUMBERS`` with numbers like ``0-2,5``, counted from 0 inside
+        each unit of OUTER. Without OUTER, levels inside a node are counted in each node, as its
+        operating system would, other levels over the whole machine.
+
+    Raises
+    ------
+    FormatError
+        Other text, or numbers that no unit has.
+    UnsupportedError
+        A level the machine does not have.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.spec import parse_machine
+    >>> from hopbytes.machines.units import excluded
+    >>> excluded(parse_machine("node:2 l3:2 core:2"), "l3.core=0").astype(int).tolist()
+    [1, 0, 1, 0, 1, 0, 1, 0]
+    """
+    names, equals, numbers = text.partition("=")
+    words = [word.strip() for word in names.split(".")]
+    if not equals or len(words) > 2:
+        raise FormatError("--exclude", None, f"{text[:40]!r}, expected LEVEL=0-2,5 or OUTER.LEVEL=0")
+    unit = units_of(machine, words[-1])
+    outer = units_of(machine, words[0]) if len(words) == 2 else _natural_outer(machine, words[-1])
+    # Units of both levels ascend with the cores, so the first unit in an outer one is that of its first core.
+    first_core = np.flatnonzero(np.diff(outer, prepend=-1))
+    number = unit - unit[first_core][np.cumsum(np.diff(outer, prepend=outer[0]) != 0)]
+    wanted = np.zeros(machine.n_cores, np.bool_)
+    for word in numbers.split(","):
+        found = NUMBERS.fullmatch(word.strip())
+        if not found:
+            raise FormatError("--exclude", None, f"{word[:40]!r} in {text[:40]!r}, expected N or N-M")
+        low, high = int(found[1]), int(found[2] or found[1])
+        chosen = (number >= low) & (number <= high)
+        if high < low or high > int(number.max()):
+            raise FormatError(
+                "--exclude", None,
+                f"{word.strip()!r} in {text[:40]!r}, expected numbers from 0 to {int(number.max())}",
+            )
+        wanted |= chosen
+    return wanted
+
+
+def _natural_outer(machine: Machine, name: str) -> Int64:
+    """Return the units within which `name` is counted: nodes for what is inside nodes, else the machine."""
+    node, level = machine.level_named(NODE_NAMES), machine.level_named((name,))
+    inside = node is not None and (name == "core" if level is None else level > node)
+    return machine.node_of_core().astype(np.int64) if inside else np.zeros(machine.n_cores, np.int64)
+
+
+def reserved(machine: Machine, allowed: NDArray[np.bool_], text: str) -> NDArray[np.bool_]:
+    """bool[n_cores]: the first N allowed cores of every unit, for ``N/LEVEL`` (several with commas).
+
+    FormatError for other text, UnsupportedError for an unknown level.
+    """
+    taken = np.zeros(machine.n_cores, np.bool_)
+    for word in text.split(","):
+        found = SHARE.fullmatch(word.strip())
+        if not found:
+            raise FormatError("--reserve", None, f"{word[:40]!r}, expected N/LEVEL like 1/l3")
+        cores = np.flatnonzero(allowed & ~taken)
+        unit = units_of(machine, found[2])[cores]
+        taken[cores[rank_in_runs(unit) < int(found[1])]] = True
+    return taken
+
+
+def rank_in_runs(ids: Int64) -> Int64:
+    """int64[...]: position of each entry in its run of equal neighbours."""
+    places = np.arange(len(ids), dtype=np.int64)
+    heads = np.flatnonzero(np.diff(ids, prepend=-1))
+    starts: Int64 = np.repeat(heads, np.diff(np.append(heads, len(ids))))
+    return places - starts

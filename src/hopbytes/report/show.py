@@ -1,0 +1,144 @@
+"""What a machine and an allocation of it are, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+
+MAX_HOSTS_SHOWN = 8
+
+
+def machine_facts(where: Allocation) -> dict[str, Any]:
+    """Return what :func:`machine_text` says, with keys for JSON.
+
+    Returns
+    -------
+    dict
+        ``spec`` (parses to the same machine), ``kind``, ``pes``, ``cores``, ``cores_in_slots``,
+        ``cores_per_pe`` [min, max], ``nodes``, ``pes_per_node`` [min, max] over nodes in use, ``hosts``,
+        ``levels`` (outermost first: name, units, units_in_use, distance, bandwidth, latency, children
+        [min, max] per unit outside) or, without levels, ``distances`` [min, max], and ``notices``.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> facts = machine_facts(hb.machine("node:2@10 core:[3,4]@1", exclude="core=0"))
+    >>> facts["spec"], facts["pes"], facts["cores"], facts["pes_per_node"]
+    ('node:2@10 core:[3,4]@1', 5, 7, [2, 3])
+    """
+    machine = where.machine
+    per_node = np.bincount(where.node_of_pe)
+    facts: dict[str, Any] = {
+        "spec": machine.spec(),
+        "kind": type(machine).__name__.lower(),
+        "pes": where.k,
+        "cores": machine.n_cores,
+        "cores_in_slots": len(where.cores),
+        "cores_per_pe": _range(np.diff(where.core_start)),
+        "nodes": int(machine.node_of_core()[-1]) + 1,
+        "pes_per_node": _range(per_node[per_node > 0]),
+        "hosts": list(where.hosts),
+        "levels": _levels(where),
+    }
+    if not facts["levels"]:
+        apart = machine.distance().matrix()[~np.eye(machine.n_cores, dtype=bool)]
+        facts["distances"] = _range(apart) if len(apart) else [0, 0]
+    facts["notices"] = list(where.notices)
+    return facts
+
+
+def machine_text(where: Allocation) -> str:
+    """Return a description for people; the first line's spec parses to the same machine.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> print(machine_text(hb.machine("node:2@10 core:[3,4]@1")))
+    machine    node:2@10 core:[3,4]@1
+    PEs        7, 1 core each, 3-4 per node
+    cores      7, all in slots
+    nodes      2
+    <BLANKLINE>
+    level  units  in use  per outer unit  distance
+    node       2       2               2        10
+    core       7       7             3-4         1
+    """
+    facts = machine_facts(where)
+    idle = facts["cores"] - facts["cores_in_slots"]
+    each = facts["cores_per_pe"]
+    lines = [
+        f"machine    {facts['spec']}",
+        f"PEs        {facts['pes']}, {_span(each)} core{'s' * (each != [1, 1])} each, "
+        f"{_span(facts['pes_per_node'])} per node",
+        f"cores      {facts['cores']}, " + (f"{idle} in no slot" if idle else "all in slots"),
+        f"nodes      {facts['nodes']}" + _host_names(facts["hosts"]),
+    ]
+    if "distances" in facts:
+        lines.append(f"distances  {_span(facts['distances'])}")
+    lines += [f"notice     {notice}" for notice in facts["notices"]]
+    return "\n".join([*lines, *_level_table(facts["levels"])])
+
+
+def _levels(where: Allocation) -> list[dict[str, Any]]:
+    machine, outer, rows = where.machine, np.zeros(where.machine.n_cores, np.int64), []
+    for index, level in enumerate(machine.levels):
+        units = machine.ancestors(index).astype(np.int64)
+        heads = np.flatnonzero(np.diff(units, prepend=-1))
+        rows.append(
+            {
+                "name": level.name,
+                "units": int(units[-1]) + 1,
+                "units_in_use": len(np.unique(units[where.cores])),
+                "children": _range(np.bincount(outer[heads])),
+                "distance": level.distance,
+                "bandwidth": level.bandwidth,
+                "latency": level.latency,
+            }
+        )
+        outer = units
+    return rows
+
+
+def _level_table(levels: list[dict[str, Any]]) -> list[str]:
+    if not levels:
+        return []
+    columns = [
+        ["level", *(level["name"] for level in levels)],
+        ["units", *(str(level["units"]) for level in levels)],
+        ["in use", *(str(level["units_in_use"]) for level in levels)],
+        ["per outer unit", *(_span(level["children"]) for level in levels)],
+        ["distance", *(str(level["distance"]) for level in levels)],
+    ]
+    for key in ("bandwidth", "latency"):
+        if any(level[key] is not None for level in levels):
+            columns.append([key, *("" if level[key] is None else f"{level[key]:g}" for level in levels)])
+    widths = [max(map(len, column)) for column in columns]
+    rows = zip(*columns, strict=True)
+    return [
+        "",
+        *(
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ),
+    ]
+
+
+def _host_names(hosts: list[str]) -> str:
+    if not hosts:
+        return ""
+    more = f", … {len(hosts) - MAX_HOSTS_SHOWN} more" if len(hosts) > MAX_HOSTS_SHOWN else ""
+    return f" ({', '.join(hosts[:MAX_HOSTS_SHOWN])}{more})"
+
+
+def _range(numbers: np.ndarray[Any, np.dtype[Any]]) -> list[int]:
+    return [int(numbers.min()), int(numbers.max())]
+
+
+def _span(pair: list[int]) -> str:
+    return str(pair[0]) if pair[0] == pair[1] else f"{pair[0]}-{pair[1]}"

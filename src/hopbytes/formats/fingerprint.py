@@ -1,0 +1,45 @@
+"""Hashes that say whether two files speak of the same pattern or the same machine."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.graph import CommGraph
+from hopbytes.machines.base import TreeDistance
+
+
+def pattern_sha256(graph: CommGraph) -> str:
+    """Hash who sends how much to whom: tasks, arcs, volumes, messages, loads; O(n + m)."""
+    return _digest(graph.indptr, graph.targets, graph.volumes, graph.messages, graph.loads)
+
+
+def machine_sha256(where: Allocation) -> str:
+    """Hash what a placement depends on: levels, distances, nodes and the cores of every slot; O(k).
+
+    Names of files and hosts play no part, so the same machine described in two places is the same.
+    """
+    levels = ";".join(f"{level.name}@{level.distance}" for level in where.machine.levels)
+    distance = where.distance
+    tree = isinstance(distance, TreeDistance)
+    lowered = (distance.labels, distance.bit_costs) if tree else (distance.table,)
+    return _digest(
+        np.frombuffer(levels.encode(), np.uint8), where.node_of_pe, where.core_start, where.cores,
+        where.capacity, *lowered,
+    )
+
+
+def _digest(*arrays: Any) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        if array is None:
+            digest.update(b"none;")
+            continue
+        # Name and length first, so that no two lists of arrays give the same bytes; little-endian everywhere.
+        plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        digest.update(f"{plain.dtype.str}{plain.shape};".encode())
+        digest.update(plain.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,103 @@
+"""newrank: the new rank of every old rank, for programs that reorder their communicator themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+import numpy as np
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.base import MARK, Can, Format, Written, formats
+from hopbytes.formats.files import open_source
+from hopbytes.formats.launching import PROGRAM, Launch, prepare
+from hopbytes.formats.place_plain import Plain
+from hopbytes.machines.base import Int32
+from hopbytes.mapping import Mapping
+
+
+class NewRank(Format):
+    """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; works with every launcher.
+
+    The launcher starts rank i somewhere; the program then gives that process the number of the task
+    that belongs there. Valid only before data has been distributed.
+    """
+
+    holds = "placement"
+    summary = "new rank of old rank i in line i, for MPI_Comm_split"
+    can = Can(any_host_order=True, per_rank_cores=True, unequal_nodes=True, several_cores_per_rank=True)
+
+    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return one line per old rank.
+
+        Options: `launched`, how the launcher places ranks on the slots the mapping uses: ``block`` (the
+        default: fill node by node), ``cyclic`` (round the nodes) or the name of a plain file with the
+        PE of every old rank; `oversubscribe`.
+
+        Raises
+        ------
+        FormatError
+            The file of `launched` puts another number of ranks on some PE than the mapping.
+        UnsupportedError
+            `launched` is no text.
+        InfeasibleError
+            See :func:`hopbytes.formats.launching.prepare`.
+        """
+        launch = prepare(mapping, {**options, "hosts": None})
+        launched = options.get("launched") or "block"
+        if not isinstance(launched, str):
+            raise UnsupportedError(f"launched={launched!r}, expected block, cyclic or the name of a file")
+        new = np.empty(launch.n, np.int64)
+        # The j-th slot in machine order holds old rank by_slot[j] and shall hold task tasks[j].
+        new[np.argsort(_launched_pe(launch, launched), kind="stable")] = np.argsort(mapping.pe, kind="stable")
+        lines = [str(rank) for rank in new.tolist()]
+        # At the end, so that line i stays rank i also for readers that know no comments.
+        lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
+        return Written({"": "\n".join(lines) + "\n"}, _command(launch, launched), _notices(launch, launched))
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Never: the numbers alone look like a plain placement."""
+        return False
+
+
+formats.register("newrank")(NewRank())
+
+
+def _launched_pe(launch: Launch, launched: str) -> Int32:
+    """int32[n]: PE on which the launcher starts each old rank."""
+    mapping = launch.mapping
+    in_order = np.sort(mapping.pe)
+    if launched == "block":
+        return in_order
+    if launched == "cyclic":
+        node = mapping.where.node_of_pe[in_order]
+        first = np.searchsorted(node, node, side="left")
+        turn = np.arange(len(node)) - first  # a node takes its turn-th rank in that round
+        return in_order[np.lexsort((node, turn))]
+    with open_source(launched, options={"n": mapping.n, "where": mapping.where}) as source:
+        placed = Plain().read(source)
+    assert isinstance(placed, Mapping)
+    found, expected = placed.tasks_per_pe(), mapping.tasks_per_pe()
+    differs = np.flatnonzero(found != expected)
+    if len(differs):
+        pe = int(differs[0])
+        what = f"{found[pe]} ranks on PE {pe}, expected {expected[pe]} as in the mapping"
+        raise FormatError(launched, None, what)
+    return placed.pe
+
+
+def _command(launch: Launch, launched: str) -> str:
+    by = {"block": "core", "cyclic": "node"}.get(launched)
+    return f"mpirun -n {launch.n} --map-by {by} --bind-to core {PROGRAM}" if by else ""
+
+
+def _notices(launch: Launch, launched: str) -> tuple[str, ...]:
+    notices = [
+        "in the program, before data is distributed: "
+        "MPI_Comm_split(MPI_COMM_WORLD, 0, new_rank[old_rank], &comm)"
+    ]
+    where = launch.mapping.where
+    used = int((launch.mapping.tasks_per_pe() > 0).sum())
+    if launched in ("block", "cyclic") and used < where.k:
+        notices.append(f"the launcher must use the same {used} of {where.k} slots as the mapping")
+    return tuple(notices)

@@ -1,0 +1,97 @@
+"""openmpi: a rankfile and its hostfile, for Open MPI 5 (PRRTE) and 4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+from hopbytes.formats.base import MARK, Can, Format, Written, formats
+from hopbytes.formats.launching import PROGRAM, Launch, number_list, prepare
+from hopbytes.mapping import Mapping
+
+
+class OpenMpi(Format):
+    """Rankfile: a host and a set of cores for every rank.
+
+    Ranks are written in ascending order without gaps, because Open MPI 4 refuses anything else. Cores
+    are logical numbers within the node, counted over the cores the job may use.
+
+    Source: mpirun(1) of Open MPI 4.1 and the PRRTE 3.0 documentation, section "rankfiles".
+    """
+
+    holds = "placement"
+    summary = "Open MPI rankfile and hostfile"
+    can = Can(
+        any_host_order=True, per_rank_cores=True, per_node_cores=True,
+        several_cores_per_rank=True, unequal_nodes=True, tested_with_launcher=True,
+    )
+
+    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the rankfile, the hostfile ``.hosts`` and the command.
+
+        Options: `hosts`, `oversubscribe` (see :func:`hopbytes.formats.launching.prepare`). Without host
+        names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
+
+        Raises
+        ------
+        InfeasibleError, FormatError
+            See :func:`hopbytes.formats.launching.prepare`.
+        """
+        launch = prepare(mapping, options)
+        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts --map-by rankfile:file={{stem}}"
+        if launch.places_are_threads:
+            command += ":hwtcpus"
+        if launch.most_tasks_on_a_slot() > 1:
+            command += " --bind-to :overload-allowed"
+        return Written(
+            {"": _rankfile(launch), ".hosts": _hostfile(launch)},
+            f"{command} {PROGRAM}",
+            _notices(launch),
+        )
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """A line that begins with ``rank 0=``."""
+        return any(line.startswith(b"rank 0=") for line in head.splitlines())
+
+
+formats.register("openmpi")(OpenMpi())
+
+
+def _rankfile(launch: Launch) -> str:
+    what = "hardware threads" if launch.places_are_threads else "cores"
+    lines = [f"# rankfile {MARK}: {launch.n} ranks; slot = logical {what} within the node"]
+    slots: dict[int, str] = {}
+    for rank, pe in enumerate(launch.mapping.pe.tolist()):
+        if pe not in slots:
+            slots[pe] = number_list(launch.cores_of_pe(pe))
+        host = f"+n{launch.node[rank]}" if launch.invented else launch.host(rank)
+        lines.append(f"rank {rank}={host} slot={slots[pe]}")
+    return "\n".join(lines) + "\n"
+
+
+def _hostfile(launch: Launch) -> str:
+    tasks, slots = launch.tasks_per_node().tolist(), launch.slots_per_node().tolist()
+    lines = [f"# hostfile {MARK}"]
+    if launch.invented:
+        lines = [f"# hostfile {MARK}: replace the names, keep the order"]
+    for host, held, offered in zip(launch.hosts, tasks, slots, strict=True):
+        # Where nodes are counted, a node without tasks still takes a number.
+        if held or launch.invented:
+            lines.append(f"{host} slots={max(held, offered, 1)}")
+    return "\n".join(lines) + "\n"
+
+
+def _notices(launch: Launch) -> tuple[str, ...]:
+    notices = []
+    if launch.invented:
+        notices.append(
+            f"host names are unknown: put the real ones into FILE.hosts for {launch.hosts[0]}, ... (or give "
+            "--hosts); inside a batch job leave '--hostfile FILE.hosts' away instead"
+        )
+    if launch.places_are_threads:
+        notices.append("Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5")
+    elif launch.invented:
+        notices.append(f"Open MPI 4, inside a batch job: mpirun -n {launch.n} -rf FILE {PROGRAM}")
+    else:
+        notices.append(f"Open MPI 4: mpirun -n {launch.n} --hostfile FILE.hosts -rf FILE {PROGRAM}")
+    return tuple(notices)

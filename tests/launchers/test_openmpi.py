@@ -1,0 +1,136 @@
+"""Rankfiles read by the real Open MPI: host and cores of every rank are those of the mapping."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from placements import cores_in_node, expand, place
+
+CPUS = len(os.sched_getaffinity(0))
+ENVIRONMENT = {
+    **os.environ,
+    **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
+}
+
+
+@cache
+def mpirun(major):
+    """Return the path of mpirun of an Open MPI version, from this environment or the system."""
+    for folder in (os.path.dirname(sys.executable), *os.environ["PATH"].split(os.pathsep)):
+        path = shutil.which("mpirun", path=folder)
+        if path is None:
+            continue
+        version = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+        if re.search(rf"\(Open MPI\) {major}\.", version.stdout):
+            return path
+    return pytest.skip(f"Open MPI {major} is not installed")
+
+
+def node_xml(packages, cores):
+    """Describe a node for the launcher: packages of single-threaded cores, in hwloc's XML."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<!DOCTYPE topology SYSTEM "hwloc2.dtd">']
+    lines.append('<topology version="2.0">')
+    serial = iter(range(1, 10**6))
+
+    def start(kind, index, cpus, extra="", end=">"):
+        mask = f"0x{sum(1 << cpu for cpu in cpus):08x}"
+        name = f'type="{kind}" os_index="{index}" gp_index="{next(serial)}"'
+        sets = f'cpuset="{mask}" complete_cpuset="{mask}" nodeset="0x1" complete_nodeset="0x1"'
+        lines.append(f"<object {name} {sets} {extra}{end}")
+
+    everything = range(packages * cores)
+    mask = f"0x{(1 << packages * cores) - 1:08x}"
+    start("Machine", 0, everything, f'allowed_cpuset="{mask}" allowed_nodeset="0x1"')
+    start("NUMANode", 0, everything, 'local_memory="17179869184"', "/>")
+    for package in range(packages):
+        own = range(package * cores, (package + 1) * cores)
+        start("Package", package, own)
+        for cpu in own:
+            start("Core", cpu, [cpu])
+            start("PU", cpu, [cpu], "", "/>")
+            lines.append("</object>")
+        lines.append("</object>")
+    return "\n".join([*lines, "</object>", "</topology>"])
+
+
+def displayed_map(text):
+    """Parse the map mpirun prints: host and cores of each rank."""
+    ranks, host, rank = {}, None, None
+    for line in text.splitlines():
+        if found := re.search(r"Data for node: (\S+)", line):
+            host = found[1]
+        elif found := re.search(r"Data for proc: \[\S+,(\d+)\]", line):
+            rank = int(found[1])
+        elif found := re.search(r"Binding: (.*)", line):
+            cores = re.findall(r"core:L([\d,-]+)", found[1])
+            ranks[rank] = (host, [core for part in cores for core in expand(part)])
+    return ranks
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("cores_per_slot", [1, 2])
+@pytest.mark.parametrize("packed", [True, False])
+def test_open_mpi_5_on_invented_nodes(tmp_path, named, cores_per_slot, packed):
+    """Four invented nodes of 2 x 4 cores; the launcher itself says where it would put and bind each rank."""
+    launcher = mpirun(5)
+    (tmp_path / "node.xml").write_text(node_xml(2, 4))
+    hosts = tuple(f"nodeA{number}" for number in range(4))  # the simulator's own names
+    k = 32 // cores_per_slot
+    pe = np.random.default_rng(5).permutation(k)[: k if packed else k // 2]
+    mapping = place(
+        "node:4@10 package:2@3 core:4@1", pe, hosts=hosts if named else (), cores_per_slot=cores_per_slot
+    )
+    receipt = hb.write(mapping, tmp_path / "rank file", "openmpi")
+    if not named:  # what the notice asks the user to do
+        hostfile = tmp_path / "rank file.hosts"
+        text = hostfile.read_text()
+        for number, host in enumerate(hosts):
+            text = text.replace(f"node00{number}", host)
+        hostfile.write_text(text)
+    simulator = (
+        "--prtemca ras simulator --prtemca ras_simulator_num_nodes 4 --prtemca ras_simulator_slots 8 "
+        "--prtemca ras_simulator_topo_files node.xml --do-not-launch --display map"
+    )
+    command = receipt.launch.replace("mpirun", f"{launcher} {simulator}", 1)
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = displayed_map(done.stdout)
+    assert len(found) == mapping.n
+    for task in range(mapping.n):
+        node, cores = cores_in_node(mapping, task)
+        assert found[task] == (hosts[node], cores)
+
+
+@pytest.mark.skipif(CPUS < 2, reason="needs two CPUs")
+@pytest.mark.parametrize("major", [4, 5])
+def test_open_mpi_binds_on_this_computer(tmp_path, major):
+    """Two ranks exchanged: what the kernel says they may run on, not what the launcher prints."""
+    launcher = mpirun(major)
+    receipt = hb.write(place("core:2", [1, 0]), tmp_path / "rankfile", "openmpi")
+    command = receipt.launch
+    if major == 4:
+        notice = next(text for text in receipt.notices if text.startswith("Open MPI 4"))
+        command = notice.split(": ", 1)[1].replace("FILE", str(tmp_path / "rankfile"))
+    program = tmp_path / "app"
+    show = 'echo "$OMPI_COMM_WORLD_RANK $(grep Cpus_allowed_list /proc/self/status)"'
+    program.write_text(f"#!/bin/sh\n{show}\n")
+    program.chmod(0o755)
+    command = command.replace("mpirun", launcher, 1).replace("./app", str(program))
+    done = subprocess.run(command, shell=True, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    printed = [line.split() for line in done.stdout.splitlines() if line]
+    allowed = {int(rank): set(expand(cpus)) for rank, _, cpus in printed}
+    assert sorted(allowed) == [0, 1]
+    assert not allowed[0] & allowed[1]
+    assert min(allowed[0]) > min(allowed[1])
+    assert Path(receipt.paths[1]).name == "rankfile.hosts"

@@ -148,7 +148,7 @@ def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction
     Parameters
     ----------
     loads : int64[n] or None
-        None, all equal or all zero: tasks count one each.
+        None, all one or all zero: tasks count one each.
     n : int
         Number of tasks.
     capacity : int64[k]
@@ -169,7 +169,7 @@ def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction
     >>> bound.caps, bound.loads
     (array([2, 2, 2]), array([2, 1, 1, 1, 1]))
     """
-    if loads is None or len(loads) == 0 or int(loads.min()) == int(loads.max()):
+    if loads is None or len(loads) == 0 or int(loads.max()) == 0 or int(loads.min()) == int(loads.max()) == 1:
         return LoadBound(None, _caps(n, capacity, imbalance))
     total = sum_of(loads)
     if total > MAX_TOTAL_LOAD:
@@ -210,6 +210,19 @@ def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = N
         roomy = math.floor((1 + imbalance) * total * size / whole)
         known[size] = min(max(roomy, -(-total * size // whole)), max(total, 1), ceiling)
     return np.array([known[size] for size in capacity.tolist()], np.int64)
+
+
+def count_caps(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
+    """Largest number of tasks without load per PE: an even share of them, a little more by `imbalance`.
+
+    Examples
+    --------
+    >>> count_caps(10, np.ones(4, np.int64), Fraction(3, 100))
+    array([3, 3, 3, 3])
+    """
+    whole = sum_of(capacity)
+    caps = {size: math.ceil((1 + imbalance) * tasks * size / whole) for size in np.unique(capacity).tolist()}
+    return np.array([caps[size] for size in capacity.tolist()], np.int64)
 
 
 def sum_of(values: Int64) -> int:

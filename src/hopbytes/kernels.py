@@ -21,6 +21,8 @@ UInt64 = NDArray[np.uint64]
 
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 _implementation: Any = reference if USE_REFERENCE else _core
+# Heuristics have no twin to fall back to.
+_compiled: Any = _core
 
 _NO_INT64: Int64 = np.empty(0, np.int64)
 
@@ -115,3 +117,46 @@ def comm_cost_table(
 ) -> int:
     """Return J = sum over arcs of volume x distance, distances from a dense k x k table (row-major)."""
     return int(_implementation.comm_cost_table(indptr, targets, optional(volumes), pe, table))
+
+
+# ------------------------------------------------------------------- repair
+
+
+def repair(
+    graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, caps: Int64,
+    labels: UInt64 | None, distances: Int64, *, fill_empty: bool = False,
+) -> tuple[int, int, int]:
+    """Move tasks, in place, until no PE holds more than its cap, as far as moves and swaps can.
+
+    Parameters
+    ----------
+    graph : (indptr, targets, weights)
+        Symmetric, see :meth:`hopbytes.graph.CommGraph.symmetric`.
+    loads : int64[n] or None
+        Only tasks with load are moved. None means 1 each.
+    pe : int32[n]
+        Changed in place.
+    caps : int64[k]
+    labels, distances
+        Labels and cost per bit of a tree, or None and the dense table (flattened).
+    fill_empty : bool
+        Instead give every empty PE a task; for loads of None and caps of 1.
+
+    Returns
+    -------
+    (moves, swaps, change)
+        `change` of the sum over pairs of weight x distance, each pair once.
+    """
+    indptr, targets, weights = graph
+    control = np.zeros(1, np.int32)
+    shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
+    if labels is None:
+        moves, swaps, change = _compiled.repair_table(*shared, distances, control)
+    else:
+        moves, swaps, change = _compiled.repair_tree(*shared, labels, distances, control)
+    return int(moves), int(swaps), int(change)
+
+
+def list_schedule(loads: Int64, caps: Int64, pe: Int32) -> None:
+    """Place tasks that have load on PEs in place: longest first, each on the emptiest PE for its cap."""
+    _compiled.list_schedule(loads, caps, pe)

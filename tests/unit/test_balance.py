@@ -91,8 +91,8 @@ def test_a_task_may_become_heavy_once_heavier_ones_are_gone():
     assert bound.loads.tolist() == [2, 2, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("loads", [None, np.zeros(65, np.int64), np.full(65, 7)])
-def test_equal_loads_count_as_one_each(loads):
+@pytest.mark.parametrize("loads", [None, np.zeros(65, np.int64), np.ones(65, np.int64)])
+def test_loads_of_nothing_or_one_count_tasks(loads):
     bound = load_bound(loads, 65, np.ones(64, np.int64), THREE_PERCENT)
     assert bound.loads is None
     assert set(bound.caps.tolist()) == {2}

@@ -1,0 +1,51 @@
+// repair.hpp
+#include "arrays.hpp"
+#include <nanobind/stl/tuple.h>
+#include "repair.hpp"
+
+using namespace hopbytes;
+using nb::literals::operator""_a;
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
+namespace {
+
+using Counters = std::tuple<int64_t, int64_t, int64_t>;
+
+// One of two jobs on one of two forms of distance.
+template <class Distance, class Nearest>
+Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> cap, bool fill, Distance distance,
+             Nearest nearest, Out<int32_t> control) {
+  Repair<Distance, Nearest> repair(graph, load, pe, cap, distance, nearest, control.data());
+  const RepairResult done = fill ? repair.fill_empty() : repair.meet_caps();
+  return {done.moves, done.swaps, done.cost_change};
+}
+
+}  // namespace
+
+void bind_repair(nb::module_& m) {
+  m.def("repair_tree",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> load,
+           OutArray<int32_t> pe, InArray<int64_t> cap, bool fill, InArray<uint64_t> label, InArray<int64_t> bit_cost,
+           OutArray<int32_t> control) {
+          return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(cap), fill,
+                     TreeDistance{label.data(), bit_cost.data()}, NearestInTree(in(label), in(bit_cost)), out(control));
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
+        "pe"_a.noconvert(), "caps"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(), "bit_costs"_a.noconvert(),
+        "control"_a.noconvert(), Release());
+  m.def("repair_table",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> load,
+           OutArray<int32_t> pe, InArray<int64_t> cap, bool fill, InArray<int64_t> table, OutArray<int32_t> control) {
+          const int64_t k = static_cast<int64_t>(cap.size());
+          return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(cap), fill,
+                     TableDistance{table.data(), k}, NearestInTable(in(table), k), out(control));
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
+        "pe"_a.noconvert(), "caps"_a.noconvert(), "fill_empty"_a, "table"_a.noconvert(), "control"_a.noconvert(),
+        Release());
+  m.def("list_schedule",
+        [](InArray<int64_t> load, InArray<int64_t> cap, OutArray<int32_t> pe) {
+          list_schedule(in(load), in(cap), out(pe));
+        },
+        "loads"_a.noconvert(), "caps"_a.noconvert(), "pe"_a.noconvert(), Release());
+}

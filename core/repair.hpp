@@ -1,0 +1,350 @@
+// Bringing a placement under its caps at the least cost, and filling empty PEs. Deterministic: all
+// ties fall to the smaller number. Work goes with the tasks of overfull PEs, not with n x k.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "csr.hpp"
+#include "distance.hpp"
+
+namespace hopbytes {
+
+// Room per PE under a tree of maxima: the first PE of a range that has room for w, in O(log k).
+class RoomTree {
+ public:
+  explicit RoomTree(const std::vector<int64_t>& room)
+      : leaves_(static_cast<int64_t>(std::bit_ceil(room.size()))), best_(2 * leaves_, INT64_MIN) {
+    std::copy(room.begin(), room.end(), best_.begin() + leaves_);
+    for (int64_t i = leaves_ - 1; i > 0; --i) best_[i] = std::max(best_[2 * i], best_[2 * i + 1]);
+  }
+  int64_t operator[](int64_t pe) const { return best_[leaves_ + pe]; }
+  int64_t largest() const { return best_[1]; }
+  void change(int64_t pe, int64_t difference) {
+    int64_t i = leaves_ + pe;
+    best_[i] += difference;
+    for (i /= 2; i > 0; i /= 2) best_[i] = std::max(best_[2 * i], best_[2 * i + 1]);
+  }
+  // First PE in [begin, end) with room >= w; -1 if none.
+  int64_t first(int64_t begin, int64_t end, int64_t w) const { return search(1, 0, leaves_, begin, end, w); }
+
+ private:
+  int64_t search(int64_t node, int64_t low, int64_t high, int64_t begin, int64_t end, int64_t w) const {
+    if (high <= begin || end <= low || best_[node] < w) return -1;
+    if (high - low == 1) return low;
+    const int64_t middle = (low + high) / 2;
+    const int64_t left = search(2 * node, low, middle, begin, end, w);
+    return left >= 0 ? left : search(2 * node + 1, middle, high, begin, end, w);
+  }
+
+  int64_t leaves_;
+  std::vector<int64_t> best_;
+};
+
+// The nearest PE with room, level by level outward: labels ascend, so a subtree is a range of PEs.
+class NearestInTree {
+ public:
+  NearestInTree(In<uint64_t> label, In<int64_t> bit_cost) : label_(label) {
+    const int widest = std::bit_width(label.front() ^ label.back());
+    for (int width = 1; width <= widest; ++width)
+      if (width == widest || bit_cost[width + 1] != bit_cost[width]) widths_.push_back(width);
+  }
+  int64_t operator()(const RoomTree& room, int64_t pe, int64_t w) const {
+    if (room[pe] >= w) return pe;
+    for (int width : widths_) {
+      const uint64_t low = width == 64 ? 0 : label_[pe] >> width << width;
+      const uint64_t high = width == 64 ? ~uint64_t{0} : low | ((uint64_t{1} << width) - 1);
+      const auto begin = std::lower_bound(label_.begin(), label_.end(), low);
+      const auto end = std::upper_bound(begin, label_.end(), high);
+      const int64_t found = room.first(begin - label_.begin(), end - label_.begin(), w);
+      if (found >= 0) return found;
+    }
+    return -1;
+  }
+
+ private:
+  In<uint64_t> label_;
+  std::vector<int> widths_;  // where the distance changes, inside out
+};
+
+// The same for a table, which is small: look at every PE.
+class NearestInTable {
+ public:
+  NearestInTable(In<int64_t> table, int64_t k) : table_(table), k_(k) {}
+  int64_t operator()(const RoomTree& room, int64_t pe, int64_t w) const {
+    if (room[pe] >= w) return pe;
+    int64_t best = -1;
+    for (int64_t q = 0; q < k_; ++q)
+      if (room[q] >= w && (best < 0 || table_[pe * k_ + q] < table_[pe * k_ + best])) best = q;
+    return best;
+  }
+
+ private:
+  In<int64_t> table_;
+  int64_t k_;
+};
+
+struct RepairResult {
+  int64_t moves = 0;
+  int64_t swaps = 0;
+  int64_t cost_change = 0;  // each pair of tasks once
+};
+
+template <class Distance, class Nearest> class Repair {
+ public:
+  Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> cap, Distance distance, Nearest nearest,
+         int32_t* control)
+      : g_(graph), load_(load), pe_(pe), distance_(distance), nearest_(nearest), control_(control),
+        k_(static_cast<int64_t>(cap.size())), room_(room_per_pe(cap)), first_(k_, -1), next_(g_.n(), -1),
+        previous_(g_.n(), -1), seen_(k_, 0) {
+    for (int64_t u = g_.n() - 1; u >= 0; --u)
+      if (weight(u) > 0) link(u, pe_[u]);
+  }
+
+  // Every overfull PE hands tasks on until it meets its cap or nobody has room; then it exchanges
+  // tasks for lighter ones.
+  RepairResult meet_caps() {
+    for (int64_t p = 0; p < k_ && !cancelled(); ++p)
+      if (room_[p] < 0) push_out(p);
+    for (int64_t p = 0; p < k_ && !cancelled(); ++p)
+      if (room_[p] < 0) exchange(p);
+    return result_;
+  }
+
+  // Every PE without a task gets one from the nearest PE with two or more. For loads of 1 and caps of 1.
+  RepairResult fill_empty() {
+    std::vector<int64_t> surplus(k_);
+    for (int64_t p = 0; p < k_; ++p) surplus[p] = -room_[p];  // tasks beyond the first
+    RoomTree donors(surplus);
+    for (int64_t p = 0; p < k_ && !cancelled(); ++p) {
+      if (first_[p] >= 0) continue;
+      const int64_t q = nearest_(donors, p, 1);
+      if (q < 0) break;
+      int64_t best = -1, best_change = 0, looked_at = 0;
+      for (int64_t u = first_[q]; u >= 0 && looked_at < kMembersTried; u = next_[u], ++looked_at) {
+        collect(u);
+        const int64_t change = change_to(q, p);
+        if (best < 0 || change < best_change || (change == best_change && u < best)) best = u, best_change = change;
+      }
+      move(best, p, best_change);
+      donors.change(q, -1);
+      donors.change(p, 1);
+    }
+    return result_;
+  }
+
+ private:
+  static constexpr int64_t kMembersTried = 1024;  // bounds the search in very full PEs
+  static constexpr size_t kNeighboursTried = 16;
+  static constexpr int64_t kPartnersTried = 64;
+
+  struct Offer {
+    int64_t change;  // of the cost
+    int64_t relief;  // of the overload
+    int64_t task, target;
+    int64_t as_of;  // number of moves done when this was computed
+    bool operator<(const Offer& other) const {  // worse first: a max-heap then yields the best
+      const __int128 mine = static_cast<__int128>(change) * other.relief;
+      const __int128 its = static_cast<__int128>(other.change) * relief;
+      return mine != its ? mine > its : task > other.task;
+    }
+  };
+
+  int64_t weight(int64_t u) const { return load_.empty() ? 1 : load_[u]; }
+  bool cancelled() const { return control_ && std::atomic_ref<int32_t>(*control_).load(std::memory_order_relaxed) > 1; }
+
+  RoomTree room_per_pe(In<int64_t> cap) const {
+    std::vector<int64_t> room(cap.begin(), cap.end());
+    for (int64_t u = 0; u < g_.n(); ++u) room[pe_[u]] -= weight(u);
+    return RoomTree(room);
+  }
+
+  void link(int64_t u, int64_t p) {
+    previous_[u] = -1;
+    next_[u] = first_[p];
+    if (first_[p] >= 0) previous_[first_[p]] = u;
+    first_[p] = u;
+  }
+  void unlink(int64_t u, int64_t p) {
+    if (previous_[u] >= 0) next_[previous_[u]] = next_[u];
+    else first_[p] = next_[u];
+    if (next_[u] >= 0) previous_[next_[u]] = previous_[u];
+  }
+  void move(int64_t u, int64_t to, int64_t change) {
+    const int64_t from = pe_[u];
+    unlink(u, from);
+    link(u, to);
+    room_.change(from, weight(u));
+    room_.change(to, -weight(u));
+    pe_[u] = static_cast<int32_t>(to);
+    result_.cost_change += change;
+    ++result_.moves;
+  }
+
+  // Weight from u to every PE that holds a neighbour, heaviest PE first (then by number).
+  void collect(int64_t u) {
+    near_.clear();
+    for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) {
+      const int32_t q = pe_[g_.target[e]];
+      if (seen_[q] == 0) {
+        near_.push_back({q, 0});
+        seen_[q] = static_cast<int32_t>(near_.size());
+      }
+      near_[seen_[q] - 1].second += g_.w(e);
+    }
+    for (const auto& [q, w] : near_) seen_[q] = 0;
+    const size_t kept = std::min(near_.size(), kNeighboursTried + 1);
+    std::partial_sort(near_.begin(), near_.begin() + kept, near_.end(), [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+  }
+  int64_t change_to(int64_t from, int64_t to) const {
+    int64_t change = 0;
+    for (const auto& [q, w] : near_) change += w * (distance_(q, to) - distance_(q, from));
+    return change;
+  }
+
+  // The cheapest place for u outside p: where its neighbours are, else the nearest PE with room.
+  bool offer(int64_t u, int64_t p, Offer& out) {
+    const int64_t w = weight(u);
+    if (room_.largest() < w) return false;
+    collect(u);
+    int64_t best = -1, best_change = 0;
+    const auto consider = [&](int64_t q) {
+      if (q < 0 || q == p || q == best || room_[q] < w) return;
+      const int64_t change = change_to(p, q);
+      if (best < 0 || change < best_change || (change == best_change && q < best)) best = q, best_change = change;
+    };
+    const size_t tried = std::min(near_.size(), kNeighboursTried);
+    for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
+    consider(nearest_(room_, p, w));
+    for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
+    if (best < 0) return false;
+    out = {best_change, std::min(w, -room_[p]), u, best, result_.moves};
+    return true;
+  }
+
+  void push_out(int64_t p) {
+    std::vector<Offer> heap;
+    Offer fresh;
+    for (int64_t u = first_[p]; u >= 0; u = next_[u])
+      if (offer(u, p, fresh)) heap.push_back(fresh);
+    std::make_heap(heap.begin(), heap.end());
+    while (room_[p] < 0 && !heap.empty() && !cancelled()) {
+      std::pop_heap(heap.begin(), heap.end());
+      const Offer best = heap.back();
+      heap.pop_back();
+      if (best.as_of == result_.moves) {
+        move(best.task, best.target, best.change);
+      } else if (offer(best.task, p, fresh)) {  // neighbours moved or places filled since
+        heap.push_back(fresh);
+        std::push_heap(heap.begin(), heap.end());
+      }
+    }
+  }
+
+  std::vector<int64_t> members(int64_t p) const {
+    std::vector<int64_t> tasks;
+    for (int64_t u = first_[p]; u >= 0; u = next_[u]) tasks.push_back(u);
+    std::sort(tasks.begin(), tasks.end(), [&](int64_t a, int64_t b) {
+      return weight(a) != weight(b) ? weight(a) > weight(b) : a < b;
+    });
+    return tasks;
+  }
+
+  // The PEs with most room, most first.
+  std::vector<int64_t> roomiest() const {
+    std::vector<int64_t> pes(k_);
+    for (int64_t p = 0; p < k_; ++p) pes[p] = p;
+    const int64_t kept = std::min(k_, kPartnersTried);
+    std::partial_sort(pes.begin(), pes.begin() + kept, pes.end(), [&](int64_t a, int64_t b) {
+      return room_[a] != room_[b] ? room_[a] > room_[b] : a < b;
+    });
+    pes.resize(kept);
+    return pes;
+  }
+
+  // Nobody has room for a whole task of p: exchange one for a lighter one elsewhere, the pair with the
+  // largest relief first, while the overload falls.
+  void exchange(int64_t p) {
+    while (room_[p] < 0 && work_left_ > 0 && !cancelled()) {
+      std::vector<int64_t> own = members(p);
+      if (static_cast<int64_t>(own.size()) > kMembersTried) own.resize(kMembersTried);
+      int64_t relief = 0, give = -1, take = -1;
+      for (int64_t q : roomiest()) {
+        if (q == p || room_[q] <= 0 || relief == -room_[p]) break;  // roomiest first: the rest is no better
+        const std::vector<int64_t> other = members(q);
+        work_left_ -= static_cast<int64_t>(own.size() + other.size());
+        for (int64_t u : own) {
+          const int64_t v = partner(other, weight(u), room_[q], -room_[p]);
+          const int64_t gain = v < 0 ? 0 : std::min(weight(u) - weight(v), -room_[p]);
+          if (gain > relief) relief = gain, give = u, take = v;
+        }
+      }
+      work_left_ -= k_;
+      if (give < 0) return;
+      const int64_t q = pe_[take];
+      collect(give);
+      move(give, q, change_to(p, q));
+      collect(take);
+      move(take, p, change_to(q, p));
+      ++result_.swaps;
+    }
+  }
+
+  // Of tasks sorted by falling weight, the one to take for a task of weight w: light enough to remove
+  // the overload if the room allows it, otherwise the lightest one the room allows; -1 if none helps.
+  int64_t partner(const std::vector<int64_t>& tasks, int64_t w, int64_t room, int64_t overload) const {
+    const int64_t lightest = w - room;
+    const auto enough = std::partition_point(tasks.begin(), tasks.end(),
+                                             [&](int64_t v) { return weight(v) > w - overload; });
+    if (enough != tasks.end() && weight(*enough) >= lightest) return *enough;
+    const auto below = std::partition_point(tasks.begin(), tasks.end(),
+                                            [&](int64_t v) { return weight(v) >= std::max<int64_t>(lightest, 1); });
+    if (below == tasks.begin() || weight(*(below - 1)) >= w) return -1;
+    return *(below - 1);
+  }
+
+  const Csr g_;
+  In<int64_t> load_;
+  Out<int32_t> pe_;
+  Distance distance_;
+  Nearest nearest_;
+  int32_t* control_;
+  int64_t k_;
+  RoomTree room_;
+  std::vector<int64_t> first_, next_, previous_;  // tasks with load, per PE, as linked lists
+  std::vector<int32_t> seen_;
+  std::vector<std::pair<int32_t, int64_t>> near_;
+  int64_t work_left_ = 20'000'000;  // steps spent on exchanges before giving up
+  RepairResult result_;
+};
+
+// Longest tasks first, each to the PE that is emptiest for its cap; tasks without load stay.
+// (Graham 1969: at most a heaviest task above the mean.) O(n log n).
+inline void list_schedule(In<int64_t> load, In<int64_t> cap, Out<int32_t> pe) {
+  std::vector<int64_t> order;
+  for (int64_t u = 0; u < static_cast<int64_t>(load.size()); ++u)
+    if (load[u] > 0) order.push_back(u);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return load[a] > load[b]; });
+  struct Fill { int64_t sum, cap, pe; };
+  const auto fuller = [](const Fill& a, const Fill& b) {
+    const __int128 mine = static_cast<__int128>(a.sum) * b.cap, its = static_cast<__int128>(b.sum) * a.cap;
+    return mine != its ? mine > its : a.pe > b.pe;
+  };
+  std::vector<Fill> fills;
+  for (int64_t p = 0; p < static_cast<int64_t>(cap.size()); ++p) fills.push_back({0, cap[p], p});
+  std::priority_queue<Fill, std::vector<Fill>, decltype(fuller)> emptiest(fuller, std::move(fills));
+  for (int64_t u : order) {
+    Fill fill = emptiest.top();
+    emptiest.pop();
+    pe[u] = static_cast<int32_t>(fill.pe);
+    fill.sum += load[u];
+    emptiest.push(fill);
+  }
+}
+
+}  // namespace hopbytes

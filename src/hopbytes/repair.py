@@ -1,0 +1,133 @@
+"""Making a placement keep its bounds, at the least cost in communication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes import kernels
+from hopbytes.allocation import Allocation
+from hopbytes.graph import CommGraph
+from hopbytes.machines.base import TreeDistance
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repaired:
+    """What a repair did.
+
+    Parameters
+    ----------
+    pe : int32[n]
+    moves, swaps : int
+        Tasks moved, among them pairs exchanged.
+    change : int or None
+        Change of the sum over pairs of weight x distance (weights as in ``graph.symmetric()``, distances
+        as the mean of both directions), each pair once; None when tasks were placed anew.
+    """
+
+    pe: Int32
+    moves: int = 0
+    swaps: int = 0
+    change: int | None = 0
+
+
+def meet_caps(graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64) -> Repaired:
+    """Move tasks off overfull PEs: the cheapest per unit of load first, to the nearest PE with room.
+
+    Where no PE has room for a whole task, tasks are exchanged for lighter ones. If that does not do,
+    the tasks of the overfull PEs and of ever more others are placed anew, longest first, until the
+    caps hold or all tasks have been (then no PE exceeds the even share by a heaviest task); the
+    placement with the lowest overload is kept.
+
+    Parameters
+    ----------
+    pe : int32[n]
+        Left as it is.
+    loads : int64[n] or None
+        Tasks without load are not moved. None means 1 each; then caps that can hold all tasks are met.
+    caps : int64[k]
+
+    Notes
+    -----
+    Time grows with the degrees of the tasks on overfull PEs, times a logarithm; not with n x k.
+    """
+    best = _run(graph, where, pe, loads, caps, fill_empty=False)
+    over = _overload(best.pe, loads, caps)
+    if over == 0 or loads is None:
+        return best
+    for anew in _rescheduled(best.pe, loads, caps):
+        tried = _run(graph, where, anew, loads, caps, fill_empty=False)
+        if _overload(tried.pe, loads, caps) < over:
+            over = _overload(tried.pe, loads, caps)
+            best = Repaired(tried.pe, int(np.count_nonzero(tried.pe != pe)), best.swaps + tried.swaps, None)
+        if over == 0:
+            break
+    return best
+
+
+def _rescheduled(pe: Int32, loads: Int64, caps: Int64) -> Iterator[Int32]:
+    """Place the tasks of the overfull PEs and some roomy ones anew; then of twice as many, up to all.
+
+    So most of the placement survives where a small part is enough.
+    """
+    room = caps - sum_per_pe(loads, pe, len(caps))
+    fullest = np.argsort(room, kind="stable")
+    over = int(np.count_nonzero(room < 0))
+    helpers = over
+    while True:
+        chosen = np.sort(np.concatenate([fullest[:over], fullest[over:][::-1][:helpers]]))
+        tasks = np.flatnonzero(np.isin(pe, chosen) & (loads > 0))
+        local = np.zeros(len(tasks), np.int32)
+        kernels.list_schedule(loads[tasks], caps[chosen], local)
+        anew = pe.copy()
+        anew[tasks] = chosen[local]
+        yield anew
+        if len(chosen) == len(caps):
+            return
+        helpers *= 2
+
+
+def fill_empty(graph: CommGraph, where: Allocation, pe: Int32) -> Repaired:
+    """Give every empty PE a task from the nearest PE that holds two or more."""
+    return _run(graph, where, pe, None, np.ones(where.k, np.int64), fill_empty=True)
+
+
+def sum_per_pe(loads: Int64 | None, pe: Int32, k: int) -> Int64:
+    """int64[k]: sum of loads (1 each when None) on every PE; exact."""
+    if loads is None:
+        return np.bincount(pe, minlength=k).astype(np.int64)
+    sums = np.zeros(k, np.int64)
+    np.add.at(sums, pe, loads)
+    return sums
+
+
+def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:
+    return max(0, int((sum_per_pe(loads, pe, len(caps)) - caps).max()))
+
+
+def _run(
+    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, *, fill_empty: bool
+) -> Repaired:
+    pe = np.array(pe, np.int32)
+    distance = where.distance
+    if isinstance(distance, TreeDistance):
+        labels, costs = np.ascontiguousarray(distance.labels), distance.bit_costs
+    else:
+        labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
+    moves, swaps, change = kernels.repair(
+        graph.symmetric(), loads, pe, caps, labels, costs, fill_empty=fill_empty
+    )
+    return Repaired(pe, moves, swaps, change)
+
+
+def _mean_of_directions(table: Int64) -> Int64:
+    """Distances there and back averaged without overflow; a symmetric table comes back as it is."""
+    back = np.ascontiguousarray(table.T)
+    mean: Int64 = (table & back) + ((table ^ back) >> 1)
+    return mean

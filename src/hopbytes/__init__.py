@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hopbytes.machines.slots import machine as machine
     from hopbytes.mapping import Mapping as Mapping
     from hopbytes.metrics import evaluate as evaluate
+    from hopbytes.run import map_tasks as map_tasks
 
     __version__: str
 
@@ -38,6 +39,7 @@ _HOME = {
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.metrics",
     "machine": "hopbytes.machines.slots",
+    "map_tasks": "hopbytes.run",
     "read": "hopbytes.formats.exchange",
     "write": "hopbytes.formats.exchange",
 }

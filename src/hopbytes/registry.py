@@ -48,7 +48,8 @@ class Registry(Generic[T]):
             return
         self._discovered = True
         package = importlib.import_module(self._package)
-        for module in pkgutil.iter_modules(package.__path__):
+        # A registry kept in one file (presets) has no folder to walk.
+        for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
             importlib.import_module(f"{self._package}.{module.name}")
 
     def __getitem__(self, name: str) -> T:

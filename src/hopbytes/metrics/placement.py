@@ -173,6 +173,11 @@ def load_per_pe(graph: CommGraph, k: int, pe: Int32) -> Int64:
     return loads
 
 
+def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32) -> float:
+    """Return the imbalance alone, see :class:`PlacementMetrics`; O(n)."""
+    return _imbalance(load_per_pe(graph, where.k, pe), graph.total_load, where.capacity)
+
+
 def _imbalance(loads: Int64, total: int, capacity: Int64 | None) -> float:
     if capacity is None:
         return _ratio(int(loads.max()) * len(loads), total, 1.0) - 1.0

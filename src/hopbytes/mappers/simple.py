@@ -1,0 +1,85 @@
+"""Baselines without any search: in order, and at random under the same counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.allocation import Allocation
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+
+UInt64 = NDArray[np.uint64]
+
+
+@mappers.register("identity")
+@dataclass(frozen=True, slots=True)
+class Identity(Mapper):
+    """Tasks in their own order: each PE takes the next ones, as many as its count or its share of the load.
+
+    What most launchers do by default (block by node, then core). O(n).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return contiguous blocks of tasks."""
+        return _fill(graph, bounds, np.arange(graph.n, dtype=np.int64))
+
+
+@mappers.register("random")
+@dataclass(frozen=True, slots=True)
+class Random(Mapper):
+    """Tasks in random order, then as `identity`: uniform among the placements with the same counts.
+
+    The order comes from a hash of seed and task number, not from a library's generator, so it is the
+    same with every version of every library. O(n log n).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return blocks of a shuffled task list."""
+        return _fill(graph, bounds, random_order(graph.n, effort.seed))
+
+
+def random_order(n: int, seed: int) -> Int64:
+    """Return a random permutation of 0..n-1 (int64), the same everywhere for the same seed.
+
+    Sorts by the SplitMix64 sequence (Steele, Lea, Flood 2014) of the seed.
+
+    Examples
+    --------
+    >>> sorted(random_order(5, seed=7).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    with np.errstate(over="ignore"):
+        start = _mixed(np.array([seed], np.uint64))
+        keys = _mixed(start + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    return np.argsort(keys, kind="stable").astype(np.int64)
+
+
+def _mixed(values: UInt64) -> UInt64:
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: UInt64 = values ^ (values >> np.uint64(31))
+    return mixed
+
+
+def _fill(graph: CommGraph, bounds: Bounds, order: Int64) -> Int32:
+    """Give PEs, one after the other, the next tasks of `order`."""
+    pe = np.empty(graph.n, np.int32)
+    if bounds.exact and bounds.count is not None:
+        pe[order] = np.repeat(np.arange(len(bounds.count), dtype=np.int32), bounds.count)
+    elif graph.n:
+        pe[order] = _by_load(graph.task_loads()[order], bounds.load)
+    return pe
+
+
+def _by_load(loads: Int64, caps: Int64) -> Int32:
+    """Cut the sequence where the running load passes each PE's share of the total (shares as the caps)."""
+    total, whole, below = int(loads.sum()), sum(caps.tolist()), 0
+    ends = np.empty(len(caps), np.int64)
+    for pe, cap in enumerate(caps.tolist()):
+        below += cap
+        ends[pe] = total * below // whole
+    middle = np.cumsum(loads) - loads + loads // 2
+    return np.minimum(np.searchsorted(ends, middle, side="right"), len(caps) - 1).astype(np.int32)

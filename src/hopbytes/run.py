@@ -1,0 +1,246 @@
+"""map_tasks(): check, decide the problem, run mapper and refiners, repair, verify, record."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.errors import HopbytesError, UnsupportedError, unknown_name
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Effort, Int32, Mapper, Refiner, mappers, refiners
+from hopbytes.mapping import Mapping
+from hopbytes.metrics.placement import imbalance_of
+from hopbytes.objectives.base import objectives
+from hopbytes.options import describe
+from hopbytes.presets import DEFAULT, Chain, chain, presets
+from hopbytes.problem import Problem, Request, balance_report, pose, repaired, verify
+
+WEIGHTS = ("bytes", "messages", "unit")
+
+Progress = Callable[[str, int, int], None]
+
+
+def map_tasks(
+    graph: CommGraph,
+    where: Allocation,
+    *,
+    preset: str | None = None,
+    mapper: str | Mapper | None = None,
+    refine: str | Refiner | Sequence[str | Refiner] = (),
+    objective: str = "comm_cost",
+    weight: str = "bytes",
+    imbalance: float = 0.03,
+    seed: int = 0,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    partition: bool | None = None,
+    oversubscribe: bool = False,
+    pack: bool = False,
+    tasks_per_node: int | None = None,
+    per: str | None = None,
+    strict_balance: bool = False,
+    progress: Progress | None = None,
+) -> Mapping:
+    """Place every task on a PE so that tasks that talk much are close.
+
+    Parameters
+    ----------
+    graph : CommGraph
+        n tasks, directed or not, in any number of pieces.
+    where : Allocation
+        k PEs, see :func:`hopbytes.machine`.
+    preset : str, optional
+        Ready-made chain of a mapper and refiners (default ``"eco"``). Not together with `mapper`.
+    mapper : str or Mapper, optional
+        One algorithm instead: ``"random"``, ``"name:key=value,key=value"`` or an instance.
+    refine : str, Refiner or a sequence of them
+        Improvers to run after the mapper (and after the preset's own).
+    objective : str
+        What to make small: ``"comm_cost"``, the sum over arcs of weight times distance.
+    weight : {"bytes", "messages", "unit"}
+        What an arc weighs.
+    imbalance : float
+        Partition problem: each PE holds at most ``(1 + imbalance)`` times the mean load, as an integer
+        (:func:`hopbytes.balance.load_bound`).
+    seed : int
+        Same input, options and seed: same mapping, for any `threads`.
+    threads : int, optional
+        Workers side by side; by default as many as CPUs this process may use.
+    time_limit : float, optional
+        Seconds for everything this function does, verification included; the best placement found by
+        then is returned. With a limit the answer may depend on the speed of the machine.
+    partition : bool, optional
+        False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
+        empty when n >= k. By default a partition if and only if ``n >= 8 k``.
+    oversubscribe : bool
+        Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks.
+    pack, tasks_per_node, per
+        Processes with n <= k: which PEs are used, see :func:`hopbytes.spread.spread`. The densest
+        placement; a hard count for every node; a hard count for every unit of a level (``"l3=2"``).
+        By default tasks spread evenly over nodes, then over the levels inside.
+    strict_balance : bool
+        Raise instead of relaxing the bound when weighted tasks cannot meet it.
+    progress : callable, optional
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Mapping
+        ``pe`` int32[n] and ``info``: problem, mapper with all its options, preset, refine, objective,
+        weight, seed, threads, version, deterministic, seconds {map, verify}, work (counters), comm_cost,
+        imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices.
+
+    Raises
+    ------
+    InfeasibleError
+        More tasks than PEs, counts that cannot be met, or (with `strict_balance`) loads that cannot.
+    UnsupportedError
+        An unknown name or a value out of range.
+    ScaleError
+        Volumes, distances or loads too large for 64-bit sums.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> pairs = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
+    >>> mapping = hb.map_tasks(pairs, hb.machine("node:2@10 core:2@1"), mapper="identity")
+    >>> mapping.pe.tolist(), mapping.info["comm_cost"]
+    ([0, 1, 2, 3], 360)
+    """
+    clock = _Clock(time_limit)
+    request = Request(partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance)
+    effort = Effort(_seed(seed), _threads(threads), None, progress)
+    _known("objective", objective, list(objectives))
+    _known("weight", weight, WEIGHTS)
+    steps, preset = _chain(preset, mapper, refine)
+    seen = graph.weighing(weight)
+    problem = pose(seen, where, request)
+    if clock.limited:
+        clock.reserve(lambda: problem.comm_cost(np.zeros(graph.n, np.int32)))
+        effort = dataclasses.replace(effort, deadline=clock.deadline)
+    pe, notices = _run(problem, steps, effort)
+    map_seconds = clock.seconds()
+    verify(problem, pe)
+    cost = problem.comm_cost(pe)
+    verify_seconds = clock.seconds() - map_seconds
+    placed = problem.pes[pe].astype(np.int32)
+    info = {
+        "problem": problem.name,
+        "mapper": describe(mappers, steps.mapper),
+        "preset": preset,
+        "refine": [describe(refiners, each) for each in steps.refiners],
+        "objective": objective,
+        "weight": weight,
+        "seed": effort.seed,
+        "threads": effort.threads,
+        "version": _version(),
+        "deterministic": steps.mapper.deterministic and time_limit is None,
+        "work": dict(sorted(effort.work.items())),
+        "comm_cost": cost,
+        "imbalance": imbalance_of(graph, where, placed),
+        **balance_report(problem, pe),
+        "notices": [*problem.notices, *notices],
+        "seconds": {"map": map_seconds, "verify": verify_seconds},
+    }
+    return Mapping(placed, where, info)
+
+
+def _run(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
+    """Mapper, repair, refiners, and repair again should a refiner have broken the bound."""
+    graph, where = problem.graph, problem.where
+    if graph.n == 0:
+        return np.empty(0, np.int32), []
+    placed = steps.mapper.map(graph, where, problem.bounds, effort)
+    pe = _placed(problem, describe(mappers, steps.mapper), placed)
+    pe, bounds, notices = repaired(problem, pe, effort)
+    for refiner in steps.refiners:
+        if effort.deadline is not None and time.monotonic() >= effort.deadline:
+            break
+        pe = _placed(problem, describe(refiners, refiner), refiner.refine(graph, where, pe, bounds, effort))
+    if steps.refiners:
+        pe, _, notices = repaired(problem, pe, effort)
+    return pe, notices
+
+
+def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
+    """Check what an algorithm returned before anything relies on it; return a contiguous copy."""
+    array = np.asarray(pe)
+    wrong = array.shape != (problem.graph.n,) or array.dtype != np.int32
+    if wrong or int(array.min()) < 0 or int(array.max()) >= problem.where.k:
+        raise HopbytesError(f"{who} did not place every task on one of the {problem.where.k} PEs")
+    return np.array(array, np.int32)
+
+
+class _Clock:
+    """Time since the call began, and when to stop so that verification still fits."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._began = time.monotonic()
+        self.limited = limit is not None
+        self.deadline: float | None = None
+        if limit is None:
+            return
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit < float("inf"):
+            raise UnsupportedError(f"time_limit {limit!r}, expected seconds >= 0")
+        self.deadline = self._began + limit
+
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def reserve(self, evaluation: Callable[[], Any]) -> None:
+        """Keep back three times what one evaluation takes: the final one, translation and checks."""
+        before = time.monotonic()
+        evaluation()
+        if self.deadline is not None:
+            self.deadline -= 3 * (time.monotonic() - before)
+
+
+def _chain(
+    preset: str | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner]
+) -> tuple[Chain, str | None]:
+    more = (refine,) if isinstance(refine, (str, Refiner)) else tuple(refine)
+    if mapper is not None:
+        if preset is not None:
+            raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
+        return chain(mapper, *more), None
+    preset = DEFAULT if preset is None else preset
+    base = presets[preset]()
+    return chain(base.mapper, *base.refiners, *more), preset
+
+
+def _known(what: str, name: str, names: Sequence[str]) -> None:
+    if name not in names and name.replace("-", "_") not in names:
+        raise unknown_name(what, name, names)
+
+
+def _whole(what: str, value: object, lowest: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not lowest <= value < 2**63:
+        raise UnsupportedError(f"{what} {value!r}, expected an integer >= {lowest}")
+    return int(value)
+
+
+def _seed(seed: object) -> int:
+    return _whole("seed", seed, 0)
+
+
+def _threads(threads: object) -> int:
+    return cpus_allowed() if threads is None else _whole("threads", threads, 1)
+
+
+def cpus_allowed() -> int:
+    """Number of CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("hopbytes")

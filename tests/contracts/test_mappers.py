@@ -1,0 +1,169 @@
+"""What every mapper in the registry promises, on random machines and awkward graphs."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import HopbytesError
+from hopbytes.machines.base import Level
+from hopbytes.machines.table import Table
+from hopbytes.machines.tree import Tree
+from hopbytes.mappers.base import mappers
+from hopbytes.options import build, describe
+from hopbytes.run import map_tasks
+from strategies import random_graph, random_machine
+
+MAPPERS = list(mappers)
+SIZES = ("0", "1", "k-1", "k", "k+1", "2k", "8k")
+
+
+def tasks(size, k):
+    return {"0": 0, "1": 1, "k-1": k - 1, "k": k, "k+1": k + 1, "2k": 2 * k, "8k": 8 * k}[size]
+
+
+def check(graph, where, mapping):
+    """All tasks placed, counts or bounds kept as reported, everything recounted here from scratch."""
+    info, n, k = mapping.info, graph.n, where.k
+    counts = np.bincount(mapping.pe, minlength=k)
+    assert mapping.pe.dtype == np.int32
+    assert counts.sum() == n
+    if info["problem"] == "processes" or n <= k:
+        assert counts.max(initial=0) <= -(-n // k)
+    else:
+        assert counts.min() >= 1
+    if info["problem"] == "partition" and n > k and graph.loads is None:
+        assert info["balance"] == "met"
+        assert counts.max() <= max(103 * n // (100 * k), -(-n // k))
+    assert info["bound_kept"] <= info["bound_asked"] or info["balance"] == "relaxed"
+    evaluation = hb.evaluate(graph, mapping, baselines=False)
+    assert info["comm_cost"] == evaluation.mapping.comm_cost
+    assert info["imbalance"] == evaluation.mapping.imbalance
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", MAPPERS)
+def test_random_machines_and_graphs(name, size):
+    """Trees of 1-7 levels, equal or not; graphs of every kind `strategies` knows."""
+    for seed in range(8):
+        rng = np.random.default_rng([seed, SIZES.index(size)])
+        where = hb.Allocation.whole(random_machine(rng, max_cores=40))
+        graph = random_graph(rng, n=tasks(size, where.k))
+        check(graph, where, map_tasks(graph, where, mapper=name, partition=True, seed=seed))
+        processes = map_tasks(graph, where, mapper=name, partition=False, oversubscribe=True, seed=seed)
+        check(graph, where, processes)
+
+
+@pytest.mark.parametrize("name", MAPPERS)
+def test_sparse_allocations_and_machines_known_only_by_distances(name):
+    """Every third core of a tree; dense tables of no particular shape, the same in both directions or not."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        whole = hb.Allocation.whole(random_machine(rng, max_cores=60))
+        sparse = whole.select(np.arange(0, whole.k, 3))
+        half = rng.integers(1, 30, (11, 11))
+        np.fill_diagonal(half, 0)
+        tables = [hb.Allocation.whole(Table(distances)) for distances in (half, half + half.T)]
+        for where in (sparse, *tables):
+            graph = random_graph(rng, n=5 * where.k)
+            check(graph, where, map_tasks(graph, where, mapper=name, partition=True, seed=seed))
+
+
+def one_hub(n, rng):
+    loads = np.ones(n, np.int64)
+    loads[rng.integers(n)] = n
+    return loads
+
+
+LOADS = {
+    "one hub of half of all": one_hub,
+    "all zero": lambda n, rng: np.zeros(n, np.int64),
+    "half zero": lambda n, rng: rng.integers(0, 2, n) * rng.integers(1, 9, n),
+    "up to 2^40": lambda n, rng: rng.integers(0, 2**40, n),
+    "three sizes": lambda n, rng: rng.choice([1, 10, 100], n),
+}
+
+
+@pytest.mark.parametrize("kind", LOADS)
+@pytest.mark.parametrize("name", MAPPERS)
+def test_loads(name, kind):
+    """The largest PE exceeds its share by a heaviest task at most; idle tasks have a share of their own."""
+    where = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, (3, 5, 1))))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        graph = dataclasses.replace(random_graph(rng, n=90), loads=LOADS[kind](90, rng))
+        mapping = map_tasks(graph, where, mapper=name, partition=True, seed=seed)
+        check(graph, where, mapping)
+        held = np.bincount(mapping.pe, weights=graph.loads, minlength=where.k)
+        assert held.max() <= -(-graph.total_load // where.k) + graph.loads.max()
+        idle = np.bincount(mapping.pe[graph.loads == 0], minlength=where.k)
+        assert idle.max() <= np.ceil(1.03 * np.count_nonzero(graph.loads == 0) / where.k)
+
+
+@pytest.mark.parametrize("name", MAPPERS)
+def test_volumes_up_to_two_to_the_62_and_one_way_traffic(name):
+    where = hb.Allocation.whole(Tree((Level("package", 1), Level("core", 1)), (2, 4)))
+    ring = np.arange(64)
+    graph = hb.CommGraph.from_edges(ring, (ring + 1) % 64, np.full(64, 2**56), n=64)
+    assert graph.total_volume == 2**62
+    check(graph, where, map_tasks(graph, where, mapper=name, seed=1))
+
+
+@pytest.mark.parametrize("name", MAPPERS)
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(name):
+    where = hb.Allocation.whole(Tree((Level("node", 10), Level("package", 3), Level("core", 1)), (3, 2, 4)))
+    for seed, n in ((7, 24), (8, 500)):
+        graph = random_graph(np.random.default_rng(seed), n=n)
+        runs = [map_tasks(graph, where, mapper=name, seed=seed, threads=each) for each in (1, 2, 3, 7, 1)]
+        assert all(run.pe.tobytes() == runs[0].pe.tobytes() for run in runs)
+        assert all(run.info["work"] == runs[0].info["work"] for run in runs)
+        assert runs[0].info["deterministic"]
+
+
+@pytest.mark.parametrize("name", MAPPERS)
+def test_what_cannot_be_done_is_refused_in_one_line(name):
+    where = hb.Allocation.whole(Tree((Level("core", 1),), (4,)))
+    graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=9)
+    for options in ({"partition": False}, {"imbalance": -1.0}, {"tasks_per_node": 3, "partition": False}):
+        with pytest.raises(HopbytesError) as caught:
+            map_tasks(graph, where, mapper=name, **options)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", MAPPERS)
+def test_options_survive_being_written_down(name):
+    """`info["mapper"]` is a text that makes the same mapper again."""
+    mapper = build(mappers, name)
+    assert build(mappers, describe(mappers, mapper)) == mapper
+
+
+@pytest.mark.parametrize("name", MAPPERS)
+def test_a_deadline_that_has_passed_still_gives_a_placement(name):
+    where = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (4, 4)))
+    graph = random_graph(np.random.default_rng(3), n=200)
+    check(graph, where, map_tasks(graph, where, mapper=name, time_limit=0))
+
+
+def test_every_mapper_works_with_kaminpar_hidden():
+    """In a fresh process, as on a platform without it: the built-in partitioner does all the work."""
+    script = (
+        "import sys, numpy as np, hopbytes as hb\n"
+        "sys.modules['kaminpar'] = None  # importing it fails\n"
+        "from hopbytes.machines.base import Level\n"
+        "from hopbytes.machines.tree import Tree\n"
+        "from hopbytes.mappers.base import mappers\n"
+        "where = hb.Allocation.whole(Tree((Level('node', 10), Level('core', 1)), (4, 4)))\n"
+        "i = np.arange(3999)\n"
+        "graph = hb.CommGraph.from_edges(i, i + 1, n=4000)\n"
+        "for name in mappers:\n"
+        "    print(name, hb.map_tasks(graph, where, mapper=name).info['balance'])\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True,
+        env={**os.environ, "HOPBYTES_WITHOUT_KAMINPAR": "1"},
+    )
+    assert run.stdout.split() == [word for name in MAPPERS for word in (name, "met")]

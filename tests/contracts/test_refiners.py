@@ -1,0 +1,62 @@
+"""What every refiner in the registry promises: never worse, bounds kept, the same every time."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.mappers.base import Effort, refiners
+from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.options import build, describe
+from hopbytes.problem import Request, pose, repaired
+from hopbytes.repair import sum_per_pe
+from hopbytes.run import map_tasks
+from strategies import random_graph, random_machine
+
+REFINERS = list(refiners)
+
+
+def posed(seed, tasks_per_pe):
+    """A random problem and a random placement that keeps its bounds as far as loads allow."""
+    rng = np.random.default_rng(seed)
+    where = hb.Allocation.whole(random_machine(rng, max_cores=40))
+    graph = random_graph(rng, n=tasks_per_pe * where.k)
+    problem = pose(graph, where, Request(partition=True))
+    start = rng.integers(0, problem.where.k, graph.n).astype(np.int32)
+    pe, bounds, _ = repaired(problem, start, Effort())
+    return problem, pe, bounds
+
+
+@pytest.mark.parametrize("tasks_per_pe", [1, 2, 9])
+@pytest.mark.parametrize("name", REFINERS)
+def test_never_worse_and_within_the_bounds(name, tasks_per_pe):
+    refiner, cost = build(refiners, name), CommCost()
+    for seed in range(10):
+        problem, pe, bounds = posed(seed, tasks_per_pe)
+        before = pe.copy()
+        after = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed))
+        assert np.array_equal(pe, before), "the input is the caller's"
+        assert cost.value(problem.graph, problem.where, after) <= cost.value(problem.graph, problem.where, pe)
+        if bounds.exact:
+            assert np.array_equal(np.bincount(after, minlength=problem.where.k), bounds.count)
+        else:
+            assert np.all(sum_per_pe(problem.graph.loads, after, problem.where.k) <= bounds.load)
+
+
+@pytest.mark.parametrize("name", REFINERS)
+def test_the_same_for_any_number_of_threads(name):
+    refiner = build(refiners, name)
+    problem, pe, bounds = posed(3, 9)
+    results = [
+        refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=5, threads=threads)).tobytes()
+        for threads in (1, 2, 3, 7, 1)
+    ]
+    assert len(set(results)) == 1
+
+
+@pytest.mark.parametrize("name", REFINERS)
+def test_works_after_any_mapper_and_is_recorded(name):
+    problem, _, _ = posed(11, 9)
+    plain = map_tasks(problem.graph, problem.where, mapper="random", partition=True)
+    refined = map_tasks(problem.graph, problem.where, mapper="random", refine=name, partition=True)
+    assert refined.info["comm_cost"] <= plain.info["comm_cost"]
+    assert refined.info["refine"] == [describe(refiners, build(refiners, name))]

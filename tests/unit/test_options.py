@@ -1,0 +1,58 @@
+"""Options typed as text: what they mean, and what a wrong one is told."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.options import build, describe
+from hopbytes.registry import Registry
+
+tools: Registry[type] = Registry("tool", "hopbytes.registry")
+
+
+@tools.register("two_words")
+@dataclass(frozen=True, slots=True)
+class Tool:
+    tries: int = 3
+    slack: float = 0.5
+    limit: int | None = None
+    careful: bool = True
+    mode: str = "quick"
+
+
+def test_defaults_values_and_both_spellings():
+    assert build(tools, "two_words") == Tool()
+    text = "two-words: tries=5, slack=1e-2,limit=7,careful=no,mode=slow"
+    assert build(tools, text) == Tool(5, 0.01, 7, False, "slow")
+    assert build(tools, "two_words:limit=none") == Tool()
+    assert build(tools, Tool(9)) == Tool(9)
+
+
+def test_describing_and_building_are_inverse():
+    tool = Tool(4, 0.25, None, False, "other")
+    assert describe(tools, tool) == "two_words:tries=4,slack=0.25,limit=none,careful=false,mode=other"
+    assert build(tools, describe(tools, tool)) == tool
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("two_words:tries=abc", "tool 'two_words': tries=abc, expected integer"),
+        ("two_words:careful=perhaps", "expected true or false"),
+        ("two_words:limit=x", "expected integer or none"),
+        ("two_words:trys=1", "option 'trys=1' is unknown"),
+        ("two_words:tries", "option 'tries' is unknown"),
+    ],
+)
+def test_a_wrong_option_lists_all_options_and_their_types(text, said):
+    with pytest.raises(UnsupportedError) as caught:
+        build(tools, text)
+    assert said in str(caught.value)
+    listed = "tries=integer, slack=number, limit=integer or none, careful=true or false, mode=word"
+    assert listed in str(caught.value)
+
+
+def test_an_unknown_name_gets_the_nearest_one():
+    with pytest.raises(UnsupportedError, match="did you mean 'two_words'"):
+        build(tools, "to_words")

@@ -68,6 +68,7 @@ def test_reserving_takes_the_first_allowed_core_of_each_unit():
     assert hb.machine("node:2 l3:2 core:3", reserve="1/l3").cores.tolist() == [1, 2, 4, 5, 7, 8, 10, 11]
     where = hb.machine("node:2 l3:2 core:3", exclude="core=0", reserve="1/l3,1/node")
     assert where.cores.tolist() == [4, 5, 10, 11]
+    assert hb.machine("node:2 core:2 pu:2", reserve="1/node").cores.tolist() == [2, 3, 6, 7]
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,8 @@ class TreeDistance:
 
     def select(self, places: Int64) -> TreeDistance:
         """Distances among some of the places (ascending numbers)."""
+        if len(places) == len(self.labels):
+            return self
         return TreeDistance(self.labels[places], self.level_of_bit, self.costs)
 
     def matrix(self) -> Int64:
@@ -94,7 +96,9 @@ class TableDistance:
     table: Int64
 
     def select(self, places: Int64) -> TableDistance:
-        """Distances among some of the places."""
+        """Distances among some of the places (ascending numbers)."""
+        if len(places) == len(self.table):
+            return self
         return TableDistance(np.ascontiguousarray(self.table[np.ix_(places, places)]))
 
     def matrix(self) -> Int64:

@@ -97,9 +97,12 @@ def reserved(machine: Machine, allowed: NDArray[np.bool_], text: str) -> NDArray
         found = SHARE.fullmatch(word.strip())
         if not found:
             raise FormatError("--reserve", None, f"{word[:40]!r}, expected N/LEVEL like 1/l3")
-        cores = np.flatnonzero(allowed & ~taken)
-        unit = units_of(machine, found[2])[cores]
-        taken[cores[rank_in_runs(unit) < int(found[1])]] = True
+        free = np.flatnonzero(allowed & ~taken)
+        core = units_of(machine, "core")[free]  # several leaves when a core has hardware threads
+        unit = units_of(machine, found[2])[free]
+        heads = np.flatnonzero(np.diff(core, prepend=-1))
+        early = rank_in_runs(unit[heads]) < int(found[1])
+        taken[free[np.repeat(early, np.diff(np.append(heads, len(core))))]] = True
     return taken
 
 

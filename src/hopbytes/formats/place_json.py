@@ -163,14 +163,19 @@ class _Record:
             raise FormatError(self.name, None, f"machine: {error}") from None
         slots = self._slots(machine.n_cores)
         starts = np.cumsum([0, *map(len, slots)]).astype(np.int64)
-        optional = {
-            field: None if self.fields.get(field) is None else self.integers(field, dtype)
-            for field, dtype in (("capacity", np.int64), ("endpoints", np.int32))
-        }
-        for field, array in optional.items():
-            if array is not None and len(array) != len(slots):
-                raise self.bad(field, f"one number for each of {len(slots)} slots")
-        return Allocation(machine, starts, np.concatenate(slots), tuple(self.texts("hosts")), **optional)
+        return Allocation(
+            machine, starts, np.concatenate(slots), tuple(self.texts("hosts")),
+            capacity=self._per_slot("capacity", np.int64, len(slots)),
+            endpoints=self._per_slot("endpoints", np.int32, len(slots)),
+        )
+
+    def _per_slot(self, field: str, dtype: Any, count: int) -> Any:
+        if self.fields.get(field) is None:
+            return None
+        numbers = self.integers(field, dtype)
+        if len(numbers) != count:
+            raise self.bad(field, f"one number for each of {count} slots")
+        return numbers
 
     def _slots(self, n_cores: int) -> list[Int64]:
         slots: list[Int64] = []

@@ -14,14 +14,13 @@ HEADINGS = ("", "mapping", "in-order", "random, mean", "random, range")
 
 
 class Row(NamedTuple):
-    """One line of the table; `title` rows name a level and hold no numbers."""
+    """One line of the table: a cell for each heading. Lines of empty cells name a level."""
 
     label: str
     mapping: str = ""
     in_order: str = ""
     random_mean: str = ""
     random_range: str = ""
-    title: bool = False
 
 
 def rows(evaluation: Evaluation) -> list[Row]:
@@ -35,8 +34,7 @@ def rows(evaluation: Evaluation) -> list[Row]:
         _row(evaluation, "imbalance", lambda one: one.imbalance, _percent),
         _row(evaluation, "largest load", lambda one: one.max_load, _count),
         _row(evaluation, "PEs used", lambda one: one.used_pes, _count),
-        _row(evaluation, "fewest tasks on a PE", lambda one: one.min_tasks_per_pe, _count),
-        _row(evaluation, "most tasks on a PE", lambda one: one.max_tasks_per_pe, _count),
+        _tasks_per_pe(evaluation),
     ]
     for number in range(len(evaluation.mapping.levels)):
         table += _level_rows(evaluation, number)
@@ -47,7 +45,7 @@ def _level_rows(evaluation: Evaluation, number: int) -> list[Row]:
     messages = "messages" if evaluation.messages_known else "messages (1 per arc)"
     level = evaluation.mapping.levels[number]
     return [
-        Row(f"{level.name} (distance {level.distance})", title=True),
+        Row(f"{level.name} (distance {level.distance})"),
         _row(evaluation, "  share of J", lambda one: one.levels[number].cost_share, _percent),
         _row(evaluation, "  volume", lambda one: one.levels[number].volume, _count),
         _row(evaluation, "  cut", lambda one: one.levels[number].cut, _count),
@@ -70,7 +68,7 @@ def notes(evaluation: Evaluation) -> list[str]:
 
 def plain_table(evaluation: Evaluation) -> str:
     """Return the table as text, aligned by blanks."""
-    lines = [HEADINGS, *(row[: len(HEADINGS)] for row in rows(evaluation))]
+    lines = [HEADINGS, *rows(evaluation)]
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]
     text = []
@@ -101,6 +99,18 @@ def _mean(sample: list[float]) -> float:
     """Mean; of counts that need no decimals the nearest whole number."""
     mean = sum(sample) / len(sample)
     return round(mean) if mean >= 100 and all(isinstance(one, int) for one in sample) else mean
+
+
+def _tasks_per_pe(evaluation: Evaluation) -> Row:
+    def cell(placements: tuple[PlacementMetrics, ...]) -> str:
+        if not placements:
+            return ""
+        fewest = min(one.min_tasks_per_pe for one in placements)
+        most = max(one.max_tasks_per_pe for one in placements)
+        return _count(fewest) if fewest == most else f"{fewest:,} … {most:,}"
+
+    base = (evaluation.in_order,) if evaluation.in_order else ()
+    return Row("tasks on a PE", cell((evaluation.mapping,)), cell(base), cell(evaluation.random))
 
 
 def _against_in_order(evaluation: Evaluation) -> Row | None:

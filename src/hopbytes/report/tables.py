@@ -1,0 +1,93 @@
+"""Tables and sentences about a mapping, for terminals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hopbytes.machines.base import NODE_NAMES
+from hopbytes.mapping import Mapping
+from hopbytes.metrics import Evaluation
+from hopbytes.metrics.text import HEADINGS, notes, rows, signed_percent
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+#: Levels whose number of tasks the one-line summary tells, when the machine has them.
+TOLD_LEVELS = (*NODE_NAMES, "package", "socket")
+
+
+def evaluation_table(evaluation: Evaluation, width: int | None = None) -> Group:
+    """Return the metrics as a rich table: the mapping beside in-order and random placement.
+
+    Columns nobody asked for (no baselines) are left out, and the range of the random placements where
+    `width` (columns of the terminal) is too narrow for it. Print it with ``rich.console.Console``;
+    ``str(evaluation)`` is the same without rich.
+    """
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = rows(evaluation)
+    columns = list(zip(HEADINGS, *lines, strict=True))
+    shown = [column for column in range(1, len(HEADINGS)) if any(columns[column][1:])]
+    needed = sum(max(map(len, columns[column])) + 2 for column in (0, *shown)) - 2
+    if width is not None and needed > width:
+        shown = [column for column in shown if HEADINGS[column] != HEADINGS[-1]]
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for column in shown:
+        style = "cyan" if column == 1 else "default"
+        table.add_column(HEADINGS[column], justify="right", overflow="fold", style=style)
+    for number, line in enumerate(lines):
+        style = "bold" if number == 0 or not line.mapping else ""
+        table.add_row(Text(line.label), *(Text(line[column]) for column in shown), style=style)
+    return Group(table, *(Text(sentence, style="dim") for sentence in notes(evaluation)))
+
+
+def summary(evaluation: Evaluation, mapping: Mapping) -> str:
+    """Return one line about a fresh mapping: J, what was gained, where tasks went, balance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hopbytes.allocation import Allocation
+    >>> from hopbytes.graph import CommGraph
+    >>> from hopbytes.machines.spec import parse_machine
+    >>> from hopbytes.metrics import evaluate
+    >>> graph = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
+    >>> mapping = Mapping(np.array([0, 2, 1, 3], np.int32), Allocation.whole(parse_machine("node:2 core:2")))
+    >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)
+    'J 10, -90.0 % against in-order; 2 tasks per node; imbalance 0.0 %'
+    """
+    parts = [_cost(evaluation), _tasks(evaluation), _balance(evaluation, mapping.info)]
+    return "; ".join(part for part in parts if part)
+
+
+def _cost(evaluation: Evaluation) -> str:
+    cost = evaluation.mapping.comm_cost
+    changes = []
+    if evaluation.in_order is not None and evaluation.in_order.comm_cost:
+        changes.append(signed_percent(cost / evaluation.in_order.comm_cost - 1) + " against in-order")
+    chance = sum(one.comm_cost for one in evaluation.random)
+    if chance:
+        changes.append(signed_percent(cost * len(evaluation.random) / chance - 1) + " against random")
+    return ", ".join([f"J {cost:,}", *changes])
+
+
+def _tasks(evaluation: Evaluation) -> str:
+    told = []
+    for unit in evaluation.tasks_per_unit:
+        if unit.level in TOLD_LEVELS:
+            held = f"{unit.fewest:,}" if unit.fewest == unit.most else f"{unit.fewest:,} to {unit.most:,}"
+            unused = f" on {unit.used:,} of {unit.units:,}" if unit.used < unit.units else ""
+            told.append(f"{held} tasks per {unit.level}{unused}")
+    return ", ".join(told)
+
+
+def _balance(evaluation: Evaluation, info: Any) -> str:
+    # With one task per slot and no loads the slots settle the balance: nothing to tell.
+    one_each = evaluation.mapping.max_tasks_per_pe <= 1 and evaluation.mapping.max_load <= 1
+    if info.get("problem") == "processes" and one_each:
+        return ""
+    kept = f" (bound {info['balance']})" if info.get("balance") else ""
+    return f"imbalance {evaluation.mapping.imbalance:.1%}".replace("%", " %") + kept

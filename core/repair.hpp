@@ -154,7 +154,9 @@ template <class Distance, class Nearest> class Repair {
   };
 
   int64_t weight(int64_t u) const { return load_.empty() ? 1 : load_[u]; }
-  bool cancelled() const { return control_ && std::atomic_ref<int32_t>(*control_).load(std::memory_order_relaxed) > 1; }
+  bool cancelled() const {
+    return control_ && std::atomic_ref<int32_t>(*control_).load(std::memory_order_relaxed) != 0;
+  }
 
   RoomTree room_per_pe(In<int64_t> cap) const {
     std::vector<int64_t> room(cap.begin(), cap.end());

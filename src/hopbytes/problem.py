@@ -98,9 +98,9 @@ def pose(graph: CommGraph, where: Allocation, request: Request) -> Problem:
     if partition is None:
         partition = not request.oversubscribe and n >= TASKS_PER_PE_OF_A_PARTITION * k
     name = "partition" if partition else "processes"
-    if partition and request.chooses_slots and n > k:
+    if request.chooses_slots and n > k and (partition or request.oversubscribe):
         raise UnsupportedError(
-            "pack, tasks_per_node and per choose slots for processes, but a partition uses every PE"
+            f"pack, tasks_per_node and per choose among the PEs, but {n} tasks use all {k} of them"
         )
     if n <= k:
         pes = spread(where, n, pack=request.pack, tasks_per_node=request.tasks_per_node, per=request.per)

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.errors import HopbytesError, UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
+from hopbytes.machines.base import Machine
 from hopbytes.mappers.base import Effort, Int32, Mapper, Refiner, mappers, refiners
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.placement import imbalance_of
@@ -28,7 +30,7 @@ Progress = Callable[[str, int, int], None]
 
 def map_tasks(
     graph: CommGraph,
-    where: Allocation,
+    where: Allocation | Machine,
     *,
     preset: str | None = None,
     mapper: str | Mapper | None = None,
@@ -53,8 +55,8 @@ def map_tasks(
     ----------
     graph : CommGraph
         n tasks, directed or not, in any number of pieces.
-    where : Allocation
-        k PEs, see :func:`hopbytes.machine`.
+    where : Allocation or Machine
+        k PEs, see :func:`hopbytes.machine`; a machine stands for all its cores, one per PE.
     preset : str, optional
         Ready-made chain of a mapper and refiners (default ``"eco"``). Not together with `mapper`.
     mapper : str or Mapper, optional
@@ -79,7 +81,8 @@ def map_tasks(
         False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
         empty when n >= k. By default a partition if and only if ``n >= 8 k``.
     oversubscribe : bool
-        Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks.
+        Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
+        `partition` says otherwise it means processes, however large n.
     pack, tasks_per_node, per
         Processes with n <= k: which PEs are used, see :func:`hopbytes.spread.spread`. The densest
         placement; a hard count for every node; a hard count for every unit of a level (``"l3=2"``).
@@ -114,6 +117,9 @@ def map_tasks(
     ([0, 1, 2, 3], 360)
     """
     clock = _Clock(time_limit)
+    where = _checked_sides(graph, where)
+    if tasks_per_node is not None:
+        tasks_per_node = _whole("tasks_per_node", tasks_per_node, 1)
     request = Request(partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance)
     effort = Effort(_seed(seed), _threads(threads), None, progress)
     _known("objective", objective, list(objectives))
@@ -186,9 +192,9 @@ class _Clock:
         self.deadline: float | None = None
         if limit is None:
             return
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit < float("inf"):
+        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= limit < float("inf"):
             raise UnsupportedError(f"time_limit {limit!r}, expected seconds >= 0")
-        self.deadline = self._began + limit
+        self.deadline = self._began + float(limit)
 
     def seconds(self) -> float:
         return time.monotonic() - self._began
@@ -199,6 +205,20 @@ class _Clock:
         evaluation()
         if self.deadline is not None:
             self.deadline -= 3 * (time.monotonic() - before)
+
+
+def _checked_sides(graph: object, where: object) -> Allocation:
+    if not isinstance(graph, CommGraph):
+        raise UnsupportedError(
+            f"the pattern is a {type(graph).__name__}, expected a CommGraph (read it, or CommGraph.from_scipy)"
+        )
+    if isinstance(where, Machine):
+        return Allocation.whole(where)
+    if not isinstance(where, Allocation):
+        raise UnsupportedError(
+            f"the place to map to is a {type(where).__name__}, expected an Allocation (hopbytes.machine)"
+        )
+    return where
 
 
 def _chain(

@@ -1,5 +1,6 @@
 """map_tasks: which problem is solved, what each PE holds, and what is refused."""
 
+import json
 import time
 
 import numpy as np
@@ -199,6 +200,7 @@ def test_the_deadline_reaches_the_mapper_in_time_for_verification():
         ({"preset": "ecco"}, "unknown preset 'ecco', did you mean 'eco'"),
         ({"refine": "nothing-like-it"}, "unknown refiner"),
         ({"objective": "com_cost"}, "did you mean 'comm_cost'"),
+        ({"tasks_per_node": "3"}, "tasks_per_node '3', expected an integer >= 1"),
         ({"weight": "byte"}, "did you mean 'bytes'"),
         ({"preset": "eco", "mapper": "random"}, "exclude each other"),
     ],
@@ -210,9 +212,27 @@ def test_bad_options_are_one_line_errors(options, text):
     assert "\n" not in str(caught.value)
 
 
-def test_slots_cannot_be_chosen_for_a_partition():
-    with pytest.raises(UnsupportedError, match="partition uses every PE"):
-        map_tasks(chain_of(640), cluster(), mapper="identity", pack=True)
+@pytest.mark.parametrize("choice", [{"pack": True}, {"tasks_per_node": 3}, {"per": "node=3"}])
+@pytest.mark.parametrize("kind", [{"partition": True}, {"oversubscribe": True}])
+def test_slots_cannot_be_chosen_when_all_are_needed(choice, kind):
+    with pytest.raises(UnsupportedError, match="100 tasks use all 64"):
+        map_tasks(chain_of(100), cluster(), mapper="identity", **choice, **kind)
+
+
+def test_a_machine_stands_for_all_its_cores():
+    assert map_tasks(chain_of(8), cluster(4).machine, mapper="identity").where.k == 16
+
+
+def test_other_things_than_a_graph_and_a_machine_are_named():
+    with pytest.raises(UnsupportedError, match="the pattern is a ndarray"):
+        map_tasks(np.eye(4), cluster())
+    with pytest.raises(UnsupportedError, match="a str, expected an Allocation"):
+        map_tasks(chain_of(8), "node:4")
+
+
+def test_info_is_plain_data():
+    info = map_tasks(chain_of(640, np.arange(640) % 3), cluster(), mapper="random").info
+    assert json.loads(json.dumps(info)) == info
 
 
 def test_volumes_that_could_overflow_are_refused_with_a_factor():

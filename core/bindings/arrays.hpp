@@ -16,3 +16,4 @@ template <class T> std::span<T> out(const OutArray<T>& a) { return {a.data(), a.
 // Each bind_* registers the kernels of one header.
 void bind_graph(nb::module_& m);
 void bind_repair(nb::module_& m);
+void bind_parse(nb::module_& m);

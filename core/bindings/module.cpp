@@ -4,4 +4,5 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   bind_graph(m);
   bind_repair(m);
+  bind_parse(m);
 }

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes import _core, reference
+from hopbytes import _core, reference, reference_parse
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -23,6 +23,7 @@ USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 _implementation: Any = reference if USE_REFERENCE else _core
 # Heuristics have no twin to fall back to.
 _compiled: Any = _core
+_parsers: Any = reference_parse if USE_REFERENCE else _core
 
 _NO_INT64: Int64 = np.empty(0, np.int64)
 
@@ -160,3 +161,27 @@ def repair(
 def list_schedule(loads: Int64, caps: Int64, pe: Int32) -> None:
     """Place tasks that have load on PEs in place: longest first, each on the emptiest PE for its cap."""
     _compiled.list_schedule(loads, caps, pe)
+
+
+# ---------------------------------------------------------------- text (state: reference_parse.Slot)
+
+
+def parse_metis(
+    text: NDArray[np.uint8],
+    final: bool,
+    state: Int64,
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64,
+    loads: Int64,
+) -> int:
+    """Fill rows from vertex lines of a METIS file; return how many bytes were used (see core/parse.hpp)."""
+    return int(_parsers.parse_metis(text, final, state, indptr, targets, weights, loads))
+
+
+def parse_table(
+    text: NDArray[np.uint8], final: bool, state: Int64, values: NDArray[np.int64] | NDArray[np.float64]
+) -> int:
+    """Fill `values` (int64 or float64) from lines of numbers; return how many bytes were used."""
+    parser = _parsers.parse_table if values.dtype == np.int64 else _parsers.parse_real_table
+    return int(parser(text, final, state, values))

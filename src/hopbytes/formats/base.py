@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
@@ -15,6 +16,11 @@ from hopbytes.mapping import Mapping
 from hopbytes.registry import Registry
 
 formats: Registry[Format] = Registry("format", "hopbytes.formats")
+
+#: Largest input after decompression unless the caller says otherwise. A text of this size holds about
+#: two thousand million arcs, the most the package counts, while a decompression bomb, which can expand a
+#: thousandfold and more, is stopped within a minute.
+MAX_BYTES = 16 * 2**30
 
 #: What goes into one file. Large patterns come in pieces, so that the text is never in memory as a whole.
 Content: TypeAlias = str | bytes | Iterable[bytes]
@@ -75,12 +81,23 @@ class Source:
         None for standard input.
     options : mapping
         What the caller passed to :func:`hopbytes.read` beyond the path.
+    size : int or None
+        Bytes in all; None when nobody knows before the end (pipes, compressed files).
+    max_bytes : int
+        The bound of the stream, for formats that contain compressed parts themselves.
     """
 
     name: str
     stream: BufferedReader[Any]
     path: str | None = None
     options: Dictionary[str, Any] = field(default_factory=dict)
+    size: int | None = None
+    max_bytes: int = MAX_BYTES
+
+    @property
+    def title(self) -> str:
+        """File name without folders, what the graph is called."""
+        return os.path.basename(self.name)
 
     def head(self, size: int = 4096) -> bytes:
         """Return up to `size` bytes from the start without consuming them (before anything is read)."""

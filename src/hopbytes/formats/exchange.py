@@ -7,9 +7,9 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Format, Source, Written, formats
-from hopbytes.formats.files import MAX_BYTES, atomic_write, may_write, open_source, plain_name
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.base import MAX_BYTES, Format, Source, Written, formats
+from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
 
@@ -74,6 +74,15 @@ def read(
             return chosen.read(source)
         except MemoryError:
             raise UnsupportedError(f"{source.name}: needs more memory than there is") from None
+        except FormatError as error:
+            if error.where != "graph":
+                raise
+            # A fault of the numbers as a whole, found when the graph was built.
+            raise FormatError(source.name, error.line, error.what) from None
+        except ScaleError as error:
+            if str(error).startswith(source.name):
+                raise
+            raise ScaleError(f"{source.name}: {error}") from None
 
 
 def recognise(source: Source, holds: str | None = None) -> Format:

@@ -17,12 +17,7 @@ from collections.abc import Mapping as Dictionary
 from typing import Any, BinaryIO, NamedTuple
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Content, Source
-
-#: Largest input after decompression unless the caller says otherwise. A text of this size holds about
-#: two thousand million arcs, the most the package counts, while a decompression bomb, which can expand a
-#: thousandfold and more, is stopped within a minute.
-MAX_BYTES = 16 * 2**30
+from hopbytes.formats.base import MARK, MAX_BYTES, Content, Source
 
 BUFFER_BYTES = 1 << 20
 
@@ -86,14 +81,17 @@ def open_source(
         promised = next((c for c in COMPRESSIONS if name.lower().endswith(c.suffix)), None)
         if kind is None and promised is not None:
             raise FormatError(name, None, f"does not start like a {promised.name} file, as its name promises")
+        size = None
         if kind is None:
             stream = stored
+            status = os.stat(raw.fileno()) if path != "-" else None
+            size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
         else:
             inner = stack.enter_context(kind.opener(stored, "rb"))
             stream = io.BufferedReader(_Bounded(inner, name, max_bytes, "decompressed"), BUFFER_BYTES)
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing inside the compressed file, expected some content")
-        yield Source(name, stream, None if path == "-" else path, dict(options or {}))
+        yield Source(name, stream, None if path == "-" else path, dict(options or {}), size, max_bytes)
 
 
 def _open(path: str) -> io.FileIO:

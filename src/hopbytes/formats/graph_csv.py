@@ -1,0 +1,71 @@
+"""Dense matrices separated by commas, without a header, as MapLib and our own recording script write them.
+
+Message counts come in a second matrix. It is found by its name: ``NAME.count.csv`` beside ``NAME.csv``
+or ``NAME.size.csv``, ``NAME_count.csv`` beside ``NAME_size.csv`` (MapLib).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+from hopbytes.errors import FormatError
+from hopbytes.formats.base import Format, Source, Written, formats
+from hopbytes.formats.files import open_source, plain_name
+from hopbytes.formats.matrix import looks_like_matrix, read_matrix, write_matrix
+from hopbytes.graph import CommGraph
+
+#: Ending of the name of a matrix of bytes, and of that of its message counts.
+PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".count.csv"))
+
+
+class Csv(Format):
+    """Row i, column j: bytes from task i to task j.
+
+    Options: ``counts`` names the matrix of message counts; ``""`` reads none even if one lies beside it.
+    """
+
+    holds = "pattern"
+    suffixes = (".csv",)
+    summary = "dense matrix of bytes, separated by commas; messages from NAME.count.csv or NAME_count.csv"
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Rows of equal length, as many as columns."""
+        return looks_like_matrix(head, comma=True)
+
+    def read(self, source: Source) -> CommGraph:
+        """Return a directed graph; an arc is where bytes or messages are."""
+        matrix = read_matrix(source)
+        meta: dict[str, Any] = {"name": source.title, "format": "csv"}
+        counts = source.options.get("counts")
+        if counts is None:
+            counts = counts_beside(source.path)
+        if not counts:
+            return CommGraph.from_dense(matrix, meta=meta)
+        with open_source(counts) as second:
+            messages = read_matrix(second, whole=True)
+        if messages.shape != matrix.shape:
+            what = f"message counts of {len(messages)} tasks, expected {len(matrix)} as in {source.name}"
+            raise FormatError(str(counts), None, what)
+        return CommGraph.from_dense(matrix, messages, meta={**meta, "messages_from": str(counts)})
+
+    def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
+        """Write the volumes."""
+        return write_matrix(graph, options, ",")
+
+
+formats.register("csv")(Csv())
+
+
+def counts_beside(path: str | None) -> str | None:
+    """Return the matrix of message counts that belongs to a matrix of bytes, None if there is none."""
+    if path is None:
+        return None
+    name = plain_name(path)
+    packed = path[len(name) :]
+    for size, count in PAIRS:
+        if name.endswith(size) and not name.endswith(count):
+            other = name[: -len(size)] + count
+            return next((p for p in (other + packed, other) if os.path.isfile(p)), None)
+    return None

@@ -1,0 +1,306 @@
+"""What every pattern format promises: round trips, dialects, recognition, honest conversion."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.base import MARK, formats
+from hopbytes.formats.exchange import convert, read, write
+from hopbytes.graph import CommGraph
+
+PATTERNS = ["csv", "dense", "edges", "metis", "mm", "npz", "pattern"]
+QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+
+
+def same(a: CommGraph, b: CommGraph) -> bool:
+    """Equal in every array, in direction and scale."""
+    names = ("indptr", "targets", "volumes", "messages", "loads")
+    pairs = [(getattr(a, name), getattr(b, name)) for name in names]
+    return (a.undirected, a.scale) == (b.undirected, b.scale) and all(
+        (x is None) == (y is None) and (x is None or np.array_equal(x, y)) for x, y in pairs
+    )
+
+
+@st.composite
+def graphs(draw, symmetric=False, messages=True, loads=True):
+    n = draw(st.integers(0, 9))
+    pairs = [(i, j) for i in range(n) for j in range(n) if (i < j if symmetric else True)]
+    arcs = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    value = st.integers(1, 2**55)
+    volumes = draw(st.lists(value, min_size=len(arcs), max_size=len(arcs)) | st.none())
+    counts = draw(st.lists(value, min_size=len(arcs), max_size=len(arcs)) | st.none()) if messages else None
+    work = draw(st.lists(st.integers(0, 2**55), min_size=n, max_size=n) | st.none()) if loads else None
+    src, dst = ([arc[side] for arc in arcs] for side in (0, 1))
+    if symmetric:
+        src, dst = src + dst, dst + src
+        volumes, counts = (None if v is None else v + v for v in (volumes, counts))
+    empty = np.empty(0, np.int64)
+    graph = CommGraph.from_edges(
+        src or empty, dst or empty, volumes if src else None, counts if src else None, n=n, loads=work
+    )
+    return CommGraph(
+        graph.indptr, graph.targets, graph.volumes, graph.messages, graph.loads, undirected=symmetric
+    )
+
+
+def test_these_are_all_pattern_formats():
+    assert [name for name, format in formats.items() if format.holds == "pattern"] == PATTERNS
+
+
+@QUICK
+@given(graphs() | graphs(symmetric=True), st.sampled_from(["", ".gz", ".xz"]))
+@pytest.mark.parametrize("name", ["pattern", "npz"])
+def test_archives_lose_nothing(tmp_path, name, graph, suffix):
+    path = tmp_path / f"a.{name}{suffix}"
+    assert write(graph, path, force=True).notices == ()
+    assert same(read(path), graph)
+
+
+def test_pattern_keeps_the_facts(tmp_path):
+    facts = {"name": "ring", "mpi": {"ranks": 3}, "notices": ["one"]}
+    graph = CommGraph.from_edges([0, 1, 2], [1, 2, 0], [0.5, 2, 3.25], meta=facts)
+    write(graph, tmp_path / "a.pattern")
+    again = read(tmp_path / "a.pattern")
+    assert again.meta == facts
+    assert again.scale == 100
+    first = (tmp_path / "a.pattern").read_bytes()
+    write(again, tmp_path / "b.pattern")
+    assert (tmp_path / "b.pattern").read_bytes() == first
+
+
+@QUICK
+@given(graphs(symmetric=True, messages=False))
+def test_metis_round_trip(tmp_path, graph):
+    write(graph, tmp_path / "a.graph", force=True)
+    assert same(read(tmp_path / "a.graph"), graph)
+
+
+@QUICK
+@given(graphs(loads=False))
+def test_edges_round_trip(tmp_path, graph):
+    write(graph, tmp_path / "a.edges", force=True)
+    again = read(tmp_path / "a.edges")
+    assert again.n == graph.n
+    assert np.array_equal(again.targets, graph.targets)
+    assert np.array_equal(again.arc_volumes(), graph.arc_volumes())
+    assert np.array_equal(again.arc_messages(), graph.arc_messages())
+
+
+@QUICK
+@given(graphs(loads=False, messages=False) | graphs(symmetric=True, loads=False, messages=False))
+@pytest.mark.parametrize("name", ["mtx", "mat", "csv"])
+def test_matrices_round_trip(tmp_path, name, graph):
+    if graph.n == 0:
+        return  # no text of a matrix without rows
+    write(graph, tmp_path / f"a.{name}", force=True)
+    again = read(tmp_path / f"a.{name}")
+    assert np.array_equal(again.targets, graph.targets)
+    assert np.array_equal(again.arc_volumes(), graph.arc_volumes())
+
+
+def test_scipy_reads_our_npz_and_we_read_scipys(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    rng = np.random.default_rng(3)
+    matrix = sparse.random(20, 20, 0.2, random_state=rng, data_rvs=lambda k: rng.integers(1, 99, k))
+    for layout in ("csr", "csc", "coo"):
+        sparse.save_npz(tmp_path / "theirs.npz", matrix.asformat(layout))
+        graph = read(tmp_path / "theirs.npz")
+        dense = sparse.csr_matrix((graph.volumes, graph.targets, graph.indptr), (20, 20)).toarray()
+        assert np.array_equal(dense, matrix.toarray())
+        write(graph, tmp_path / "ours.npz", force=True)
+        assert np.array_equal(sparse.load_npz(tmp_path / "ours.npz").toarray(), matrix.toarray())
+    sparse.save_npz(tmp_path / "theirs.npz", sparse.bsr_matrix(matrix))
+    with pytest.raises(UnsupportedError, match="'bsr' matrix"):
+        read(tmp_path / "theirs.npz")
+
+
+# ---------------------------------------------------------------- known files
+
+
+def text(tmp_path, content, name="a.graph", **options):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "volumes", "loads"),
+    [
+        ("3 2\n2\n1 3\n2\n", None, None),
+        ("3 2 1\n2 5\n1 5 3 6\n2 6\n", [5, 5, 6, 6], None),
+        ("3 2 001\n2 5\n3 6 1 5\n2 6\n", [5, 5, 6, 6], None),
+        ("3 2 10\n7 2\n8 1 3\n9 2\n", None, [7, 8, 9]),
+        ("3 2 11\n7 2 5\n8 1 5 3 6\n9 2 6", [5, 5, 6, 6], [7, 8, 9]),
+        ("3 2 100\n4 2\n4 3 1\n4 2\n", None, None),
+        ("3 2 111\n4 7 2 5\n4 8 1 5 3 6\n4 9 2 6\n", [5, 5, 6, 6], [7, 8, 9]),
+        ("3 2 11 2\n7 0 2 5\n8 0 1 5 3 6\n9 0 2 6\n", [5, 5, 6, 6], [7, 8, 9]),
+        ("% a\n\n 3 2 \r\n% b\r\n2\r\n%c\n3\t1\r\n2\r\n\r\n%end", None, None),
+    ],
+)
+def test_metis_flags(tmp_path, content, volumes, loads):
+    """One path 1 - 2 - 3 in every dialect."""
+    graph = text(tmp_path, content)
+    assert graph.undirected
+    assert graph.indptr.tolist() == [0, 1, 3, 4]
+    assert graph.targets.tolist() == [1, 0, 2, 1]
+    assert (None if graph.volumes is None else graph.volumes.tolist()) == volumes
+    assert (None if graph.loads is None else graph.loads.tolist()) == loads
+
+
+def test_metis_isolated_vertices_and_huge_weights(tmp_path):
+    graph = text(tmp_path, f"4 1 11\n0\n{2**62} 3 {2**61}\n5 2 {2**61}\n1\n")
+    assert graph.indptr.tolist() == [0, 0, 1, 2, 2]
+    assert graph.loads.tolist() == [0, 2**62, 5, 1]
+    assert text(tmp_path, "3 1\n2\n1\n\n").indptr.tolist() == [0, 1, 2, 2]
+    assert text(tmp_path, "3 1\n2\n1\n").indptr.tolist() == [0, 1, 2, 2]
+    assert text(tmp_path, "2 0\n\n\n").m == 0
+    assert text(tmp_path, "0 0\n").n == 0
+
+
+def test_metis_says_what_it_ignores(tmp_path):
+    assert text(tmp_path, "2 1 100\n4 2\n4 1\n").meta["notices"] == ["vertex sizes are ignored"]
+    assert "only the first" in text(tmp_path, "2 1 10 3\n4 0 0 2\n4 0 0 1\n").meta["notices"][0]
+
+
+def test_edges_dialects(tmp_path):
+    expected = [("0", "2", 5), ("1", "0", 7)]
+    for content in ("0 2 5\n1 0 7\n", "3\n0\t2\t5 # x\n\n%\n1,0,7", "# c\n1 0 3\n0 , 2 , 5\r\n1 0 4\n"):
+        graph = text(tmp_path, content, "a.edges")
+        arcs = zip(graph.sources(), graph.targets, graph.volumes, strict=True)
+        assert [(str(s), str(t), int(v)) for s, t, v in arcs] == expected
+    graph = text(tmp_path, "5\n0 1 2.5 3\n0 1 1 1\n", "a.el")
+    assert (graph.n, graph.scale, graph.volumes.tolist(), graph.messages.tolist()) == (5, 10, [35], [4])
+    assert text(tmp_path, "0 1\n1 0\n", "a.el").volumes is None
+    assert text(tmp_path, "7\n", "a.el").n == 7
+
+
+def test_csv_finds_its_message_counts(tmp_path):
+    pairs = [("a.csv", "a.count.csv"), ("b_size.csv", "b_count.csv"), ("p.size.csv", "p.count.csv")]
+    for size, count in pairs:
+        (tmp_path / count).write_text("0,2\n3,0\n")
+        graph = text(tmp_path, "0,5\n0,0\n", size)
+        # A pair with messages but no bytes is an arc, too.
+        assert (graph.volumes.tolist(), graph.messages.tolist()) == ([5, 0], [2, 3])
+        assert graph.meta["messages_from"] == str(tmp_path / count)
+        assert text(tmp_path, "0,5\n0,0\n", size, counts="").messages is None
+    assert read(tmp_path / "a.count.csv").messages is None
+    (tmp_path / "a.count.csv").write_text("0,2,0\n3,0,0\n0,0,0\n")
+    with pytest.raises(FormatError, match=r"a\.count\.csv: message counts of 3 tasks, expected 2"):
+        read(tmp_path / "a.csv")
+
+
+def test_the_shipped_example():
+    graph = read("examples/lammps_lj_64.csv")
+    assert (graph.n, graph.total_volume, int(graph.messages.sum())) == (64, 509_800_282, 147_528)
+
+
+def test_matrix_market_kinds(tmp_path):
+    head = "%%MatrixMarket matrix coordinate"
+    graph = text(tmp_path, f"{head} pattern symmetric\n%c\n3 3 2\n2 1\n3 2\n", "a.mtx")
+    assert (graph.undirected, graph.volumes, graph.targets.tolist()) == (True, None, [1, 0, 2, 1])
+    graph = text(tmp_path, f"{head} real general\n2 2 2\n1 2 2.5\n2 1 1e3\n", "a.mtx")
+    assert (graph.undirected, graph.scale, graph.volumes.tolist()) == (False, 10, [25, 10000])
+    graph = text(tmp_path, f"{head} integer general\n2 2 1\n1 2 {2**62}\n", "a.mtx")
+    assert graph.volumes.tolist() == [2**62]
+    graph = text(tmp_path, "%%MatrixMarket matrix array integer general\n2 2\n0\n3\n4\n0\n", "a.mtx")
+    assert (graph.sources().tolist(), graph.volumes.tolist()) == ([0, 1], [4, 3])
+
+
+# ---------------------------------------------------------------- finding the format
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        ("3 2\n2\n1 3\n2\n", "metis"),
+        ("0 1 5\n1 2 7\n2 0 1\n3 0 1\n", "edges"),
+        ("64\n0 1 5\n1 2 7\n", "edges"),
+        ("0 1 2 3 4\n" * 5, "dense"),
+        ("0,1,2\n" * 3, "csv"),
+        ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", "mm"),
+    ],
+)
+def test_content_tells_the_format(tmp_path, monkeypatch, content, format):
+    (tmp_path / "nameless").write_text(content)
+    if format == "csv":  # three columns with commas could also be an edge list
+        with pytest.raises(FormatError, match="could be any of: csv, edges"):
+            read(tmp_path / "nameless", holds="pattern")
+        return
+    assert read(tmp_path / "nameless", holds="pattern").meta["format"] == format
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(content.encode()))))
+    assert read("-", holds="pattern").meta["format"] == format
+
+
+def test_archives_are_told_apart(tmp_path):
+    graph = CommGraph.from_edges([0], [1], [3])
+    for name in ("npz", "pattern"):
+        write(graph, tmp_path / name, format=name)
+        assert same(read(tmp_path / name), graph)
+
+
+def test_unknown_names_get_the_nearest(tmp_path):
+    (tmp_path / "a").write_text("prose, not numbers\n")
+    with pytest.raises(UnsupportedError, match="did you mean 'metis'"):
+        read(tmp_path / "a", "mettis")
+    with pytest.raises(FormatError, match="no known format"):
+        read(tmp_path / "a", holds="pattern")
+    with pytest.raises(UnsupportedError, match="the suffix does not name a pattern format"):
+        write(CommGraph.from_edges([0], [1]), tmp_path / "a.doc")
+
+
+# ---------------------------------------------------------------- convert
+
+
+def cost(graph, distance):
+    arcs = zip(graph.sources(), graph.targets, graph.arc_volumes(), strict=True)
+    return int(sum(v * distance[s][t] for s, t, v in arcs))
+
+
+@QUICK
+@given(graphs(loads=False), st.integers(0, 2**32 - 1))
+def test_symmetrizing_keeps_or_doubles_the_cost(tmp_path, graph, seed):
+    """J of any placement is that of the source, or twice that when a notice says so."""
+    graph = CommGraph(graph.indptr, graph.targets, None if graph.volumes is None else graph.volumes >> 8)
+    write(graph, tmp_path / "a.pattern", force=True)
+    receipt = convert(tmp_path / "a.pattern", tmp_path / "a.graph", symmetrize=True, force=True)
+    half = np.random.default_rng(seed).integers(0, 9, (graph.n, graph.n))
+    distance = ((half + half.T) * (1 - np.eye(graph.n, dtype=np.int64))).tolist()
+    factor = 2 if any("J is twice" in notice for notice in receipt.notices) else 1
+    assert cost(read(tmp_path / "a.graph"), distance) == factor * cost(graph, distance)
+
+
+def test_metis_wants_symmetry(tmp_path):
+    graph = CommGraph.from_edges([0, 1], [1, 0], [5, 7])
+    with pytest.raises(UnsupportedError, match="--symmetrize"):
+        write(graph, tmp_path / "a.graph")
+    assert not (tmp_path / "a.graph").exists()
+    write(graph, tmp_path / "a.graph", symmetrize=True)
+    assert (tmp_path / "a.graph").read_text() == f"% {MARK}\n2 1 1\n2 6\n1 6\n"
+
+
+def test_what_is_lost_is_said(tmp_path):
+    graph = CommGraph.from_edges([0, 1, 0], [1, 0, 0], [5, 5, 1], [1, 1, 1], loads=[1, 2])
+    assert [n.split(":")[0] for n in write(graph, tmp_path / "a.graph").notices] == [
+        "message counts are lost", "1 arcs of tasks to themselves are left out"
+    ]
+    assert len(write(graph, tmp_path / "a.csv").notices) == 2
+    assert len(write(graph, tmp_path / "a.edges").notices) == 1
+
+
+def test_files_that_cannot_carry_our_mark_need_force(tmp_path):
+    graph = CommGraph.from_edges([0, 1], [1, 0], [5, 5])
+    for name in PATTERNS:
+        path = tmp_path / f"a-{name}"
+        write(graph, path, name)
+        if name in ("csv", "dense"):
+            with pytest.raises(UnsupportedError, match="not written by hopbytes"):
+                write(graph, path, name)
+        write(graph, path, name, force=name in ("csv", "dense"))

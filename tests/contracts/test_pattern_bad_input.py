@@ -155,7 +155,7 @@ def npz(path, **members):
 
 
 def test_archives_are_not_believed(tmp_path):
-    header = b"\x93NUMPY\x01\x00\x76\x00" + b"{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000,), }"
+    header = b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000,), }"
     with pytest.raises(FormatError, match="1000000000 numbers of 8 bytes claimed, but 0 bytes found"):
         read(npz(tmp_path / "a.npz", indptr__npy=header.ljust(127) + b"\n"))
     pickled = io.BytesIO()

@@ -242,3 +242,21 @@ def test_anything_can_be_shown(tree, size):
     except HopbytesError:
         return
     assert machine_text(where).splitlines()[0] == f"machine    {tree.spec()}"
+
+
+words = st.lists(
+    st.sampled_from(["node", "l3", "core", "pu", ".", "=", "0", "1", "2-3", ",", "/", "9", "-", "é", " "]),
+    max_size=6,
+).map("".join)
+
+
+@given(words, words, st.none() | words, st.integers(-1, 20))
+@settings(deadline=None)
+def test_any_options_give_an_allocation_or_an_error_of_ours(exclude, reserve, per, size):
+    for options in ({"exclude": exclude}, {"reserve": reserve}, {"per": per, "cores_per_task": size}):
+        try:
+            where = hb.machine(UNEVEN, **options)
+        except HopbytesError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - both outcomes are fine, no raise is required
+        else:
+            assert 1 <= where.k <= 16

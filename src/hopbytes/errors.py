@@ -7,7 +7,20 @@ from collections.abc import Iterable
 
 
 class HopbytesError(Exception):
-    """Root of all errors a user can cause; ``str(error)`` is one line for people."""
+    """Root of all errors a user can cause; ``str(error)`` is one line for people.
+
+    Parameters
+    ----------
+    message : str
+        Line breaks, control characters and undecodable bytes (a file name may hold any) are escaped.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(
+            message
+            if message.isprintable()
+            else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in message)
+        )
 
 
 class FormatError(HopbytesError):

@@ -132,6 +132,8 @@ def test_no_file(tmp_path):
     for path in (tmp_path / "nothing", tmp_path, "/dev/zero"):
         with pytest.raises(FormatError, match="no such file"):
             parse_machine(f"table:{path}")
+    with pytest.raises(FormatError, match=r"^a\\nb\\x00\\udcff: no such file"):
+        parse_machine("table:a\nb\x00\udcff")  # one line, whatever the name
     with pytest.raises(FormatError, match="expected table:FILE"):
         parse_machine("table:")
     with pytest.raises(FormatError, match="did you mean table:"):

@@ -210,7 +210,7 @@ class _Clock:
 def _checked_sides(graph: object, where: object) -> Allocation:
     if not isinstance(graph, CommGraph):
         raise UnsupportedError(
-            f"the pattern is a {type(graph).__name__}, expected a CommGraph (read it, or CommGraph.from_scipy)"
+            f"the pattern is a {type(graph).__name__}, expected a CommGraph (hopbytes.read, from_scipy)"
         )
     if isinstance(where, Machine):
         return Allocation.whole(where)

@@ -35,6 +35,11 @@ def test_known_caps_of_the_published_example():
     assert uniform_split(419, 4, 1, 110, 1).tolist() == [110] * 4
 
 
+def test_a_child_gets_no_more_than_its_leaves_hold():
+    """Two children of equal share, but one has room for 6 only: 13 each would be the even slack."""
+    assert child_caps(10, np.array([1, 1]), np.array([6, 20]), levels_left=1).tolist() == [6, 13]
+
+
 def test_no_load_means_no_constraint():
     assert uniform_split(0, 2, 4, 7, 2).tolist() == [28, 28]
 

@@ -10,7 +10,7 @@ import hopbytes as hb
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
-from hopbytes.mappers.base import Mapper
+from hopbytes.mappers.base import Mapper, Refiner
 from hopbytes.run import map_tasks
 
 
@@ -152,6 +152,42 @@ def test_a_mapper_that_ignores_the_bound_is_repaired():
     assert mapping.tasks_per_pe().max() <= 10
     assert mapping.tasks_per_pe().min() >= 1
     assert mapping.info["work"]["repair_moves"] == 630
+
+
+class Reversed(Refiner):
+    """Not an improvement, but visible."""
+
+    def refine(self, graph, where, pe, bounds, effort):
+        return (where.k - 1 - pe).astype(np.int32)
+
+
+class Careless(Refiner):
+    def refine(self, graph, where, pe, bounds, effort):
+        return np.zeros_like(pe)
+
+
+def test_refiners_run_after_the_mapper_in_order_and_are_repaired():
+    plain = map_tasks(chain_of(64), cluster(), mapper="identity")
+    turned = map_tasks(chain_of(64), cluster(), mapper="identity", refine=Reversed())
+    assert turned.pe.tolist() == plain.pe.tolist()[::-1]
+    twice = map_tasks(chain_of(64), cluster(), mapper="identity", refine=[Reversed(), Reversed()])
+    assert twice.pe.tolist() == plain.pe.tolist()
+    assert twice.info["refine"] == ["Reversed", "Reversed"]
+    careless = map_tasks(chain_of(640), cluster(), mapper="identity", refine=Careless(), partition=True)
+    assert set(careless.tasks_per_pe().tolist()) <= {9, 10}
+
+
+def test_refiners_are_told_the_relaxed_bound():
+    """They must not be asked to keep what the placement they start from does not keep."""
+    class Looks(Refiner):
+        def refine(self, graph, where, pe, bounds, effort):
+            seen.append(sorted(bounds.load.tolist()))
+            return pe
+
+    seen = []
+    two = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
+    map_tasks(chain_of(3, [3, 3, 3]), two, mapper="identity", refine=Looks(), partition=True)
+    assert seen == [[5, 6]]
 
 
 def test_progress_and_an_interrupt_pass_through():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hopbytes import CommGraph
 from hopbytes.allocation import Allocation
 from hopbytes.machines.base import Level, TableDistance, TreeDistance
+from hopbytes.machines.table import Table
 from hopbytes.machines.tree import Tree
 from hopbytes.repair import fill_empty, meet_caps, sum_per_pe
 from strategies import graphs, machines
@@ -108,6 +109,19 @@ def test_trees_and_tables_of_the_same_distances_agree():
         meet_caps(graph, where, pe, None, caps).pe, meet_caps(graph, table, pe, None, caps).pe
     )
     assert np.array_equal(fill_empty(graph, where, pe).pe, fill_empty(graph, table, pe).pe)
+
+
+def test_distances_that_differ_by_direction_count_as_their_mean():
+    """Both directions of a pair talk, so turning all distances round must not change anything."""
+    rng = np.random.default_rng(77)
+    table = rng.integers(1, 30, (6, 6))
+    np.fill_diagonal(table, 0)
+    graph = CommGraph.from_edges(rng.integers(0, 40, 90), rng.integers(0, 40, 90), n=40)
+    pe, caps = np.zeros(40, np.int32), np.full(6, 7, np.int64)
+    there, back = (
+        meet_caps(graph, Allocation.whole(Table(each)), pe, None, caps) for each in (table, table.T.copy())
+    )
+    assert np.array_equal(there.pe, back.pe)
 
 
 def test_the_cheapest_task_leaves_and_goes_next_door():

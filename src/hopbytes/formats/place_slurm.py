@@ -52,7 +52,7 @@ class Slurm(Format):
             if binding is not None:
                 launch = alike
                 notices.append("slots renumbered inside nodes so that one list serves all; no metric changes")
-        widest = max(len(launch.cores_of_pe(pe)) for pe in set(launch.mapping.pe.tolist()))
+        widest = max(len(launch.cores(rank)) for rank in range(launch.n))
         used = int((launch.tasks_per_node() > 0).sum())
         srun = f"srun -n {launch.n} -N {used} --distribution=arbitrary --cpus-per-task={widest}"
         if launch.most_tasks_on_a_slot() > 1:

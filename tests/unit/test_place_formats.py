@@ -284,7 +284,7 @@ def test_slots_of_several_cores_become_masks_and_threads():
     mapping = place("node:1 package:2@3 core:4@1", [3, 0, 1, 2], cores_per_slot=2, hosts=("a",))
     launch = write("slurm", mapping).launch
     assert launch.startswith("SLURM_HOSTFILE={stem} OMP_NUM_THREADS=2 OMP_PLACES=cores srun -n 4 -N 1 ")
-    assert "--cpus-per-task=2 " in launch
+    assert "--cpus-per-task" not in launch  # see the writer: partly used nodes could not be bound
     assert "--cpu-bind=mask_cpu:0xc0,0x3,0xc,0x30 " in launch
 
 

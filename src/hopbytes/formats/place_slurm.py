@@ -29,7 +29,7 @@ class Slurm(Format):
     summary = "Slurm hostfile with --cpu-bind, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True,
-        several_cores_per_rank=True, unequal_nodes=True,
+        several_cores_per_rank=True, unequal_nodes=True, tested_with_launcher=True,
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
@@ -54,7 +54,9 @@ class Slurm(Format):
                 notices.append("slots renumbered inside nodes so that one list serves all; no metric changes")
         widest = max(len(launch.cores(rank)) for rank in range(launch.n))
         used = int((launch.tasks_per_node() > 0).sum())
-        srun = f"srun -n {launch.n} -N {used} --distribution=arbitrary --cpus-per-task={widest}"
+        # No --cpus-per-task: it would shrink the step to as many CPUs as its tasks ask for, and srun then
+        # refuses to bind to any other CPU of a node that is not full.
+        srun = f"srun -n {launch.n} -N {used} --distribution=arbitrary"
         if launch.most_tasks_on_a_slot() > 1:
             srun += " --overcommit"
         if binding is None:

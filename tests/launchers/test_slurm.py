@@ -1,0 +1,154 @@
+"""Hostfiles, binding lists and scripts run by a real Slurm: host and affinity of every rank.
+
+Four slurmd of two CPUs each run on this computer under a private slurmctld and munged. Skipped where Slurm
+is missing; an unpacked Debian package will do: ``HOPBYTES_TEST_SLURM=/path/to/root pytest tests/launchers``.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+from hopbytes.formats import place_slurm
+from hopbytes.formats.symmetry import renumbered
+from hopbytes.mapping import Mapping
+from placements import cores_in_node, expand, place
+
+ROOT = Path(os.environ.get("HOPBYTES_TEST_SLURM", "/"))
+PLUGINS = ROOT / "usr/lib/x86_64-linux-gnu/slurm-wlm"
+HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order
+MACHINE = "node:4@10 core:2@1"
+
+CONFIGURATION = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+PluginDir={plugins}
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/affinity
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+PartitionName=all Nodes=n[1-4] Default=YES State=UP
+"""
+
+
+def ready():
+    tools = [ROOT / "usr/sbin" / name for name in ("slurmctld-wlm", "slurmd-wlm", "munged")]
+    cpus = sorted(os.sched_getaffinity(0))[:2] == [0, 1]
+    return all(tool.exists() for tool in tools) and shutil.which("taskset") and cpus and os.geteuid() == 0
+
+
+pytestmark = pytest.mark.skipif(not ready(), reason="needs Slurm, munge, taskset, two CPUs and to be root")
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Start the daemons and give the environment that client commands need.
+
+    One cluster serves one job: later jobs of so small a controller have failed by themselves.
+    """
+    folder = tmp_path / "slurm"
+    (folder / "state").mkdir(parents=True)
+    munge = folder / "munge"
+    munge.mkdir(mode=0o700)
+    (munge / "key").write_bytes(os.urandom(128))
+    (munge / "key").chmod(0o600)
+    controller, *ports = free_ports(5)
+    text = CONFIGURATION.format(host=socket.gethostname(), port=controller, folder=folder, plugins=PLUGINS)
+    for number, port in enumerate(ports, start=1):
+        where = f"NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port}"
+        text += f"NodeName=n{number} {where} Sockets=1 CoresPerSocket=2 ThreadsPerCore=1\n"
+    (folder / "slurm.conf").write_text(text)
+    env = {
+        **os.environ,
+        "SLURM_CONF": str(folder / "slurm.conf"),
+        "PATH": f"{ROOT / 'usr/bin'}:{os.environ['PATH']}",
+        "LD_LIBRARY_PATH": f"{PLUGINS}:{ROOT / 'usr/lib/x86_64-linux-gnu'}",
+    }
+    files = [f"--{name}-file={munge / name}" for name in ("key", "pid", "log", "seed")]
+    daemons = [["munged", "-F", "--force", f"--socket={munge / 'socket'}", *files]]
+    daemons += [["slurmctld-wlm", "-D", "-c"]]
+    step = str(ROOT / "usr/sbin/slurmstepd-wlm")
+    daemons += [["slurmd-wlm", "-D", "-N", f"n{number}", "-d", step] for number in range(1, 5)]
+    running = []
+    try:
+        for program, *arguments in daemons:
+            command = [str(ROOT / "usr/sbin" / program), *arguments]
+            running.append(
+                subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
+            time.sleep(1 if program != "slurmd-wlm" else 0)
+        for _ in range(60):
+            shown = subprocess.run(["sinfo", "-h", "-o", "%D %t"], env=env, capture_output=True, text=True)
+            if shown.stdout.split() == ["4", "idle"]:
+                break
+            time.sleep(0.5)
+        else:
+            pytest.fail(f"the four nodes did not come up: {shown.stdout}{shown.stderr}")
+        yield env
+    finally:
+        for daemon in reversed(running):
+            daemon.terminate()
+            daemon.wait(timeout=30)
+
+
+CASES = {
+    "full nodes, hosts in any order": place(MACHINE, [5, 0, 7, 2, 1, 4, 3, 6], hosts=HOSTS),
+    "nodes that are not full, and one without tasks": place(MACHINE, [7, 2, 6], hosts=HOSTS),
+    "one core of each node, not the first": place(MACHINE, [3, 5, 1], hosts=HOSTS),
+    "two cores per rank": place(MACHINE, [2, 0, 3, 1], hosts=HOSTS, cores_per_slot=2),
+    "two ranks on a core": place(MACHINE, [0, 0, 1, 3, 3, 2], hosts=HOSTS, problem="processes"),
+    "script": place(MACHINE, [1, 0, 2, 7, 6], hosts=HOSTS),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ranks_run_where_the_mapping_says(cluster, tmp_path, monkeypatch, case):
+    mapping = CASES[case]
+    renumbering = Mapping(renumbered(mapping), mapping.where)
+    if case == "script":  # on nodes of two equal cores a list would always do
+        monkeypatch.setattr(place_slurm, "_one_list", lambda launch: None)
+    receipt = hb.write(mapping, tmp_path / "host file", "slurm")
+    app = tmp_path / "app"
+    app.write_text(
+        '#!/bin/sh\necho "$SLURM_PROCID $SLURMD_NODENAME $(grep Cpus_allowed_list /proc/self/status)"\n'
+    )
+    app.chmod(0o755)
+    launch = receipt.launch.replace("./app", str(app))
+    command = ["salloc", "-Q", "-N4", "--ntasks-per-node=2", "sh", "-c", launch]
+    done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    printed = sorted((line.split() for line in done.stdout.splitlines()), key=lambda words: int(words[0]))
+    assert [int(words[0]) for words in printed] == list(range(mapping.n))
+    cores = [expand(words[3]) for words in printed]
+    wanted, alike = ([cores_in_node(one, task) for task in range(one.n)] for one in (mapping, renumbering))
+    assert cores in ([own for _, own in wanted], [own for _, own in alike])
+    assert [words[1] for words in printed] == [HOSTS[node] for node, _ in wanted]

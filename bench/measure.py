@@ -27,8 +27,6 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PR_SET_CHILD_SUBREAPER = 36
 #: Lines of a failed tool's talk that are kept in its row.
 ERROR_CHARACTERS = 2000
-#: What a tool leaves running is killed after this.
-GRACE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -77,10 +75,16 @@ class Measurement:
 
 
 def run_measured(
-    command: Sequence[str], *, timeout: float, exact_memory: bool = False, interval: float = 0.05
+    command: Sequence[str],
+    *,
+    timeout: float,
+    exact_memory: bool = False,
+    interval: float = 0.05,
+    grace: float = 1.0,
 ) -> Measurement:
     """Run `command` to its end (or `timeout` seconds) and measure its process tree.
 
+    Processes it leaves behind get `grace` seconds to end by themselves before they are killed.
     Nothing else may be started by this process meanwhile: its accounting of children is the meter.
     """
     with adopting_orphans(), tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -97,7 +101,7 @@ def run_measured(
             wall = time.perf_counter() - start
         finally:
             sampler.stop()
-            stragglers = _end_tree(process, strangers)
+            stragglers = _end_tree(process, strangers, grace)
         if timed_out or stragglers:
             wall = time.perf_counter() - start
         cpu = _children_cpu() - before
@@ -140,15 +144,15 @@ def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
     return ended
 
 
-def _end_tree(process: subprocess.Popen[bytes], strangers: set[int]) -> bool:
-    """Kill a process that still runs; give what it left a second to end by itself; reap everything.
+def _end_tree(process: subprocess.Popen[bytes], strangers: set[int], grace: float) -> bool:
+    """Kill a process that still runs; let what it left end by itself, but not long; reap everything.
 
     Returns whether it left anything.
     """
     if process.returncode is None:
         _kill(descendants(process.pid))
         process.wait()
-    patience, found = time.monotonic() + GRACE_SECONDS, False
+    patience, found = time.monotonic() + grace, False
     while left := set(children(os.getpid())) - strangers:
         found = True
         if time.monotonic() > patience:

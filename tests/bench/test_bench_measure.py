@@ -17,7 +17,7 @@ def python(code: str, **options):
 
 def test_cpu_of_a_grandchild_counts_even_when_it_outlives_its_parent():
     orphan = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BURN!r}])"
-    measured = python(orphan)
+    measured = python(orphan, grace=30)
     assert measured.error is None
     assert measured.cpu_seconds >= 0.5
     assert measured.wall_seconds >= 0.5
@@ -29,7 +29,8 @@ def test_stragglers_are_ended(tmp_path):
         "import subprocess, sys, pathlib\n"
         "sleep = [sys.executable, '-c', 'import time; time.sleep(60)']\n"
         "child = subprocess.Popen(sleep, start_new_session=True)\n"
-        f"pathlib.Path({str(note)!r}).write_text(str(child.pid))"
+        f"pathlib.Path({str(note)!r}).write_text(str(child.pid))",
+        grace=0.1,
     )
     assert not Path(f"/proc/{note.read_text()}").exists()
 

@@ -55,7 +55,7 @@ class Written:
     launch : str
         The exact command to type, with ``{stem}`` where the file name belongs, or "".
     notices : tuple of str
-        Sentences for the user (what could not be said and what was done instead).
+        Sentences for the user (what could not be said and what was done instead), also with ``{stem}``.
     executable : tuple of str
         Suffixes of the files that are scripts.
     """

@@ -152,8 +152,9 @@ def write(
         {path + suffix: content for suffix, content in written.files.items()},
         [path + suffix for suffix in written.executable],
     )
-    launch = written.launch.replace("{stem}", shlex.quote(path))
-    return Receipt(tuple(path + suffix for suffix in written.files), launch, written.notices)
+    texts = (written.launch, *written.notices)
+    launch, *notices = (text.replace("{stem}", shlex.quote(path)) for text in texts)
+    return Receipt(tuple(path + suffix for suffix in written.files), launch, tuple(notices))
 
 
 def check_target(

@@ -82,13 +82,14 @@ def _notices(launch: Launch) -> tuple[str, ...]:
     notices = []
     if launch.invented:
         notices.append(
-            f"host names are unknown: put the real ones into FILE.hosts for {launch.hosts[0]}, ... (or give "
-            "--hosts); inside a batch job leave '--hostfile FILE.hosts' away instead"
+            f"host names are unknown: put the real ones into {{stem}}.hosts for {launch.hosts[0]}, ... or "
+            "give --hosts; inside a batch job leave '--hostfile {stem}.hosts' away instead"
         )
     if launch.places_are_threads:
         notices.append("Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5")
     elif launch.invented:
-        notices.append(f"Open MPI 4, inside a batch job: mpirun -n {launch.n} -rf FILE {PROGRAM}")
+        notices.append(f"Open MPI 4, inside a batch job: mpirun -n {launch.n} -rf {{stem}} {PROGRAM}")
     else:
-        notices.append(f"Open MPI 4: mpirun -n {launch.n} --hostfile FILE.hosts -rf FILE {PROGRAM}")
+        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts -rf {{stem}} {PROGRAM}"
+        notices.append(f"Open MPI 4: {command}")
     return tuple(notices)

@@ -61,7 +61,7 @@ class Slurm(Format):
             srun += " --overcommit"
         if binding is None:
             files[".place.sh"] = place_script(launch)
-            notices.append("nodes need different cores, which srun cannot say: FILE.place.sh binds instead")
+            notices.append("nodes need different cores, which srun cannot say: {stem}.place.sh binds instead")
             command = f"SLURM_HOSTFILE={{stem}} {srun} --cpu-bind=none sh {{stem}}.place.sh {PROGRAM}"
         else:
             threads = f"OMP_NUM_THREADS={widest} OMP_PLACES=cores " if widest > 1 else ""
@@ -104,7 +104,8 @@ def _notices(launch: Launch) -> list[str]:
     notices = []
     if launch.invented or launch.hosts == ("localhost",):
         notices.append(
-            f"host names are unknown: put the real ones into FILE for {launch.hosts[0]}, ... or give --hosts"
+            f"host names are unknown: put the real ones into {{stem}} for {launch.hosts[0]}, ... "
+            "or give --hosts"
         )
     notices.append(
         "cores are taken to be CPU numbers of the operating system on whole nodes (sbatch --exclusive); "

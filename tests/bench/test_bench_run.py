@@ -10,7 +10,7 @@ import pytest
 
 import instances
 import run
-from rivals import TOOLS, Answer, SharedMap, Task, Tool
+from rivals import TOOLS, Answer, Hopbytes, SharedMap, Task, Tool
 
 
 class Script(Tool):
@@ -123,3 +123,12 @@ def test_sharedmap_counts_as_we_do(bench):
     (row,) = bench({"sharedmap": SharedMap()}, "--hierarchy", "2:8")
     assert row["error"] is None
     assert row["claimed"]["comm_cost"] == row["comm_cost"] > 0
+
+
+@pytest.mark.skipif(importlib.util.find_spec("hopbytes.cli.map") is None, reason="needs the verb map")
+def test_the_program_takes_the_command_and_claims_what_the_judge_finds(bench):
+    (row,) = bench({"hopbytes": Hopbytes()})
+    assert row["error"] is None
+    assert row["claimed"]["comm_cost"] == row["comm_cost"]
+    assert row["inner_seconds"] > 0
+    assert not row["over_bound"]

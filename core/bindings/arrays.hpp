@@ -17,3 +17,4 @@ template <class T> std::span<T> out(const OutArray<T>& a) { return {a.data(), a.
 void bind_graph(nb::module_& m);
 void bind_repair(nb::module_& m);
 void bind_parse(nb::module_& m);
+void bind_engine(nb::module_& m);

@@ -5,4 +5,5 @@ NB_MODULE(_core, m) {
   bind_graph(m);
   bind_repair(m);
   bind_parse(m);
+  bind_engine(m);
 }

@@ -202,6 +202,19 @@ class CommGraph:
         csr: Csr = self._cache["symmetric"]
         return csr
 
+    def symmetric_positive(self) -> Csr:
+        """Like :meth:`symmetric` without edges of weight 0 (pairs that exchange only empty messages)."""
+        csr = self.symmetric()
+        if csr.weights is None or not len(csr.weights) or int(csr.weights.min()) > 0:
+            return csr
+        if "symmetric_positive" not in self._cache:
+            keep = csr.weights > 0
+            rows = np.repeat(np.arange(self.n), np.diff(csr.indptr))[keep]
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n))]).astype(np.int64)
+            self._cache["symmetric_positive"] = Csr(indptr, csr.targets[keep], csr.weights[keep])
+        positive: Csr = self._cache["symmetric_positive"]
+        return positive
+
     def _build_symmetric(self) -> Csr:
         if self.undirected and not kernels.has_diagonal(self.indptr, self.targets):
             return Csr(self.indptr, self.targets, self.volumes)

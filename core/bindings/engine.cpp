@@ -1,0 +1,137 @@
+// partition.hpp and refine.hpp
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+
+#include "arrays.hpp"
+#include "partition.hpp"
+#include "refine.hpp"
+#include "swap.hpp"
+
+using namespace hopbytes;
+using nb::literals::operator""_a;
+
+namespace {
+
+// View Python's arrays as a graph of the engine. Weights are copied to 32 bits when their sum fits.
+template <class W> struct View {
+  std::vector<W> weight;
+  std::vector<int64_t> load;
+  WorkGraph<W> graph;
+
+  View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads) {
+    graph.n = static_cast<int64_t>(indptr.size()) - 1;
+    graph.start = indptr.data();
+    graph.adj = target.data();
+    if constexpr (std::is_same_v<W, int64_t>) {
+      if (!weights.empty()) graph.weight = weights.data();
+    } else if (!weights.empty()) {
+      weight.assign(weights.begin(), weights.end());
+    }
+    if (weights.empty()) weight.assign(target.size(), 1);
+    if (!graph.weight) graph.weight = weight.data();
+    if (loads.empty()) load.assign(graph.n, 1);
+    graph.load = loads.empty() ? load.data() : loads.data();
+    graph.sum_loads();
+  }
+};
+
+bool fits_32_bits(In<int64_t> weights, size_t arcs) {
+  int64_t total = static_cast<int64_t>(weights.empty() ? arcs : 0);
+  for (int64_t w : weights)
+    if ((total += w) > 0x7fffffff) return false;
+  return total <= 0x7fffffff;
+}
+
+template <class Work> auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Work work) {
+  if (fits_32_bits(weights, target.size())) {
+    View<int32_t> view(indptr, target, weights, loads);
+    return work(view.graph);
+  }
+  View<int64_t> view(indptr, target, weights, loads);
+  return work(view.graph);
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& m) {
+  m.def("partition_many",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
+           InArray<int32_t> group, InArray<int64_t> cap_start, InArray<int64_t> cap, InArray<uint64_t> seed,
+           InArray<int32_t> candidates, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int32_t> child,
+           OutArray<int64_t> cut) {
+          const auto set = in(settings);
+          ManyOptions options;
+          options.runs = static_cast<int32_t>(set[0]);
+          options.combines = static_cast<int32_t>(set[1]);
+          options.threads = static_cast<int32_t>(set[2]);
+          options.partition.tries = static_cast<int32_t>(set[3]);
+          options.partition.middle = static_cast<int32_t>(set[4]);
+          options.partition.coarsest = static_cast<int32_t>(set[5]);
+          options.partition.growths = static_cast<int32_t>(set[6]);
+          options.partition.combines = static_cast<int32_t>(set[7]);
+          options.partition.search.rounds = static_cast<int32_t>(set[8]);
+          options.partition.search.patience = static_cast<int32_t>(set[9]);
+          options.partition.search.seeds = static_cast<int32_t>(set[10]);
+          options.partition.flow.rounds = static_cast<int32_t>(set[11]);
+          options.partition.flow.width = static_cast<double>(set[12]);
+          nb::gil_scoped_release release;
+          with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
+            partition_many(graph, in(group), in(cap_start), in(cap), in(seed), in(candidates), options,
+                           Control(control.data()), out(child), out(cut));
+          });
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
+        "group"_a.noconvert(), "cap_start"_a.noconvert(), "caps"_a.noconvert(), "seeds"_a.noconvert(),
+        "candidates"_a.noconvert(), "settings"_a.noconvert(), "control"_a.noconvert(), "child"_a.noconvert(),
+        "cut"_a.noconvert());
+  m.def("refine_placement",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
+           InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
+           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int32_t> pe) {
+          const auto set = in(settings);
+          RefineOptions options;
+          options.cycles = static_cast<int32_t>(set[0]);
+          options.coarsest = static_cast<int32_t>(set[1]);
+          options.search.rounds = static_cast<int32_t>(set[2]);
+          options.search.patience = static_cast<int32_t>(set[3]);
+          options.search.seeds = static_cast<int32_t>(set[4]);
+          options.flow.rounds = static_cast<int32_t>(set[5]);
+          options.flow.width = static_cast<double>(set[6]);
+          nb::gil_scoped_release release;
+          return with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
+            const Control flag(control.data());
+            if (table.size())
+              return refine_placement(graph, TableDistance{table.data(), static_cast<int64_t>(cap.size())}, in(cap), seed,
+                                      options, flag, out(pe));
+            return refine_placement(graph, TreeDistance{label.data(), bit_cost.data()}, in(cap), seed, options, flag, out(pe));
+          });
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
+        "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
+        "settings"_a.noconvert(), "control"_a.noconvert(), "pe"_a.noconvert());
+  m.def("swap_refine",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
+           InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
+           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int32_t> pe) {
+          const auto set = in(settings);
+          const SwapOptions options{set[0], static_cast<int32_t>(set[1])};
+          int64_t evaluations = 0, change = 0;
+          {
+            nb::gil_scoped_release release;
+            with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
+              const Control flag(control.data());
+              if (table.size())
+                change = swap_refine(graph, TableDistance{table.data(), static_cast<int64_t>(cap.size())}, in(cap), seed,
+                                     options, flag, out(pe), evaluations);
+              else
+                change = swap_refine(graph, TreeDistance{label.data(), bit_cost.data()}, in(cap), seed, options, flag,
+                                     out(pe), evaluations);
+            });
+          }
+          return std::pair<int64_t, int64_t>(change, evaluations);
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
+        "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
+        "settings"_a.noconvert(), "control"_a.noconvert(), "pe"_a.noconvert());
+}

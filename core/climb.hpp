@@ -1,0 +1,77 @@
+// The way back up: project a partition from coarse to fine and refine it at every level, for any
+// distance. Partitioning (flat distance) and mapping (tree or table) share it.
+#pragma once
+#include "coarsen.hpp"
+#include "flow.hpp"
+#include "local_search.hpp"
+
+namespace hopbytes {
+
+// The partition of the coarsest graph that equals `part` (which must not cut any contracted edge).
+template <class W>
+std::vector<int32_t> project_down(const std::vector<Level<W>>& levels, std::vector<int32_t> part) {
+  for (const auto& level : levels) {
+    std::vector<int32_t> coarse(level.graph.n, 0);
+    for (size_t v = 0; v < part.size(); ++v) coarse[level.map[v]] = part[v];
+    part.swap(coarse);
+  }
+  return part;
+}
+
+template <class W, class D> class Climb {
+ public:
+  Climb(D distance, std::span<const int64_t> cap, const SearchOptions& options,
+        const FlowOptions& flow, const Control& control)
+      : distance_(distance), cap_(cap), options_(options), flow_(flow), control_(control),
+        search_(distance, static_cast<int64_t>(cap.size()), cap.data()) {}
+
+  // Refine in place. `candidate` (may be null) marks the only vertices that can lie on the boundary.
+  void refine(const WorkGraph<W>& g, std::vector<int32_t>& part, const uint8_t* candidate, Rng& rng) {
+    SearchOptions options = options_;
+    options.slack = g.max_load;
+    search_.adopt(g, part.data());
+    search_.run(options, candidate, rng, control_);
+    if (search_.overload() > 0) {
+      search_.rebalance();
+      search_.find_boundary(nullptr);
+    }
+    if (flow_.rounds > 0 && search_.overload() == 0) improve_by_flows(g, part);
+  }
+
+  // From a refined partition of the coarsest graph to a refined one of g.
+  std::vector<int32_t> uncoarsen(const WorkGraph<W>& g, const std::vector<Level<W>>& levels,
+                                 std::vector<int32_t> part, Rng& rng) {
+    std::vector<uint8_t> near, coarse_near;
+    for (size_t i = levels.size(); i-- > 0;) {
+      const WorkGraph<W>& fine = i == 0 ? g : levels[i - 1].graph;
+      const std::vector<int32_t>& map = levels[i].map;
+      coarse_near.assign(levels[i].graph.n, 0);
+      for (int32_t v : search_.boundary()) coarse_near[v] = 1;
+      std::vector<int32_t> next(fine.n);
+      near.assign(fine.n, 0);
+      for (int64_t v = 0; v < fine.n; ++v) next[v] = part[map[v]], near[v] = coarse_near[map[v]];
+      part.swap(next);
+      refine(fine, part, near.data(), rng);
+    }
+    return part;
+  }
+
+  int64_t moves() const { return search_.moves(); }
+
+ private:
+  void improve_by_flows(const WorkGraph<W>& g, std::vector<int32_t>& part) {
+    std::vector<int64_t> load(search_.loads());
+    if (flow_refine(g, distance_, part.data(), load, cap_.data(), flow_, control_) == 0) return;
+    search_.adopt(g, part.data());
+    search_.find_boundary(nullptr);
+  }
+
+  D distance_;
+  std::span<const int64_t> cap_;
+  SearchOptions options_;
+  FlowOptions flow_;
+  const Control& control_;
+  LocalSearch<W, D> search_;
+};
+
+}  // namespace hopbytes

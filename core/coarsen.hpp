@@ -1,0 +1,163 @@
+// Coarsening: match vertices along heavy edges, contract the pairs.
+#pragma once
+#include <numeric>
+
+#include "rng.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+template <class W> struct Level {
+  WorkGraph<W> graph;        // the coarse graph
+  std::vector<int32_t> map;  // fine vertex -> coarse vertex
+};
+
+// Rating of an edge for contraction: heavy edges between light vertices first, w^2 / (c_u c_v)
+// (Holtgrewe, Sanders, Schulz 2010, "expansion*2"); for a fixed u only the far end matters.
+inline double rating(double w, int64_t far_load) { return w * w / static_cast<double>(std::max<int64_t>(far_load, 1)); }
+
+// Vertices still alone meet through the neighbour both rate highest ("two-hop").
+template <class W>
+void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, const std::vector<int32_t>& order,
+                 const std::vector<uint8_t>& grown, std::vector<int32_t>& leader, int64_t& count) {
+  std::vector<int32_t> waiting(g.n, -1);
+  for (int32_t v : order) {
+    if (grown[v]) continue;
+    double best = -1;
+    int32_t favourite = -1;
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const double r = rating(static_cast<double>(g.weight[e]), g.load[g.adj[e]]);
+      if (r > best) best = r, favourite = g.adj[e];
+    }
+    if (favourite < 0) continue;
+    int32_t& other = waiting[favourite];
+    if (other >= 0 && (!label || label[other] == label[v]) && g.load[other] + g.load[v] <= max_cluster) {
+      leader[v] = other;
+      --count;
+      other = -1;
+    } else {
+      other = v;
+    }
+  }
+}
+
+// Clusters along heavy edges: vertices in random order join the neighbouring cluster with the best
+// rating, sum of weights squared over load, unless their own cluster has grown already. Only vertices
+// with equal `label` may meet (null: all may), no cluster may weigh more than max_cluster, and the
+// round ends when `fewest` clusters are left, so that levels differ by a small factor. Lonely vertices
+// that love the same neighbour are paired when that leaves too many alone (stars, scale-free graphs).
+// Returns the cluster of every vertex, numbered by first member, and sets their number.
+template <class W>
+std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, int64_t fewest, Rng& rng,
+                             int64_t& count) {
+  std::vector<int32_t> leader(g.n), order(g.n);
+  std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
+  std::vector<uint8_t> grown(g.n, 0);
+  std::vector<int32_t> touched;
+  std::iota(leader.begin(), leader.end(), 0);
+  std::iota(order.begin(), order.end(), 0);
+  rng.shuffle(order);
+  count = g.n;
+  for (int32_t v : order) {
+    if (count <= fewest) break;
+    if (grown[v]) continue;
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t c = leader[g.adj[e]];
+      if (weight[c] == 0) touched.push_back(c);
+      weight[c] += g.weight[e];
+    }
+    double best = 0;
+    int32_t home = -1;
+    const size_t turn = touched.empty() ? 0 : rng.below(touched.size());
+    for (size_t i = 0; i < touched.size(); ++i) {
+      const int32_t c = touched[i + turn < touched.size() ? i + turn : i + turn - touched.size()];
+      if (load[c] + g.load[v] > max_cluster || (label && label[c] != label[v])) continue;
+      const double r = rating(static_cast<double>(weight[c]), load[c]);
+      if (r > best) best = r, home = c;
+    }
+    for (int32_t c : touched) weight[c] = 0;
+    touched.clear();
+    if (home < 0) continue;
+    leader[v] = home;
+    load[home] += g.load[v];
+    grown[v] = grown[home] = 1;
+    --count;
+  }
+  if (count * 4 > g.n * 3) pair_lonely(g, label, max_cluster, order, grown, leader, count);
+  return leader;
+}
+
+// Contract clusters: loads add, parallel edges merge, inner edges vanish. `leader` is numbered by a
+// member; the coarse numbers follow the leaders' order, which keeps neighbours near each other.
+template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<int32_t>& leader, int64_t count) {
+  Level<W> level;
+  level.map.resize(g.n);
+  int32_t next = 0;
+  for (int64_t v = 0; v < g.n; ++v)
+    if (leader[v] == v) level.map[v] = next++;
+  std::vector<int64_t> first(count + 1, 0);
+  for (int64_t v = 0; v < g.n; ++v) ++first[(level.map[v] = level.map[leader[v]]) + 1];
+  for (int64_t c = 0; c < count; ++c) first[c + 1] += first[c];
+  std::vector<int32_t> members(g.n);
+  {
+    std::vector<int64_t> fill(first.begin(), first.end() - 1);
+    for (int32_t v = 0; v < g.n; ++v) members[fill[level.map[v]]++] = v;
+  }
+  WorkGraph<W>& coarse = level.graph;
+  coarse.allocate(count, g.arcs());
+  std::vector<int64_t> place(count, -1);  // where the arc to a coarse vertex stands in this row
+  int64_t filled = 0;
+  for (int64_t c = 0; c < count; ++c) {
+    const int64_t row = filled;
+    coarse.own_start[c] = row;
+    coarse.own_load[c] = 0;
+    for (int64_t i = first[c]; i < first[c + 1]; ++i) {
+      const int32_t v = members[i];
+      coarse.own_load[c] += g.load[v];
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t t = level.map[g.adj[e]];
+        if (t == c) continue;
+        if (place[t] >= row) {
+          coarse.own_weight[place[t]] += g.weight[e];
+        } else {
+          place[t] = filled;
+          coarse.own_adj[filled] = t;
+          coarse.own_weight[filled++] = g.weight[e];
+        }
+      }
+    }
+  }
+  coarse.own_start[count] = filled;
+  coarse.sum_loads();
+  return level;
+}
+
+// Coarsen until at most `target` vertices are left or a round shrinks too little.
+constexpr double shrink = 2.2;  // largest factor between two levels
+
+template <class W>
+std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64_t target, int64_t max_cluster,
+                              Rng& rng) {
+  std::vector<Level<W>> levels;
+  std::vector<int32_t> coarse_label;
+  const WorkGraph<W>* current = &g;
+  const int32_t* current_label = label;
+  while (current->n > target) {
+    int64_t count = 0;
+    const int64_t fewest = std::max(target, static_cast<int64_t>(static_cast<double>(current->n) / shrink));
+    const std::vector<int32_t> leader = cluster(*current, current_label, max_cluster, fewest, rng, count);
+    if (count > current->n * 19 / 20) break;
+    Level<W> level = contract(*current, leader, count);
+    if (label) {
+      std::vector<int32_t> next(level.graph.n);
+      for (int64_t v = 0; v < current->n; ++v) next[level.map[v]] = current_label[v];
+      coarse_label = std::move(next);
+      current_label = coarse_label.data();
+    }
+    levels.push_back(std::move(level));
+    current = &levels.back().graph;
+  }
+  return levels;
+}
+
+}  // namespace hopbytes

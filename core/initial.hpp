@@ -1,0 +1,119 @@
+// Partitions of small graphs: recursive bisection by greedy growing, each side polished by FM.
+#pragma once
+#include <cmath>
+
+#include "local_search.hpp"
+
+namespace hopbytes {
+
+// Quality of a partition: overload first, then cut.
+struct Score {
+  int64_t overload = std::numeric_limits<int64_t>::max();
+  int64_t cut = std::numeric_limits<int64_t>::max();
+  bool operator<(const Score& other) const {
+    return overload != other.overload ? overload < other.overload : cut < other.cut;
+  }
+};
+
+template <class W> Score score(const WorkGraph<W>& g, const int32_t* part, std::span<const int64_t> cap) {
+  std::vector<int64_t> load(cap.size(), 0);
+  for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
+  Score s{0, edge_cut(g, part)};
+  for (size_t b = 0; b < cap.size(); ++b) s.overload += std::max<int64_t>(0, load[b] - cap[b]);
+  return s;
+}
+
+// Grow block 0 from a random vertex, always taking the vertex with the largest (weight into the
+// block - weight out of it), until it weighs about `target`; restart where a component ends.
+template <class W>
+void grow(const WorkGraph<W>& g, int64_t target, std::vector<int32_t>& part, VertexHeap& heap, Rng& rng) {
+  std::fill(part.begin(), part.end(), 1);
+  heap.resize(g.n);
+  int64_t grown = 0;
+  int64_t untouched = g.n;
+  while (grown < target && untouched > 0) {
+    if (heap.empty()) {
+      int32_t v = static_cast<int32_t>(rng.below(g.n));
+      while (part[v] == 0) v = v + 1 == g.n ? 0 : v + 1;
+      heap.push(v, 0);
+    }
+    const int32_t v = heap.top();
+    heap.pop();
+    // The vertex that crosses the target is taken only if that comes nearer to it.
+    if (grown + g.load[v] - target > target - grown && grown > 0) {
+      if (heap.empty()) break;
+      continue;
+    }
+    part[v] = 0;
+    --untouched;
+    grown += g.load[v];
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t u = g.adj[e];
+      if (part[u] == 0) continue;
+      int64_t key = 0;
+      for (int64_t f = g.start[u]; f < g.start[u + 1]; ++f)
+        key += part[g.adj[f]] == 0 ? static_cast<int64_t>(g.weight[f]) : -static_cast<int64_t>(g.weight[f]);
+      if (heap.contains(u)) heap.change(u, key);
+      else heap.push(u, key);
+    }
+  }
+  heap.clear();
+}
+
+// Best of `tries` grown and FM-refined bisections with the given caps.
+template <class W>
+std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t (&cap)[2], int32_t tries, Rng& rng,
+                            const Control& control) {
+  std::vector<int32_t> part(g.n, 1), best(g.n, 1);
+  Score best_score;
+  VertexHeap heap;
+  LocalSearch<W, FlatDistance> search({}, 2, cap);
+  SearchOptions options;
+  options.slack = g.max_load;
+  for (int32_t t = 0; t < tries; ++t) {
+    grow(g, target, part, heap, rng);
+    search.adopt(g, part.data());
+    search.run(options, nullptr, rng, control);
+    const Score s = score(g, part.data(), std::span<const int64_t>(cap, 2));
+    if (s < best_score) best_score = s, best = part;
+  }
+  return best;
+}
+
+// Recursive bisection into blocks first..last-1 with the given caps; writes part[vertex].
+template <class W>
+void recursive_bisection(const WorkGraph<W>& g, std::span<const int64_t> cap, int32_t first, int32_t tries, Rng& rng,
+                         const Control& control, const std::vector<int32_t>& vertex, int32_t* part) {
+  const int64_t a = static_cast<int64_t>(cap.size());
+  if (a == 1 || g.n == 0) {
+    for (int64_t v = 0; v < g.n; ++v) part[vertex[v]] = first;
+    return;
+  }
+  const int64_t left = a / 2;
+  int64_t cap_left = 0, cap_all = 0;
+  for (int64_t b = 0; b < a; ++b) cap_all += cap[b], cap_left += b < left ? cap[b] : 0;
+  const int64_t cap_right = cap_all - cap_left;
+  // Share the load like the caps; give each side a part of the slack that leaves some for below.
+  const double share = cap_all ? static_cast<double>(cap_left) / static_cast<double>(cap_all) : 0.5;
+  const int64_t target = static_cast<int64_t>(std::llround(static_cast<double>(g.total_load) * share));
+  const double depth = std::max(1.0, std::ceil(std::log2(static_cast<double>(a))));
+  auto loosened = [&](int64_t aim, int64_t limit) {
+    return std::max(aim, std::min(limit, aim + static_cast<int64_t>(static_cast<double>(limit - aim) / depth)));
+  };
+  const int64_t caps[2] = {loosened(target, cap_left), loosened(g.total_load - target, cap_right)};
+  const std::vector<int32_t> side = bisect(g, target, caps, tries, rng, control);
+  std::vector<int32_t> local(g.n), members[2];
+  for (int32_t v = 0; v < g.n; ++v) {
+    local[v] = static_cast<int32_t>(members[side[v]].size());
+    members[side[v]].push_back(v);
+  }
+  for (int32_t s = 0; s < 2; ++s) {
+    const WorkGraph<W> sub = induced(g, members[s], side.data(), s, local.data());
+    std::vector<int32_t> global(members[s].size());
+    for (size_t i = 0; i < global.size(); ++i) global[i] = vertex[members[s][i]];
+    recursive_bisection(sub, s == 0 ? cap.first(left) : cap.subspan(left), s == 0 ? first : first + static_cast<int32_t>(left),
+                        tries, rng, control, global, part);
+  }
+}
+
+}  // namespace hopbytes

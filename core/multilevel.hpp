@@ -1,0 +1,105 @@
+// One multilevel partition of a graph into a blocks with caps: coarsen, try many partitions of the
+// coarse graph, keep the best, refine it on the way back; recombine several such partitions.
+#pragma once
+#include "climb.hpp"
+#include "initial.hpp"
+
+namespace hopbytes {
+
+struct PartitionOptions {
+  int32_t tries = 4;           // partitions of the middle graph
+  int32_t middle = 4000;       // vertices of the middle graph, on which tries are made
+  int32_t coarsest = 60;       // vertices per block where initial partitions are grown
+  int32_t growths = 4;         // grown bisections per initial bisection
+  int32_t combines = 1;        // recombinations of tries on the middle graph
+  SearchOptions search;
+  FlowOptions flow;            // used from the middle graph upwards
+};
+
+template <class W> class Multilevel {
+ public:
+  Multilevel(std::span<const int64_t> cap, const PartitionOptions& options, const Control& control)
+      : cap_(cap), options_(options), control_(control), climb_({}, cap, options.search, FlowOptions{0}, control),
+        fine_climb_({}, cap, options.search, options.flow, control) {
+    smallest_cap_ = *std::min_element(cap.begin(), cap.end());
+  }
+
+  // Partition from nothing.
+  Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
+    Rng rng(seed);
+    const int64_t target = std::max<int64_t>(options_.middle, 4 * initial_size());
+    auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), target, max_pair(g), rng);
+    const WorkGraph<W>& middle = levels.empty() ? g : levels.back().graph;
+    std::vector<int32_t> coarse = best_try(middle, rng);
+    fine_climb_.refine(middle, coarse, nullptr, rng);
+    part = fine_climb_.uncoarsen(g, levels, std::move(coarse), rng);
+    return score(g, part.data(), cap_);
+  }
+
+  // Contract what all given partitions agree on, start from the best one, refine on the way back.
+  // Never worse than the first partition.
+  Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed) {
+    Rng rng(seed);
+    std::vector<int32_t> label(part);
+    if (other)
+      for (int64_t v = 0; v < g.n; ++v) label[v] = label[v] * static_cast<int32_t>(cap_.size()) + other[v];
+    const Score before = score(g, part.data(), cap_);
+    auto levels = coarsen(g, label.data(), initial_size(), max_pair(g), rng);
+    std::vector<int32_t> coarse = project_down(levels, part);
+    const WorkGraph<W>& coarsest = levels.empty() ? g : levels.back().graph;
+    fine_climb_.refine(coarsest, coarse, nullptr, rng);
+    std::vector<int32_t> result = fine_climb_.uncoarsen(g, levels, std::move(coarse), rng);
+    const Score after = score(g, result.data(), cap_);
+    if (before < after) return before;
+    part.swap(result);
+    return after;
+  }
+
+ private:
+  int64_t initial_size() const { return std::max<int64_t>(2, options_.coarsest * static_cast<int64_t>(cap_.size())); }
+  int64_t max_pair(const WorkGraph<W>& g) const {
+    // Light enough to leave the coarsest graph balanced, never below a pair of average vertices.
+    const int64_t fair = g.total_load / std::max<int64_t>(1, initial_size() / 3);
+    return std::max<int64_t>({1, std::min(fair, smallest_cap_ / 4), 2 * (g.total_load / std::max<int64_t>(1, g.n))});
+  }
+
+  std::vector<int32_t> best_try(const WorkGraph<W>& middle, Rng& rng) {
+    std::vector<int32_t> best, second, current;
+    Score best_score, second_score;
+    for (int32_t t = 0; t < std::max(1, options_.tries); ++t) {
+      if (t > 0 && control_.hurry()) break;
+      const Score s = attempt(middle, current, rng.next());
+      if (s < best_score) {
+        second.swap(best), second_score = best_score;
+        best.swap(current), best_score = s;
+      } else if (s < second_score) {
+        second.swap(current), second_score = s;
+      }
+    }
+    for (int32_t c = 0; c < options_.combines && !second.empty() && !control_.hurry(); ++c)
+      combine(middle, best, c == 0 ? second.data() : nullptr, rng.next());
+    return best;
+  }
+
+  // One partition of the middle graph: coarsen it anew down to where bisections are grown.
+  Score attempt(const WorkGraph<W>& middle, std::vector<int32_t>& part, uint64_t seed) {
+    Rng rng(seed);
+    auto levels = coarsen(middle, static_cast<const int32_t*>(nullptr), initial_size(), max_pair(middle), rng);
+    const WorkGraph<W>& coarsest = levels.empty() ? middle : levels.back().graph;
+    std::vector<int32_t> coarse(coarsest.n), all(coarsest.n);
+    std::iota(all.begin(), all.end(), 0);
+    recursive_bisection(coarsest, cap_, 0, options_.growths, rng, control_, all, coarse.data());
+    climb_.refine(coarsest, coarse, nullptr, rng);
+    part = climb_.uncoarsen(middle, levels, std::move(coarse), rng);
+    return score(middle, part.data(), cap_);
+  }
+
+  std::span<const int64_t> cap_;
+  PartitionOptions options_;
+  const Control& control_;
+  Climb<W, FlatDistance> climb_;       // for tries
+  Climb<W, FlatDistance> fine_climb_;  // for what will be kept
+  int64_t smallest_cap_ = 0;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,40 @@
+// Our own random numbers: the same on every platform and library version.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+namespace hopbytes {
+
+// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixer, so streams can be derived by hashing.
+inline uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+// Seed of a subproblem: depends on its place only, never on who solves it when.
+inline uint64_t derive(uint64_t seed, uint64_t place) { return mix(mix(seed) ^ (place * 0xd1342543de82ef95ULL)); }
+
+class Rng {
+ public:
+  explicit Rng(uint64_t seed) : state_(mix(seed)) {}
+  uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    uint64_t x = state_;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+  }
+  // Uniform in 0..bound-1 (bound > 0), by multiplication; the bias below 2^-32 does not matter here.
+  uint64_t below(uint64_t bound) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64); }
+
+  template <class Sequence> void shuffle(Sequence& items) {
+    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,103 @@
+// The graph the engine works on: symmetric, no diagonal, both directions stored, and how to cut
+// pieces out of it. Weights are 32 or 64 bits wide (template), sums always 64.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace hopbytes {
+
+// Uninitialised array: pages that are never written never become resident, so buffers may be
+// reserved at their upper bound.
+template <class T> class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(int64_t size) : data_(new T[size]), size_(size) {}
+  T& operator[](int64_t i) { return data_[i]; }
+  const T& operator[](int64_t i) const { return data_[i]; }
+  int64_t size() const { return size_; }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  int64_t size_ = 0;
+};
+
+template <class W> struct WorkGraph {
+  int64_t n = 0;
+  const int64_t* start = nullptr;  // n + 1
+  const int32_t* adj = nullptr;
+  const W* weight = nullptr;
+  const int64_t* load = nullptr;
+  int64_t total_load = 0;
+  int64_t max_load = 0;
+
+  // Storage of graphs that own their arrays; empty for views.
+  Buffer<int64_t> own_start;
+  Buffer<int32_t> own_adj;
+  Buffer<W> own_weight;
+  Buffer<int64_t> own_load;
+
+  int64_t arcs() const { return start[n]; }
+  int64_t degree(int64_t v) const { return start[v + 1] - start[v]; }
+
+  void allocate(int64_t vertices, int64_t arc_bound) {
+    n = vertices;
+    own_start = Buffer<int64_t>(vertices + 1);
+    own_adj = Buffer<int32_t>(arc_bound);
+    own_weight = Buffer<W>(arc_bound);
+    own_load = Buffer<int64_t>(vertices);
+    start = own_start.data();
+    adj = own_adj.data();
+    weight = own_weight.data();
+    load = own_load.data();
+  }
+
+  void sum_loads() {
+    total_load = max_load = 0;
+    for (int64_t v = 0; v < n; ++v) {
+      total_load += load[v];
+      max_load = std::max(max_load, load[v]);
+    }
+  }
+};
+
+// The subgraph of `members` (vertex numbers of g); local[v] must be the position of v among the
+// members for every member, and group[v] tells membership (group[v] == id).
+template <class W>
+WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, const int32_t* group, int32_t id,
+                     const int32_t* local) {
+  int64_t bound = 0;
+  for (int32_t v : members) bound += g.degree(v);
+  WorkGraph<W> sub;
+  sub.allocate(static_cast<int64_t>(members.size()), bound);
+  int64_t filled = 0;
+  for (int64_t i = 0; i < sub.n; ++i) {
+    const int32_t v = members[i];
+    sub.own_start[i] = filled;
+    sub.own_load[i] = g.load[v];
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t u = g.adj[e];
+      if (group[u] != id) continue;
+      sub.own_adj[filled] = local[u];
+      sub.own_weight[filled++] = g.weight[e];
+    }
+  }
+  sub.own_start[sub.n] = filled;
+  sub.sum_loads();
+  return sub;
+}
+
+// Weight of arcs between different blocks, each edge once.
+template <class W> int64_t edge_cut(const WorkGraph<W>& g, const int32_t* part) {
+  int64_t cut = 0;
+  for (int64_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+      if (g.adj[e] > v && part[g.adj[e]] != part[v]) cut += g.weight[e];
+  return cut;
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,230 @@
+"""The compiled search kernels (partitioning, refinement) with typed signatures, kept interruptible.
+
+These are heuristics: they have no definition to compare with, so they have no twin in
+:mod:`hopbytes.reference`; tests check their properties instead.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes import _core
+from hopbytes.kernels import optional
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
+Result = TypeVar("Result")
+
+#: What Python writes into the control word that compiled code polls.
+GO_ON, HURRY = 0, 1
+
+#: Below this many arcs a call lasts a few milliseconds: not worth a thread.
+SMALL = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Localised FM: see ``core/local_search.hpp``.
+
+    Parameters
+    ----------
+    rounds : int
+        Passes over the boundary; a pass without gain ends it.
+    patience : int
+        Moves without a new best after which one search stops.
+    seeds : int
+        Boundary vertices one search starts from: fewer is slower and better.
+    flow_rounds : int
+        Passes of minimum cuts between pairs of blocks (``core/flow.hpp``); 0 turns them off.
+    flow_width : int
+        Load freed on each side of a seam, in units of the room the blocks have left.
+    """
+
+    rounds: int = 10
+    patience: int = 40
+    seeds: int = 25
+    flow_rounds: int = 0
+    flow_width: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSettings:
+    """How hard to try one partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
+
+    Parameters
+    ----------
+    runs : int
+        Full multilevel runs from different coarsenings; the best is kept.
+    combines : int
+        Recombinations of the best run with the others; beyond those, V-cycles.
+    tries : int
+        Partitions of the middle graph per run.
+    middle : int
+        Vertices of the middle graph.
+    coarsest : int
+        Vertices per block of the smallest graph.
+    growths : int
+        Grown bisections per initial bisection.
+    middle_combines : int
+        Recombinations of the tries on the middle graph.
+    """
+
+    runs: int = 1
+    combines: int = 0
+    tries: int = 4
+    middle: int = 4000
+    coarsest: int = 60
+    growths: int = 4
+    middle_combines: int = 1
+    search: SearchSettings = SearchSettings()
+
+    def array(self, threads: int) -> Int64:
+        """Flatten for the compiled side."""
+        own = (self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths)
+        return np.array([*own, self.middle_combines, *astuple(self.search)], np.int64)
+
+
+def interruptible(work: Callable[[], Result], control: Int32, deadline: float | None, arcs: int) -> Result:
+    """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
+
+    Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
+    at the deadline the control word tells it to come home, which takes milliseconds.
+    """
+    if deadline is not None and time.monotonic() >= deadline:
+        control[0] = HURRY
+    if arcs < SMALL:
+        return work()
+    outcome: list[Result] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="hopbytes-kernel")
+    thread.start()
+    try:
+        while thread.is_alive():
+            left = 3600.0 if deadline is None or control[0] == HURRY else max(0.0, deadline - time.monotonic())
+            thread.join(min(left, 0.2))
+            if deadline is not None and time.monotonic() >= deadline:
+                control[0] = HURRY
+    finally:
+        control[0] = HURRY
+        thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def partition_many(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    group: Int32,
+    cap_start: Int64,
+    caps: Int64,
+    seeds: UInt64,
+    settings: PartitionSettings,
+    *,
+    candidates: Int32 | None = None,
+    threads: int = 1,
+    deadline: float | None = None,
+) -> tuple[Int32, Int64]:
+    """Cut every group of vertices into its own blocks.
+
+    Parameters
+    ----------
+    indptr, targets, weights, loads
+        Symmetric graph without diagonal and without zero weights; None means 1 each.
+    group : int32[n]
+        Group of each vertex, 0..g-1. Edges between groups play no part.
+    cap_start : int64[g+1]
+        The blocks of group i have caps ``caps[cap_start[i]:cap_start[i+1]]``.
+    caps : int64[...]
+        Largest load per block; met whenever moves and swaps of single vertices can meet it.
+    seeds : uint64[g]
+    candidates : int32[c, n] or None
+        Partitions from elsewhere that compete; negative where a group has none.
+
+    Returns
+    -------
+    child : int32[n]
+        Block of each vertex within its group.
+    cut : int64[g]
+        Weight between blocks of each group, every edge once.
+    """
+    control = np.zeros(1, np.int32)
+    child = np.zeros(len(indptr) - 1, np.int32)
+    cut = np.zeros(len(cap_start) - 1, np.int64)
+    given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
+    interruptible(
+        lambda: _core.partition_many(
+            indptr, targets, optional(weights), optional(loads), group, cap_start, caps, seeds, given,
+            settings.array(threads), control, child, cut,
+        ),
+        control, deadline, len(targets),
+    )
+    return child, cut
+
+
+def refine_placement(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    pe: Int32,
+    caps: Int64,
+    *,
+    labels: UInt64 | None = None,
+    bit_costs: Int64 | None = None,
+    table: Int64 | None = None,
+    seed: int = 0,
+    cycles: int = 0,
+    coarsest: int = 40,
+    search: SearchSettings = SearchSettings(),
+    deadline: float | None = None,
+) -> tuple[Int32, int]:
+    """Lower the communication cost of a placement by moves of single tasks or of clusters.
+
+    Parameters
+    ----------
+    pe : int32[n]
+        The placement to start from; not changed.
+    caps : int64[k]
+        Largest load per PE.
+    labels, bit_costs
+        Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
+    table : int64[k*k]
+        symmetric distances row by row.
+    cycles : int
+        V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
+
+    Returns
+    -------
+    int32[n], int
+        A placement that costs no more, and the number of moves that were tried.
+    """
+    control = np.zeros(1, np.int32)
+    result = pe.copy()
+    moves = interruptible(
+        lambda: _core.refine_placement(
+            indptr, targets, optional(weights), optional(loads),
+            np.empty(0, np.uint64) if labels is None else labels,
+            np.zeros(65, np.int64) if bit_costs is None else bit_costs, optional(table), caps, seed % 2**64,
+            np.array([cycles, coarsest, *astuple(search)], np.int64), control, result,
+        ),
+        control, deadline, len(targets),
+    )
+    return result, int(moves)

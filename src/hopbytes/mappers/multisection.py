@@ -1,0 +1,124 @@
+"""Hierarchical multisection: cut the tasks like the machine is cut, from the outermost level inwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.balance import child_caps
+from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+
+
+@mappers.register("multisection")
+@dataclass(frozen=True, slots=True)
+class Multisection(Mapper):
+    """Partition recursively along the machine's levels; leaves are PEs.
+
+    Parameters
+    ----------
+    runs : int
+        Full multilevel runs of the outermost cut, where most of the cost is decided.
+    inner_runs : int
+        Runs of every further cut.
+    tries : int
+        Partitions of the coarse graph per run.
+    combines : int
+        Recombinations of the runs of one cut (see ``core/multilevel.hpp``).
+    middle : int
+        Vertices of the coarse graph on which tries are made.
+    rounds, patience, seeds : int
+        Local search (:class:`hopbytes.engine.SearchSettings`).
+
+    Notes
+    -----
+    After SharedMap (Schulz and Woydt, 2025), with these differences: integer caps that every later
+    cut can meet (:func:`hopbytes.balance.child_caps`); levels of equal distance are one cut; seeds
+    derive from the place in the hierarchy, so the answer does not depend on threads; every cut
+    keeps the best of several runs and recombines them.
+
+    O(levels x (n + m)) for meshes; all groups of one level are one compiled call.
+    """
+
+    runs: int = 1
+    inner_runs: int = 1
+    tries: int = 4
+    combines: int = 0
+    middle: int = 4000
+    rounds: int = 10
+    patience: int = 40
+    seeds: int = 25
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        csr = graph.symmetric_positive()
+        loads = None if bounds.exact else graph.loads
+        leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
+        groupings = where.groups()
+        group, parents = np.zeros(graph.n, np.int32), np.zeros(where.k, np.int32)
+        for depth, grouping in enumerate(groupings):
+            tree = _Level(parents, grouping, leaf_caps)
+            total = np.bincount(group, None if loads is None else loads, tree.groups) if loads is None else _sums(
+                group, loads, tree.groups
+            )
+            caps = tree.caps(total, len(groupings) - depth, exact=bounds.exact)
+            if effort.progress is not None:
+                effort.progress("cut", depth, len(groupings))
+            child, cut = partition_many(
+                csr.indptr, csr.targets, csr.weights, loads, group, tree.start, caps,
+                _seeds(effort.seed, depth, tree.groups), self._settings(depth),
+                threads=effort.threads, deadline=effort.deadline,
+            )
+            group = tree.children[tree.start[group] + child].astype(np.int32)
+            effort.work["cuts"] = effort.work.get("cuts", 0) + tree.groups
+            parents = grouping
+        pe_of_leaf = np.empty(where.k, np.int32)
+        pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
+        return pe_of_leaf[group]
+
+    def _settings(self, depth: int) -> PartitionSettings:
+        settings = PartitionSettings(
+            runs=self.runs, combines=self.combines, tries=self.tries, middle=self.middle,
+            search=SearchSettings(self.rounds, self.patience, self.seeds),
+        )
+        return settings if depth == 0 else replace(settings, runs=self.inner_runs)
+
+
+class _Level:
+    """One level of cuts: which groups of PEs each group falls into, and what they may hold."""
+
+    def __init__(self, parents: Int32, grouping: Int32, leaf_caps: Int64) -> None:
+        self.groups = int(parents.max()) + 1
+        count = int(grouping.max()) + 1
+        parent_of = np.empty(count, np.int64)
+        parent_of[grouping] = parents
+        self.children = np.argsort(parent_of, kind="stable")
+        self.start = np.concatenate([[0], np.cumsum(np.bincount(parent_of, minlength=self.groups))]).astype(np.int64)
+        self.pes = np.bincount(grouping, minlength=count).astype(np.int64)[self.children]
+        self.leaf_caps = _sums(grouping, leaf_caps, count)[self.children]
+
+    def caps(self, loads: Int64, levels_left: int, *, exact: bool) -> Int64:
+        """Cap of every child, in the order of `children`."""
+        if exact:
+            return self.leaf_caps
+        caps = np.empty(len(self.children), np.int64)
+        for i in range(self.groups):
+            part = slice(int(self.start[i]), int(self.start[i + 1]))
+            caps[part] = child_caps(int(loads[i]), self.pes[part], self.leaf_caps[part], levels_left)
+        return caps
+
+
+def _sums(group: Int32, values: Int64, count: int) -> Int64:
+    """int64[count]: exact sum of `values` per group (bincount would go through doubles)."""
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group, values)
+    return sums
+
+
+def _seeds(seed: int, depth: int, groups: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """One seed per group, from its place in the hierarchy alone."""
+    state = np.random.SeedSequence((seed % 2**64, depth))
+    return state.generate_state(groups, np.uint64)

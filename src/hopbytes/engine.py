@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt64 = NDArray[np.uint64]
 Result = TypeVar("Result")
+
+_compiled: Any = _core
 
 #: What Python writes into the control word that compiled code polls.
 GO_ON, HURRY = 0, 1
@@ -115,8 +117,8 @@ def interruptible(work: Callable[[], Result], control: Int32, deadline: float | 
     thread.start()
     try:
         while thread.is_alive():
-            left = 3600.0 if deadline is None or control[0] == HURRY else max(0.0, deadline - time.monotonic())
-            thread.join(min(left, 0.2))
+            left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
+            thread.join(min(max(left, 0.0), 0.2))
             if deadline is not None and time.monotonic() >= deadline:
                 control[0] = HURRY
     finally:
@@ -170,7 +172,7 @@ def partition_many(
     cut = np.zeros(len(cap_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     interruptible(
-        lambda: _core.partition_many(
+        lambda: _compiled.partition_many(
             indptr, targets, optional(weights), optional(loads), group, cap_start, caps, seeds, given,
             settings.array(threads), control, child, cut,
         ),
@@ -219,7 +221,7 @@ def refine_placement(
     control = np.zeros(1, np.int32)
     result = pe.copy()
     moves = interruptible(
-        lambda: _core.refine_placement(
+        lambda: _compiled.refine_placement(
             indptr, targets, optional(weights), optional(loads),
             np.empty(0, np.uint64) if labels is None else labels,
             np.zeros(65, np.int64) if bit_costs is None else bit_costs, optional(table), caps, seed % 2**64,
@@ -228,3 +230,45 @@ def refine_placement(
         control, deadline, len(targets),
     )
     return result, int(moves)
+
+
+def swap_refine(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    pe: Int32,
+    caps: Int64,
+    *,
+    exact: bool,
+    labels: UInt64 | None = None,
+    bit_costs: Int64 | None = None,
+    table: Int64 | None = None,
+    seed: int = 0,
+    all_pairs_up_to: int = 1024,
+    nearest: int = 16,
+    deadline: float | None = None,
+) -> tuple[Int32, int]:
+    """Lower the communication cost by exchanges of two tasks.
+
+    Parameters are those of :func:`refine_placement`; with `exact` only counts matter, which
+    exchanges keep by themselves.
+
+    Returns
+    -------
+    int32[n], int
+        A placement that costs no more, and how many exchanges were evaluated.
+    """
+    control = np.zeros(1, np.int32)
+    result = pe.copy()
+    room = np.full(len(caps), len(indptr), np.int64) if exact else caps
+    _, evaluations = interruptible(
+        lambda: _compiled.swap_refine(
+            indptr, targets, optional(weights), optional(loads),
+            np.empty(0, np.uint64) if labels is None else labels,
+            np.zeros(65, np.int64) if bit_costs is None else bit_costs, optional(table), room, seed % 2**64,
+            np.array([all_pairs_up_to, nearest], np.int64), control, result,
+        ),
+        control, deadline, len(targets),
+    )
+    return result, int(evaluations)

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hopbytes.mappers.base import Mapper, Refiner, mappers, refiners
+from hopbytes.mappers.multisection import Multisection
 from hopbytes.options import build
+from hopbytes.refiners.swap import Swap
+from hopbytes.refiners.vcycle import VCycle
 from hopbytes.registry import Registry
 
 DEFAULT = "eco"
@@ -37,16 +40,20 @@ def chain(mapper: str | Mapper, *refiner: str | Refiner) -> Chain:
 @presets.register("fast")
 def fast() -> Chain:
     """Quickest useful placement."""
-    return chain("identity")
+    return chain(Multisection(tries=4), VCycle(cycles=0, flow_rounds=0), Swap())
 
 
 @presets.register("eco")
 def eco() -> Chain:
     """Good placements at little cost; the default."""
-    return chain("identity")
+    return chain(Multisection(tries=8, flow_rounds=2), VCycle(cycles=0, flow_rounds=1), Swap())
 
 
 @presets.register("strong")
 def strong() -> Chain:
     """Best placements when a few times the work does not matter."""
-    return chain("identity")
+    return chain(
+        Multisection(runs=4, inner_runs=2, tries=8, combines=4, flow_rounds=2),
+        VCycle(cycles=2, flow_rounds=2),
+        Swap(),
+    )

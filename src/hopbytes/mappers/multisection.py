@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
 from hopbytes.balance import child_caps
@@ -30,7 +31,9 @@ class Multisection(Mapper):
         Recombinations of the runs of one cut (see ``core/multilevel.hpp``).
     middle : int
         Vertices of the coarse graph on which tries are made.
-    rounds, patience, seeds : int
+    middle_combines : int
+        Recombinations of the tries on the coarse graph.
+    rounds, patience, seeds, flow_rounds, flow_width : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
 
     Notes
@@ -48,9 +51,12 @@ class Multisection(Mapper):
     tries: int = 4
     combines: int = 0
     middle: int = 4000
+    middle_combines: int = 2
     rounds: int = 10
     patience: int = 40
     seeds: int = 25
+    flow_rounds: int = 0
+    flow_width: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
@@ -61,13 +67,11 @@ class Multisection(Mapper):
         group, parents = np.zeros(graph.n, np.int32), np.zeros(where.k, np.int32)
         for depth, grouping in enumerate(groupings):
             tree = _Level(parents, grouping, leaf_caps)
-            total = np.bincount(group, None if loads is None else loads, tree.groups) if loads is None else _sums(
-                group, loads, tree.groups
-            )
+            total = _sums(group, loads, tree.groups)
             caps = tree.caps(total, len(groupings) - depth, exact=bounds.exact)
             if effort.progress is not None:
                 effort.progress("cut", depth, len(groupings))
-            child, cut = partition_many(
+            child, _ = partition_many(
                 csr.indptr, csr.targets, csr.weights, loads, group, tree.start, caps,
                 _seeds(effort.seed, depth, tree.groups), self._settings(depth),
                 threads=effort.threads, deadline=effort.deadline,
@@ -82,7 +86,8 @@ class Multisection(Mapper):
     def _settings(self, depth: int) -> PartitionSettings:
         settings = PartitionSettings(
             runs=self.runs, combines=self.combines, tries=self.tries, middle=self.middle,
-            search=SearchSettings(self.rounds, self.patience, self.seeds),
+            middle_combines=self.middle_combines,
+            search=SearchSettings(self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width),
         )
         return settings if depth == 0 else replace(settings, runs=self.inner_runs)
 
@@ -96,7 +101,8 @@ class _Level:
         parent_of = np.empty(count, np.int64)
         parent_of[grouping] = parents
         self.children = np.argsort(parent_of, kind="stable")
-        self.start = np.concatenate([[0], np.cumsum(np.bincount(parent_of, minlength=self.groups))]).astype(np.int64)
+        sizes = np.bincount(parent_of, minlength=self.groups)
+        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.pes = np.bincount(grouping, minlength=count).astype(np.int64)[self.children]
         self.leaf_caps = _sums(grouping, leaf_caps, count)[self.children]
 
@@ -111,14 +117,16 @@ class _Level:
         return caps
 
 
-def _sums(group: Int32, values: Int64, count: int) -> Int64:
-    """int64[count]: exact sum of `values` per group (bincount would go through doubles)."""
+def _sums(group: Int32, values: Int64 | None, count: int) -> Int64:
+    """int64[count]: exact sum of `values` per group, None for 1 each (bincount weighs in doubles)."""
+    if values is None:
+        return np.bincount(group, minlength=count).astype(np.int64)
     sums = np.zeros(count, np.int64)
     np.add.at(sums, group, values)
     return sums
 
 
-def _seeds(seed: int, depth: int, groups: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:
     """One seed per group, from its place in the hierarchy alone."""
     state = np.random.SeedSequence((seed % 2**64, depth))
-    return state.generate_state(groups, np.uint64)
+    return state.generate_state(groups, np.uint64).astype(np.uint64)

@@ -14,6 +14,7 @@ import pytest
 import hopbytes as hb
 from placements import cores_in_node, expand, place
 
+HOSTS = tuple(f"nodeA{number}" for number in range(4))  # the simulator's own names
 CPUS = len(os.sched_getaffinity(0))
 ENVIRONMENT = {
     **os.environ,
@@ -34,8 +35,8 @@ def mpirun(major):
     return pytest.skip(f"Open MPI {major} is not installed")
 
 
-def node_xml(packages, cores):
-    """Describe a node for the launcher: packages of single-threaded cores, in hwloc's XML."""
+def node_xml(packages, cores, threads=1):
+    """Describe a node for the launcher: packages of cores of hardware threads, in hwloc's XML."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<!DOCTYPE topology SYSTEM "hwloc2.dtd">']
     lines.append('<topology version="2.0">')
     serial = iter(range(1, 10**6))
@@ -46,16 +47,18 @@ def node_xml(packages, cores):
         sets = f'cpuset="{mask}" complete_cpuset="{mask}" nodeset="0x1" complete_nodeset="0x1"'
         lines.append(f"<object {name} {sets} {extra}{end}")
 
-    everything = range(packages * cores)
-    mask = f"0x{(1 << packages * cores) - 1:08x}"
+    everything = range(packages * cores * threads)
+    mask = f"0x{(1 << len(everything)) - 1:08x}"
     start("Machine", 0, everything, f'allowed_cpuset="{mask}" allowed_nodeset="0x1"')
     start("NUMANode", 0, everything, 'local_memory="17179869184"', "/>")
     for package in range(packages):
         own = range(package * cores, (package + 1) * cores)
-        start("Package", package, own)
-        for cpu in own:
-            start("Core", cpu, [cpu])
-            start("PU", cpu, [cpu], "", "/>")
+        start("Package", package, range(own.start * threads, own.stop * threads))
+        for core in own:
+            units = range(core * threads, (core + 1) * threads)
+            start("Core", core, units)
+            for unit in units:
+                start("PU", unit, [unit], "", "/>")
             lines.append("</object>")
         lines.append("</object>")
     return "\n".join([*lines, "</object>", "</topology>"])
@@ -70,7 +73,7 @@ def displayed_map(text):
         elif found := re.search(r"Data for proc: \[\S+,(\d+)\]", line):
             rank = int(found[1])
         elif found := re.search(r"Binding: (.*)", line):
-            cores = re.findall(r"core:L([\d,-]+)", found[1])
+            cores = re.findall(r"(?:core|hwt):L([\d,-]+)", found[1])
             ranks[rank] = (host, [core for part in cores for core in expand(part)])
     return ranks
 
@@ -82,33 +85,63 @@ def test_open_mpi_5_on_invented_nodes(tmp_path, named, cores_per_slot, packed):
     """Four invented nodes of 2 x 4 cores; the launcher itself says where it would put and bind each rank."""
     launcher = mpirun(5)
     (tmp_path / "node.xml").write_text(node_xml(2, 4))
-    hosts = tuple(f"nodeA{number}" for number in range(4))  # the simulator's own names
     k = 32 // cores_per_slot
     pe = np.random.default_rng(5).permutation(k)[: k if packed else k // 2]
     mapping = place(
-        "node:4@10 package:2@3 core:4@1", pe, hosts=hosts if named else (), cores_per_slot=cores_per_slot
+        "node:4@10 package:2@3 core:4@1", pe, hosts=HOSTS if named else (), cores_per_slot=cores_per_slot
     )
     receipt = hb.write(mapping, tmp_path / "rank file", "openmpi")
     if not named:  # what the notice asks the user to do
         hostfile = tmp_path / "rank file.hosts"
         text = hostfile.read_text()
-        for number, host in enumerate(hosts):
+        for number, host in enumerate(HOSTS):
             text = text.replace(f"node00{number}", host)
         hostfile.write_text(text)
+    check_map(ask(tmp_path, launcher, receipt.launch), mapping, HOSTS)
+
+
+def test_open_mpi_5_binds_to_hardware_threads(tmp_path):
+    launcher = mpirun(5)
+    (tmp_path / "node.xml").write_text(node_xml(2, 2, threads=2))
+    # As many ranks as cores on every node, some of them two on a core.
+    threads = np.concatenate([[0, 1, 5, 7], [10, 11, 12, 15], [16, 18, 20, 23], [30, 29, 27, 26]])
+    mapping = place("node:4@10 core:4@2 pu:2@1", np.random.default_rng(6).permutation(threads), hosts=HOSTS)
+    receipt = hb.write(mapping, tmp_path / "rankfile", "openmpi")
+    check_map(ask(tmp_path, launcher, receipt.launch), mapping, HOSTS)
+
+
+@pytest.mark.parametrize("launched", ["block", "cyclic"])
+def test_new_ranks_count_on_what_open_mpi_5_does(tmp_path, launched):
+    """The process with old rank i sits where the mapping wants the task of its new rank."""
+    launcher = mpirun(5)
+    (tmp_path / "node.xml").write_text(node_xml(2, 4))
+    mapping = place("node:4@10 package:2@3 core:4@1", np.random.default_rng(7).permutation(32), hosts=HOSTS)
+    receipt = hb.write(mapping, tmp_path / "newrank", "newrank", launched=launched)
+    new = np.loadtxt(receipt.paths[0], dtype=int).tolist()
+    found = ask(tmp_path, launcher, receipt.launch)
+    check_map({new[old]: place_of for old, place_of in found.items()}, mapping, HOSTS)
+
+
+def ask(folder, launcher, launch):
+    """Let the launcher say on four invented nodes where it would put and bind each rank."""
     simulator = (
         "--prtemca ras simulator --prtemca ras_simulator_num_nodes 4 --prtemca ras_simulator_slots 8 "
         "--prtemca ras_simulator_topo_files node.xml --do-not-launch --display map"
     )
-    command = receipt.launch.replace("mpirun", f"{launcher} {simulator}", 1)
+    command = launch.replace("mpirun", f"{launcher} {simulator}", 1)
     done = subprocess.run(
-        command, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+        command, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found = displayed_map(done.stdout)
-    assert len(found) == mapping.n
+    return displayed_map(done.stdout)
+
+
+def check_map(found, mapping, hosts):
+    expected = {}
     for task in range(mapping.n):
         node, cores = cores_in_node(mapping, task)
-        assert found[task] == (hosts[node], cores)
+        expected[task] = (hosts[node], cores)
+    assert found == expected
 
 
 @pytest.mark.skipif(CPUS < 2, reason="needs two CPUs")

@@ -233,6 +233,8 @@ def test_two_ranks_on_a_core_need_leave_to_overload():
 def test_hardware_threads_are_said_to_be_such():
     written = write("openmpi", place("core:2@2 pu:2@1", [0, 3, 1, 2]))
     assert "rankfile:file={stem}:hwtcpus" in written.launch
+    assert "more ranks than cores" in written.notices[1]
+    assert len(write("openmpi", place("core:2@2 pu:2@1", [0, 3])).notices) == 1
 
 
 # ---------------------------------------------------------------- slurm

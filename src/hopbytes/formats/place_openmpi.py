@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
+import numpy as np
+
 from hopbytes.formats.base import MARK, Can, Format, Written, formats
 from hopbytes.formats.launching import PROGRAM, Launch, number_list, prepare
 from hopbytes.mapping import Mapping
@@ -87,9 +89,24 @@ def _notices(launch: Launch) -> tuple[str, ...]:
         )
     if launch.places_are_threads:
         notices.append("Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5")
+        if _more_ranks_than_cores(launch):
+            notices.append(
+                "Open MPI 5.0 refuses rankfiles with more ranks than cores on a node (tried with 5.0.11); "
+                "the formats slurm and newrank have no such limit"
+            )
     elif launch.invented:
         notices.append(f"Open MPI 4, inside a batch job: mpirun -n {launch.n} -rf {{stem}} {PROGRAM}")
     else:
         command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts -rf {{stem}} {PROGRAM}"
         notices.append(f"Open MPI 4: {command}")
     return tuple(notices)
+
+
+def _more_ranks_than_cores(launch: Launch) -> bool:
+    machine = launch.mapping.where.machine
+    if len(machine.levels) < 2:
+        return False
+    core_of_thread = machine.ancestors(len(machine.levels) - 2)
+    _, first_thread = np.unique(core_of_thread, return_index=True)
+    cores = np.bincount(machine.node_of_core()[first_thread], minlength=len(launch.hosts))
+    return bool(np.any(launch.tasks_per_node() > cores))

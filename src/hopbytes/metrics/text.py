@@ -118,10 +118,10 @@ def _against_in_order(evaluation: Evaluation) -> Row | None:
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
     if not base:
         return None
-    return _row(evaluation, "  against in-order", lambda one: one.comm_cost / base - 1, signed_percent)
+    return _row(evaluation, "  against in-order", lambda one: one.comm_cost / base - 1, _signed_percent)
 
 
-def signed_percent(change: float) -> str:
+def _signed_percent(change: float) -> str:
     """Return a relative change such as ``-33.1 %``."""
     return f"{change:+.1%}".replace("%", " %")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.mapping import Mapping
 from hopbytes.metrics import Evaluation
-from hopbytes.metrics.text import HEADINGS, notes, rows, signed_percent
+from hopbytes.metrics.text import HEADINGS, notes, rows
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -57,7 +57,7 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     >>> graph = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     >>> mapping = Mapping(np.array([0, 2, 1, 3], np.int32), Allocation.whole(parse_machine("node:2 core:2")))
     >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)
-    'J 10, -90.0 % against in-order; 2 tasks per node; imbalance 0.0 %'
+    'J 10, 90.0 % below in-order; 2 tasks per node; imbalance 0.0 %'
     """
     parts = [_cost(evaluation), _tasks(evaluation), _balance(evaluation, mapping.info)]
     return "; ".join(part for part in parts if part)
@@ -67,11 +67,18 @@ def _cost(evaluation: Evaluation) -> str:
     cost = evaluation.mapping.comm_cost
     changes = []
     if evaluation.in_order is not None and evaluation.in_order.comm_cost:
-        changes.append(signed_percent(cost / evaluation.in_order.comm_cost - 1) + " against in-order")
-    chance = sum(one.comm_cost for one in evaluation.random)
-    if chance:
-        changes.append(signed_percent(cost * len(evaluation.random) / chance - 1) + " against random")
+        changes.append(_beside(cost, evaluation.in_order.comm_cost, "in-order"))
+    chance = [one.comm_cost for one in evaluation.random]
+    if sum(chance):
+        changes.append(_beside(cost, sum(chance) / len(chance), "random"))
     return ", ".join([f"J {cost:,}", *changes])
+
+
+def _beside(cost: int, base: float, name: str) -> str:
+    if cost == base:
+        return f"the same as {name}"
+    change = f"{abs(cost / base - 1):.1%}".replace("%", " %")
+    return f"{change} {'below' if cost < base else 'above'} {name}"
 
 
 def _tasks(evaluation: Evaluation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +31,7 @@ class Request:
     oversubscribe: bool = False
     pack: bool = False
     tasks_per_node: int | None = None
-    per: str | None = None
+    per: str | Dictionary[str, int] | None = None
     imbalance: float = 0.03
     strict_balance: bool = False
 

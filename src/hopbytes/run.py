@@ -6,6 +6,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Dictionary
 from numbers import Real
 from typing import Any
 
@@ -45,7 +46,7 @@ def map_tasks(
     oversubscribe: bool = False,
     pack: bool = False,
     tasks_per_node: int | None = None,
-    per: str | None = None,
+    per: str | Dictionary[str, int] | None = None,
     strict_balance: bool = False,
     progress: Progress | None = None,
 ) -> Mapping:
@@ -85,7 +86,8 @@ def map_tasks(
         `partition` says otherwise it means processes, however large n.
     pack, tasks_per_node, per
         Processes with n <= k: which PEs are used, see :func:`hopbytes.spread.spread`. The densest
-        placement; a hard count for every node; a hard count for every unit of a level (``"l3=2"``).
+        placement; a hard count for every node; a hard count for every unit of a level (``"l3=2"``
+        or ``{"l3": 2, "package": 4}``).
         By default tasks spread evenly over nodes, then over the levels inside.
     strict_balance : bool
         Raise instead of relaxing the bound when weighted tasks cannot meet it.

@@ -2,14 +2,11 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-PROGRAM = Path(sys.executable).parent / "hopbytes"
-EXAMPLES = Path(__file__).parents[2] / "examples"
+from cli_program import PROGRAM
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

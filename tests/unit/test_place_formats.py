@@ -98,13 +98,6 @@ def test_json_rebuilds_mapping_and_allocation(mapping):
     assert (record["n"], record["k"], record["metrics"]) == (mapping.n, mapping.where.k, {"comm_cost": 7})
 
 
-def test_json_stores_the_metrics_of_its_pattern():
-    mapping = place("node:2@10 core:2@1", [0, 2])
-    graph = CommGraph.from_edges([0], [1], [5])
-    record = json.loads(write("json", mapping, graph=graph).files[""])
-    assert record["metrics"] == measure(graph, mapping.where, mapping.pe).to_dict()
-
-
 def test_json_keeps_capacities():
     whole = Allocation.whole(parse_machine("core:2"))
     where = Allocation(whole.machine, whole.core_start, whole.cores, capacity=np.array([1, 3], np.int64))

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from hopbytes.mapping import Mapping
 
 Maker: TypeAlias = Callable[..., Any]
-_machine: Maker = partial(typer.Option, rich_help_panel="Machine")
-_input: Maker = partial(typer.Option, rich_help_panel="Input")
-_problem: Maker = partial(typer.Option, rich_help_panel="Problem")
-_method: Maker = partial(typer.Option, rich_help_panel="Method")
-_output: Maker = partial(typer.Option, rich_help_panel="Output")
+# Defaults stand in the help texts, in brackets, because not all of them are constants.
+_shown: Maker = partial(typer.Option, show_default=False)
+_machine: Maker = partial(_shown, rich_help_panel="Machine")
+_input: Maker = partial(_shown, rich_help_panel="Input")
+_problem: Maker = partial(_shown, rich_help_panel="Problem")
+_method: Maker = partial(_shown, rich_help_panel="Method")
+_output: Maker = partial(_shown, rich_help_panel="Output")
 
 PatternFile: TypeAlias = Annotated[
     str, typer.Argument(metavar="PATTERN", help="Who talks to whom: a pattern file, or - for stdin.")

@@ -6,7 +6,10 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from hopbytes.metrics import Evaluation
 
 T = TypeVar("T")
 
@@ -20,6 +23,19 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return str(value)
+
+
+def print_table(evaluation: Evaluation) -> None:
+    """Print the metrics; in colour and no wider than the window on a terminal."""
+    if not sys.stdout.isatty():
+        print(evaluation)
+        return
+    from rich.console import Console
+
+    from hopbytes.report.tables import evaluation_table
+
+    console = Console()
+    console.print(evaluation_table(evaluation, console.width))
 
 
 def tell(*sentences: str) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import Int32, Int64
 from hopbytes.mapping import Mapping
 
 #: What stands for the user's program in a printed command.
@@ -37,15 +35,15 @@ class Launch:
         The names are placeholders: nobody said what the nodes are called.
     node : int32[n]
         Node of each task.
-    slots : tuple of tuples of int
-        Cores of every PE, counted from the first core of its node.
+    first_core : int64[nodes]
+        Number of the first core of each node within the machine.
     """
 
     mapping: Mapping
     hosts: tuple[str, ...]
     invented: bool
-    node: Int32
-    slots: tuple[tuple[int, ...], ...]
+    node: NDArray[np.int32]
+    first_core: NDArray[np.int64]
 
     @property
     def n(self) -> int:
@@ -56,15 +54,21 @@ class Launch:
         """Name of the node a task runs on."""
         return self.hosts[int(self.node[task])]
 
+    def cores_of_pe(self, pe: int) -> tuple[int, ...]:
+        """Cores of a PE, counted from the first core of its node."""
+        where = self.mapping.where
+        start = self.first_core[where.node_of_pe[pe]]
+        return tuple((where.cores_of(pe) - start).tolist())
+
     def cores(self, task: int) -> tuple[int, ...]:
         """Cores of a task, counted from the first core of its node."""
-        return self.slots[int(self.mapping.pe[task])]
+        return self.cores_of_pe(int(self.mapping.pe[task]))
 
-    def slots_per_node(self) -> Int64:
+    def slots_per_node(self) -> NDArray[np.int64]:
         """int64[nodes]: PEs of the allocation on each node."""
         return np.bincount(self.mapping.where.node_of_pe, minlength=len(self.hosts)).astype(np.int64)
 
-    def tasks_per_node(self) -> Int64:
+    def tasks_per_node(self) -> NDArray[np.int64]:
         """int64[nodes]: tasks placed on each node."""
         return np.bincount(self.node, minlength=len(self.hosts)).astype(np.int64)
 
@@ -105,14 +109,8 @@ def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
     return Launch(
         mapping, hosts, invented,
         mapping.where.node_of_pe[mapping.pe],
-        _slots(mapping.where, node_of_core),
+        np.searchsorted(node_of_core, np.arange(nodes)).astype(np.int64),
     )
-
-
-def _slots(where: Allocation, node_of_core: Int32) -> tuple[tuple[int, ...], ...]:
-    first_core = np.searchsorted(node_of_core, node_of_core[where.cores])
-    inside, starts = (where.cores - first_core).tolist(), where.core_start.tolist()
-    return tuple(tuple(inside[a:b]) for a, b in itertools.pairwise(starts))
 
 
 def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:

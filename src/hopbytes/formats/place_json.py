@@ -16,7 +16,6 @@ from hopbytes.formats.launching import number_list
 from hopbytes.machines.base import Int64
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mapping import Mapping
-from hopbytes.metrics import measure
 
 KIND = "hopbytes mapping"
 VERSION = 1
@@ -36,12 +35,10 @@ class Json(Format):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one JSON object, the placement last.
 
-        Options: `graph`, the pattern, whose hash and the metrics on which are then stored; `metrics`, a
-        dictionary to store instead of these (such as ``Evaluation.to_dict()``).
+        Options: `graph`, the pattern, whose hash is then stored; `metrics`, a dictionary to store as it
+        is (such as ``Evaluation.to_dict()``).
         """
-        where, graph, metrics = mapping.where, options.get("graph"), options.get("metrics")
-        if graph is not None and metrics is None:
-            metrics = measure(graph, where, mapping.pe).to_dict()
+        where, graph = mapping.where, options.get("graph")
         record = {
             "kind": KIND,
             "by": MARK,
@@ -56,7 +53,7 @@ class Json(Format):
             "capacity": None if where.capacity is None else where.capacity.tolist(),
             "endpoints": None if where.endpoints is None else where.endpoints.tolist(),
             "info": dict(mapping.info),
-            "metrics": metrics,
+            "metrics": options.get("metrics"),
             "pe": mapping.pe.tolist(),
         }
         lines = [f"{json.dumps(key)}: {json.dumps(value, default=_plain)}" for key, value in record.items()]

@@ -62,9 +62,12 @@ formats.register("openmpi")(OpenMpi())
 def _rankfile(launch: Launch) -> str:
     what = "hardware threads" if launch.places_are_threads else "cores"
     lines = [f"# rankfile {MARK}: {launch.n} ranks; slot = logical {what} within the node"]
-    for rank in range(launch.n):
+    slots: dict[int, str] = {}
+    for rank, pe in enumerate(launch.mapping.pe.tolist()):
+        if pe not in slots:
+            slots[pe] = number_list(launch.cores_of_pe(pe))
         host = f"+n{launch.node[rank]}" if launch.invented else launch.host(rank)
-        lines.append(f"rank {rank}={host} slot={number_list(launch.cores(rank))}")
+        lines.append(f"rank {rank}={host} slot={slots[pe]}")
     return "\n".join(lines) + "\n"
 
 

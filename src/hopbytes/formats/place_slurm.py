@@ -52,7 +52,7 @@ class Slurm(Format):
             if binding is not None:
                 launch = alike
                 notices.append("slots renumbered inside nodes so that one list serves all; no metric changes")
-        widest = max(len(launch.cores(rank)) for rank in range(launch.n))
+        widest = max(len(launch.cores_of_pe(pe)) for pe in set(launch.mapping.pe.tolist()))
         used = int((launch.tasks_per_node() > 0).sum())
         # No --cpus-per-task: it would shrink the step to as many CPUs as its tasks ask for, and srun then
         # refuses to bind to any other CPU of a node that is not full.

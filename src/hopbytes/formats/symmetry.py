@@ -24,15 +24,14 @@ def renumbered(mapping: Mapping) -> Int32:
         return mapping.pe
     node_level = machine.level_named(NODE_NAMES)
     start = 0 if node_level is None else node_level + 1
-    deeper = range(start, len(machine.levels))
-    units = [machine.ancestors(level)[where.first_core].tolist() for level in deeper]
+    units = [machine.ancestors(level)[where.first_core] for level in range(start, len(machine.levels))]
     holds: list[list[int]] = [[] for _ in range(where.k)]
     for task, pe in enumerate(mapping.pe.tolist()):
         holds[pe].append(task)
     result: Int32 = mapping.pe.copy()
     seams = np.flatnonzero(np.diff(where.node_of_pe)) + 1
     for pes in np.split(np.arange(where.k), seams):
-        _, arranged = _arrange(pes.tolist(), units, holds, mapping)
+        _, arranged = _arrange(pes.tolist(), [unit.tolist() for unit in units], holds, mapping)
         for pe, tasks in zip(pes.tolist(), arranged, strict=True):
             result[list(tasks)] = pe
     return result

@@ -109,6 +109,12 @@ def _refiners() -> list[Row]:
     return _algorithms(refiners)
 
 
+def _presets() -> list[Row]:
+    from hopbytes.presets import presets
+
+    return [{"name": name, "summary": first_sentence(make)} for name, make in presets.items()]
+
+
 def _machines() -> list[Row]:
     from hopbytes.machines.base import machines
 
@@ -149,6 +155,7 @@ def _formats() -> list[Row]:
 KINDS: dict[str, Callable[[], list[Row]]] = {
     "mappers": _mappers,
     "refiners": _refiners,
+    "presets": _presets,
     "machines": _machines,
     "formats": _formats,
     "objectives": _objectives,

@@ -1,0 +1,57 @@
+"""``hopbytes map``: place the tasks of a pattern on a machine."""
+
+from __future__ import annotations
+
+from hopbytes.cli.options import (
+    CountOptions,
+    Json,
+    Launched,
+    MachineOptions,
+    MethodOptions,
+    OutputFile,
+    PatternFile,
+    Quiet,
+    ReadingOptions,
+    WritingOptions,
+)
+
+
+def map(
+    pattern: PatternFile,
+    machine: MachineOptions,
+    counts: CountOptions,
+    method: MethodOptions,
+    reading: ReadingOptions,
+    writing: WritingOptions,
+    output: OutputFile = None,
+    launched: Launched = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Place every task of PATTERN on the machine, verify the placement and write it.
+
+    The placement goes to -o FILE, or to stdout unless --json is given. A summary goes to stderr.
+    """
+    import hopbytes as hb
+    from hopbytes.cli.output import print_json, seconds_of, tell, tell_launch
+    from hopbytes.report.progress import progress_bar
+    from hopbytes.report.summary import map_record, map_summary
+
+    where, per = machine.allocation(), machine.tasks_per_unit()
+    writing.check(output)
+    graph, read_seconds = seconds_of(lambda: reading.read(pattern))
+    with progress_bar(quiet=quiet) as progress:
+        mapping = hb.map_tasks(
+            graph, where, per=per, progress=progress, **counts.keywords(), **method.keywords()
+        )
+    receipt = None
+    if output is not None or not json:
+        receipt = writing.write(
+            mapping, output, graph=graph, launched=launched, oversubscribe=counts.oversubscribe
+        )
+    record = map_record(mapping, read_seconds, receipt)
+    if json:
+        print_json(record)
+    elif not quiet:
+        tell(*record["notices"], map_summary(graph, mapping))
+        tell_launch(record["launch"])

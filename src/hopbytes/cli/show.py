@@ -1,0 +1,28 @@
+"""``hopbytes show``: what a thing is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hopbytes.cli.options import Json, ReadingOptions
+
+
+def show(
+    thing: Annotated[
+        str,
+        typer.Argument(metavar="THING", help="A machine spec, a file, or a name that 'hopbytes list' shows."),
+    ],
+    reading: ReadingOptions,
+    json: Json = False,
+) -> None:
+    """Describe a machine spec, a pattern or mapping file, or a registered name."""
+    from hopbytes.cli.output import print_json
+    from hopbytes.report.thing import explain
+
+    facts, text = explain(thing, **reading.keywords())
+    if json:
+        print_json(facts)
+    else:
+        print(text)

@@ -1,0 +1,133 @@
+"""What something is that a user names: a registered name, a file or a machine spec."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.graph import CommGraph
+from hopbytes.mapping import Mapping
+from hopbytes.report.catalogue import KINDS, catalogue, describe
+from hopbytes.report.show import machine_facts, machine_text
+
+Facts = dict[str, Any]
+
+
+def explain(thing: str, *, input_format: str | None = None, **options: Any) -> tuple[Facts, str]:
+    """Return what a thing is, for programs and for people.
+
+    Parameters
+    ----------
+    thing : str
+        A registered name, else the name of a file (``-`` is standard input), else a machine spec.
+    input_format : str, optional
+        Format of a file.
+    **options
+        For :func:`hopbytes.read`.
+
+    Returns
+    -------
+    facts : dict
+        ``thing`` says what it is: ``machine``, ``pattern``, ``mapping`` or a kind such as ``mapper``.
+    text : str
+
+    Raises
+    ------
+    UnsupportedError
+        It is none of these.
+    FormatError
+        A file or spec with a fault.
+
+    Examples
+    --------
+    >>> explain("node:2 core:4")[0]["pes"]
+    8
+    """
+    kinds = [(kind.removesuffix("s"), row) for kind in KINDS for row in catalogue(kind)]
+    rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
+    if rows:
+        return rows[0], "\n".join(f"{row['thing']} {describe([row])}" for row in rows)
+    if input_format is not None or thing == "-" or os.path.exists(thing):
+        return _explain_content(thing, input_format, options)
+    if ":" not in thing:
+        raise UnsupportedError(
+            f"{thing!r} is no registered name ('hopbytes list KIND'), "
+            "no file and no machine like 'node:2 core:4'"
+        )
+    from hopbytes.machines.slots import machine
+
+    where = machine(thing)
+    return {"thing": "machine"} | machine_facts(where), machine_text(where)
+
+
+def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
+    from hopbytes.formats.exchange import read
+
+    content = read(path, input_format, **options)
+    if isinstance(content, CommGraph):
+        facts = pattern_facts(content)
+        return {"thing": "pattern"} | facts, _aligned(facts)
+    if isinstance(content, Mapping):
+        facts = {"tasks": content.n} | {key: content.info[key] for key in sorted(content.info)}
+        machine = machine_facts(content.where)
+        return (
+            {"thing": "mapping"} | facts | {"machine": machine},
+            _aligned(facts) + "\n" + machine_text(content.where),
+        )
+    pes = np.asarray(content)
+    facts = {"tasks": len(pes), "pes_used": len(np.unique(pes)), "largest_pe": int(pes.max(initial=-1))}
+    return {"thing": "mapping"} | facts, _aligned(facts)
+
+
+def pattern_facts(graph: CommGraph) -> Facts:
+    """Return the size and shape of a pattern; O(n + m).
+
+    Examples
+    --------
+    >>> facts = pattern_facts(CommGraph.from_edges([0, 1, 1], [1, 0, 1], [5, 5, 2]))
+    >>> facts["tasks"], facts["arcs"], facts["volume"], facts["volume_to_itself"]
+    (2, 3, 12, 2)
+    """
+    from hopbytes import kernels
+    from hopbytes.metrics.placement import diagonal_volume
+
+    degrees = np.diff(graph.indptr)
+    loads = graph.loads
+    return {
+        "name": graph.name,
+        "tasks": graph.n,
+        "arcs": graph.m,
+        "volume": graph.total_volume,
+        "volume_to_itself": diagonal_volume(graph),
+        "volume_scale": graph.scale,
+        "messages": None if graph.messages is None else int(graph.messages.sum()),
+        "both_directions_equal": kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) < 0,
+        "partners_fewest": int(degrees.min()) if graph.n else 0,
+        "partners_mean": graph.m / graph.n if graph.n else 0.0,
+        "partners_most": int(degrees.max(initial=0)),
+        "load": graph.total_load,
+        "heaviest_task": None if loads is None else int(loads.max(initial=0)),
+    }
+
+
+def _aligned(facts: Facts) -> str:
+    width = max(map(len, facts))
+    lines = [(name.replace("_", " "), _text(value)) for name, value in facts.items()]
+    return "\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in lines if value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(item)}" for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_text, value))
+    return "" if value is None else str(value)

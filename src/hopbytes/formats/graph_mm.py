@@ -19,9 +19,12 @@ from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import check_tasks, shown
 from hopbytes.graph import CommGraph
 
+#: All that may stand in entries.
+NUMBERS = b"0123456789+-.eE \t\r\n"
+
 
 class Banner(NamedTuple):
-    """What the first lines say; `line` is that of the sizes."""
+    """What the first lines say; `line` is that of the sizes, `body` the place of the first entry."""
 
     line: int
     dense: bool
@@ -29,6 +32,7 @@ class Banner(NamedTuple):
     symmetric: bool
     rows: int
     entries: int
+    body: int = 0
 
 
 class MatrixMarket(Format):
@@ -49,8 +53,12 @@ class MatrixMarket(Format):
         data = source.stream.read()
         banner = read_banner(source.name, data)
         check_tasks(source, banner.line, banner.rows, banner.entries)
+        if banner.rows == 0:
+            return CommGraph.from_edges([], [], n=0, meta={"name": source.title, "format": "mm"})
+        _check_characters(source.name, data, banner)
         try:
-            matrix: Any = mmread(io.BytesIO(data))
+            # SciPy's reader looks beyond the end of a last line that is not ended.
+            matrix: Any = mmread(io.BytesIO(data if data.endswith(b"\n") else data + b"\n"))
         except (ValueError, OverflowError, StopIteration, IndexError, TypeError) as error:
             raise _explained(source.name, str(error)) from None
         meta = {"name": source.title, "format": "mm"}
@@ -112,7 +120,7 @@ def read_banner(name: str, data: bytes) -> Banner:
         text = data[begin : end if end >= 0 else len(data)].strip()
         begin = end + 1 if end >= 0 else len(data)
         if text and not text.startswith(b"%"):
-            return _sizes(name, line, text, layout, field, symmetry, len(data))
+            return _sizes(name, line, text, layout, field, symmetry, len(data))._replace(body=begin)
     raise FormatError(name, line, "the file ends before the sizes of the matrix")
 
 
@@ -132,6 +140,16 @@ def _sizes(
     if stored * least > length + 1:
         raise FormatError(name, line, f"{stored} entries, more than a file of {length} bytes can hold")
     return Banner(line, dense, field, symmetry == "symmetric", rows, stored)
+
+
+def _check_characters(name: str, data: bytes, banner: Banner) -> None:
+    """Refuse entries with anything but numbers in them: SciPy's reader crashes on some such bytes."""
+    if not data[banner.body :].translate(None, NUMBERS):
+        return
+    place = next(i for i in range(banner.body, len(data)) if data[i] not in NUMBERS)
+    line = data.count(b"\n", 0, place) + 1
+    word = data[data.rfind(b"\n", 0, place) + 1 :].split(b"\n", 1)[0]
+    raise FormatError(name, line, f"an entry {shown(word)}, expected numbers >= 0")
 
 
 def _explained(name: str, text: str) -> FormatError | ScaleError | UnsupportedError:

@@ -40,7 +40,7 @@ def test_placement_goes_to_stdout_and_talk_to_stderr(hopbytes):
     assert done.returncode == 0, done.stderr
     assert sorted(placement_of(done.stdout)) == list(range(64))
     assert "processes: J " in done.stderr
-    assert "against random" in done.stderr
+    assert "below random" in done.stderr
     assert "8 tasks per node" in done.stderr
     assert "4 tasks per package" in done.stderr
 
@@ -150,7 +150,7 @@ def test_partition_keeps_its_bound(hopbytes, tmp_path):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert (record["problem"], record["balance"]) == ("partition", "met")
-    assert record["imbalance"] <= 0.03
+    assert record["imbalance"] <= 0.03 + 1e-12  # 103 tasks of 100 is what the bound allows
 
 
 def test_counts_per_node_and_level(hopbytes):

@@ -5,6 +5,7 @@ Source: the file format of METIS (user manual 5.1, section 4.1.1) as KaHIP, KaMi
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from collections.abc import Mapping as Dictionary
 from itertools import pairwise
@@ -63,12 +64,14 @@ class Metis(Format):
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
         """Write a symmetric pattern, or with ``symmetrize`` any pattern."""
         notices: list[str] = []
-        if options.get("symmetrize"):
-            graph, notices = symmetrized(graph)
-        elif not graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
-            raise UnsupportedError("METIS files hold symmetric patterns only: use symmetrize (--symmetrize)")
         if graph.messages is not None:
             notices.append("message counts are lost: METIS files hold one weight per edge")
+            graph = dataclasses.replace(graph, messages=None)
+        if options.get("symmetrize"):
+            graph, more = symmetrized(graph)
+            notices += more
+        elif not graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
+            raise UnsupportedError("METIS files hold symmetric patterns only: use symmetrize (--symmetrize)")
         keep = graph.targets != graph.sources()
         dropped = int(graph.m - np.count_nonzero(keep))
         if dropped:

@@ -95,6 +95,12 @@ def test_standard_input(monkeypatch):
         assert source.stream.read() == TEXT
 
 
+def test_closed_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(FormatError, match="standard input: closed"):
+        content("-")
+
+
 def test_text_names_the_line_that_is_not_text(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"fine\nalso\nna\xefve\n")

@@ -72,6 +72,8 @@ def open_source(
     path = os.fspath(path)
     name = "standard input" if path == "-" else path
     with contextlib.ExitStack() as stack:
+        if path == "-" and sys.stdin is None:  # started with standard input closed
+            raise FormatError(name, None, "closed, expected a file or a pipe")
         raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(_open(path))
         stored = io.BufferedReader(_Bounded(raw, name, max_bytes, "stored"), BUFFER_BYTES)
         start = stored.peek(6)

@@ -43,7 +43,7 @@ class Csv(Format):
             counts = counts_beside(source.path)
         if not counts:
             return CommGraph.from_dense(matrix, meta=meta)
-        with open_source(counts) as second:
+        with open_source(counts, max_bytes=source.max_bytes) as second:
             messages = read_matrix(second, whole=True)
         if messages.shape != matrix.shape:
             what = f"message counts of {len(messages)} tasks, expected {len(matrix)} as in {source.name}"

@@ -68,7 +68,7 @@ def brute_force(graph, where, pe):
     return {
         "comm_cost": cost,
         "edge_cut": sum(v for v, _, first, _ in arcs if first is not None),
-        "imbalance": max(loads) * where.k / sum(loads) - 1 if sum(loads) else 0.0,
+        "imbalance": (max(loads) * where.k - sum(loads)) / sum(loads) if sum(loads) else 0.0,
         "max_load": max(loads),
         "used_pes": sum(t > 0 for t in tasks),
         "min_tasks_per_pe": min(tasks),
@@ -176,6 +176,11 @@ def test_capacities_make_the_fair_share_unequal():
     graph = CommGraph.from_edges([0], [1], n=4)
     assert measure(graph, where, np.array([0, 1, 1, 1], np.int32)).imbalance == 0.0
     assert measure(graph, where, np.array([0, 0, 1, 1], np.int32)).imbalance == 1.0
+
+
+def test_a_bound_that_is_met_exactly_is_not_exceeded_by_rounding():
+    graph = CommGraph.from_edges([0], [1], n=3, loads=[103, 97, 100])
+    assert measure(graph, tree(("core", 3, 1)), np.arange(3, dtype=np.int32)).imbalance == 0.03
 
 
 def test_sums_close_to_the_limit_are_exact_and_beyond_it_refused():

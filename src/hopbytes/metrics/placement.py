@@ -180,15 +180,17 @@ def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32) -> float:
 
 def _imbalance(loads: Int64, total: int, capacity: Int64 | None) -> float:
     if capacity is None:
-        return _ratio(int(loads.max()) * len(loads), total, 1.0) - 1.0
-    if total == 0:
-        return 0.0
-    shares = capacity.astype(np.float64) / float(capacity.sum()) * float(total)
-    return float(np.max(np.divide(loads, shares, out=np.zeros(len(loads)), where=shares > 0))) - 1.0
+        fullest, own, whole = int(np.argmax(loads)), 1, len(loads)
+    else:
+        relative = np.divide(loads, capacity, out=np.zeros(len(loads)), where=capacity > 0)
+        fullest = int(np.argmax(relative))
+        own, whole = int(capacity[fullest]), int(capacity.sum())
+    # In integers up to the one division: 103 of 100 is 0.03, while 1.03 - 1 would lie above it.
+    return _ratio(int(loads[fullest]) * whole - total * own, total * own)
 
 
-def _ratio(part: int, whole: int, otherwise: float = 0.0) -> float:
-    return part / whole if whole else otherwise
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
 
 
 def diagonal_volume(graph: CommGraph) -> int:

@@ -55,8 +55,11 @@ def meet_caps(graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | Non
 
     Notes
     -----
-    Time grows with the degrees of the tasks on overfull PEs, times a logarithm; not with n x k.
+    O(n + k) to see that nothing is to be done. Otherwise time grows with the degrees of the tasks on
+    overfull PEs, times a logarithm; not with n x k.
     """
+    if _overload(pe, loads, caps) == 0:
+        return Repaired(np.array(pe, np.int32))
     best = _run(graph, where, pe, loads, caps, fill_empty=False)
     over = _overload(best.pe, loads, caps)
     if over == 0 or loads is None:
@@ -95,6 +98,8 @@ def _rescheduled(pe: Int32, loads: Int64, caps: Int64) -> Iterator[Int32]:
 
 def fill_empty(graph: CommGraph, where: Allocation, pe: Int32) -> Repaired:
     """Give every empty PE a task from the nearest PE that holds two or more."""
+    if np.all(np.bincount(pe, minlength=where.k)):
+        return Repaired(np.array(pe, np.int32))
     return _run(graph, where, pe, None, np.ones(where.k, np.int64), fill_empty=True)
 
 

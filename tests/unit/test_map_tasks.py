@@ -104,6 +104,21 @@ def test_loads_of_forty_bits_keep_the_bound():
     assert info["bound_asked"] == 103 * int(loads.sum()) // (100 * 32)
 
 
+@pytest.mark.parametrize("loads", [None, np.arange(1, 601)])
+@pytest.mark.parametrize("mapper", ["identity", "random"])
+def test_larger_pes_hold_more(mapper, loads):
+    """Every other PE has three times the capacity, and each keeps to its own share of the load."""
+    plain = cluster(4).machine
+    capacity = np.tile(np.array([1, 3]), 8)
+    whole = hb.Allocation.whole(plain)
+    where = hb.Allocation(plain, whole.core_start, whole.cores, capacity=capacity)
+    mapping = map_tasks(chain_of(600, loads), where, mapper=mapper, partition=True, seed=4)
+    held = np.bincount(mapping.pe, weights=loads, minlength=16)
+    total = 600 if loads is None else int(loads.sum())
+    assert np.all(held <= np.ceil(1.03 * total * capacity / capacity.sum()))
+    assert mapping.info["balance"] == "met"
+
+
 def test_no_tasks_give_an_empty_mapping():
     mapping = map_tasks(hb.CommGraph.from_edges([], [], n=0), cluster(), mapper="random")
     assert mapping.pe.shape == (0,)

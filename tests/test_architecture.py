@@ -1,0 +1,110 @@
+"""Rules about the code as a whole: layers, sizes, style, types, and documentation that keeps up."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopbytes.cli.app import VERBS
+from hopbytes.report.catalogue import KINDS, catalogue
+
+ROOT = Path(__file__).parents[1]
+#: Files are meant to stay under 300 lines; beyond this they have to be cut.
+LONGEST_FILE = 450
+LONGEST_VERB = 30
+SOURCES = [
+    path
+    for folder in ("src", "core", "tests", "bench")
+    for path in sorted((ROOT / folder).rglob("*.*"))
+    if path.suffix in (".py", ".hpp", ".cpp")
+]
+DOCUMENTS = {path.name: path.read_text() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]}
+
+
+def run_tool(*command: str) -> None:
+    """Run a tool of this environment in the repository; its complaint is the failure message."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_layers_only_look_down():
+    run_tool("-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))")
+
+
+def test_style():
+    run_tool("-m", "ruff", "check", "--no-cache", ".")
+
+
+def test_types():
+    run_tool("-m", "mypy")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_is_too_long(path):
+    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+
+
+def test_sources_were_found():
+    suffixes = {path.suffix for path in SOURCES}
+    assert suffixes == {".py", ".hpp", ".cpp"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_are_thin(verb):
+    """Counts the lines of code after the signature; a verb that needs more belongs into the library."""
+    lines = (ROOT / "src/hopbytes/cli" / f"{verb}.py").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"def {verb}("))
+    body_start = next(i for i in range(start, len(lines)) if lines[i].endswith("-> None:")) + 1
+    body_end = next((i for i in range(body_start, len(lines)) if lines[i] and lines[i][0] != " "), len(lines))
+    assert body_end - body_start <= LONGEST_VERB
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_registered_name_is_documented(kind):
+    text = "\n".join(DOCUMENTS.values())
+    missing = [row["name"] for row in catalogue(kind) if not re.search(rf"`{re.escape(row['name'])}\b", text)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_registered_thing_says_what_it_is(kind):
+    assert [row["name"] for row in catalogue(kind) if not row["summary"]] == []
+
+
+def test_page_of_options_is_current():
+    """``python docs/make_cli.py`` renews it."""
+    spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs/make_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    make_cli = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_cli)
+    assert make_cli.PAGE.read_text() == make_cli.page()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_in_the_readme(verb):
+    assert f"hopbytes {verb}" in DOCUMENTS["README.md"]
+
+
+def test_documents_link_to_files_that_exist():
+    broken = []
+    for folder, pages in ((ROOT, ROOT.glob("*.md")), (ROOT / "docs", (ROOT / "docs").glob("*.md"))):
+        for page in pages:
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+                if not (folder / target).exists():
+                    broken.append(f"{page.name}: {target}")
+    assert broken == []
+
+
+def test_readme_has_exactly_two_set_up_commands():
+    blocks = re.findall(r"^```sh\n(.*?)^```$", DOCUMENTS["README.md"], re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    assert all(block.count("\n") == 1 for block in blocks)

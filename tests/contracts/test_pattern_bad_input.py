@@ -79,8 +79,14 @@ BAD = [
         "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n",
         "a.mtx:2: 2 rows and 3 columns",
     ),
-    ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 -4\n", "a.mtx:4: an entry"),
-    ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 nan\n2 1 4\n", "a.mtx:3: an entry"),
+    (
+        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 -4\n",
+        "a.mtx:4: '-4', expected a number >= 0",
+    ),
+    (
+        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 nan\n2 1 4\n",
+        "a.mtx:3: 'nan', expected a number",
+    ),
     (
         "a.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 1 1\n",
         "a.mtx:1: field 'complex'",
@@ -90,11 +96,14 @@ BAD = [
         "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 9000000000\n1 2 1\n",
         "a.mtx:2: 9000000000",
     ),
-    ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 5 1\n", "a.mtx:3:"),
+    (
+        "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 5 1\n",
+        "a.mtx:3: task 5, expected 1 to 2",
+    ),
     ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n", "a.mtx"),
     (
         "a.mtx", "%%MatrixMarket matrix coordinate real general\n%\n",
-        "a.mtx:2: the file ends before the sizes",
+        "a.mtx:2: nothing but comments",
     ),
     ("a.mtx", "2 2 1\n1 2 1\n", "a.mtx:1: no Matrix Market banner"),
     ("a.npz", b"PK\x03\x04 and no more", "a.npz: a damaged archive"),

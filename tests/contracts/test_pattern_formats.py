@@ -182,6 +182,25 @@ def test_edges_dialects(tmp_path):
     assert text(tmp_path, "7\n", "a.el").n == 7
 
 
+@pytest.mark.parametrize("name", ["a.edges", "a.graph"])
+def test_arrays_grow_with_what_arrives(tmp_path, monkeypatch, name):
+    """Nothing of a compressed file is known beforehand; a decimal may come after the first growth."""
+    for module in ("text", "graph_metis"):
+        monkeypatch.setattr(f"hopbytes.formats.{module}.FIRST_ROOM", 4)
+    n = 200
+    if name == "a.edges":
+        lines = [f"{i} {(i + 1) % n} {i + 1}" for i in range(n - 1)] + [f"{n - 1} 0 0.5"]
+        graph = text(tmp_path, gzip.compress("\n".join(lines).encode()), name)
+        assert graph.volumes.tolist() == [10 * (i + 1) for i in range(n - 1)] + [5]
+    else:
+        rows = [f"{i + 7} {(i + 1) % n + 1} {3 + min(i, (i + 1) % n)} {(i - 1) % n + 1} "
+                f"{3 + min(i, (i - 1) % n)}" for i in range(n)]
+        graph = text(tmp_path, gzip.compress("\n".join([f"{n} {n} 11", *rows]).encode()), name)
+        assert graph.loads.tolist() == [i + 7 for i in range(n)]
+        assert (graph.volumes == 3 + np.minimum(graph.sources(), graph.targets)).all()
+    assert (graph.n, graph.m) == (n, n if name == "a.edges" else 2 * n)
+
+
 def test_csv_finds_its_message_counts(tmp_path):
     pairs = [("a.csv", "a.count.csv"), ("b_size.csv", "b_count.csv"), ("p.size.csv", "p.count.csv")]
     for size, count in pairs:
@@ -212,6 +231,32 @@ def test_matrix_market_kinds(tmp_path):
     assert graph.volumes.tolist() == [2**62]
     graph = text(tmp_path, "%%MatrixMarket matrix array integer general\n2 2\n0\n3\n4\n0\n", "a.mtx")
     assert (graph.sources().tolist(), graph.volumes.tolist()) == ([0, 1], [4, 3])
+
+
+@st.composite
+def matrix_market(draw):
+    """Return a valid file of any supported kind with small numbers."""
+    n, symmetric = draw(st.integers(1, 6)), draw(st.booleans())
+    layout, field = draw(st.sampled_from(["coordinate", "array"])), draw(st.sampled_from(["integer", "real"]))
+    number = st.integers(0, 99) if field == "integer" else st.integers(0, 99).map(lambda x: x / 4)
+    places = [(i, j) for j in range(1, n + 1) for i in range(j if symmetric else 1, n + 1)]
+    head = f"%%MatrixMarket matrix {layout} {field} {'symmetric' if symmetric else 'general'}\n% c\n{n} {n}"
+    if layout == "array":
+        return "\n".join([head, *(str(draw(number)) for _ in places)]) + "\n"
+    chosen = draw(st.lists(st.sampled_from(places)))
+    return "\n".join([f"{head} {len(chosen)}", *(f"{i} {j} {draw(number)}" for i, j in chosen)]) + "\n"
+
+
+@QUICK
+@given(matrix_market())
+def test_matrix_market_means_what_scipy_says(tmp_path, content):
+    scipy_io, sparse = pytest.importorskip("scipy.io"), pytest.importorskip("scipy.sparse")
+    graph = text(tmp_path, content, "a.mtx")
+    expected = sparse.coo_matrix(scipy_io.mmread(io.BytesIO(content.encode()))).toarray()
+    volumes = graph.arc_volumes() / graph.scale
+    found = sparse.csr_matrix((volumes, graph.targets, graph.indptr), (graph.n, graph.n)).toarray()
+    assert np.array_equal(found, expected)
+    assert graph.undirected == ("symmetric" in content)
 
 
 # ---------------------------------------------------------------- finding the format

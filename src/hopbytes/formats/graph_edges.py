@@ -94,12 +94,11 @@ def fields_of(line: bytes) -> list[bytes]:
 
 def _next_line(source: Source, line: int) -> tuple[int, bytes]:
     try:
-        number, text = first_line(source, b"#%")
+        return first_line(source, b"#%", after=line)
     except FormatError as error:
-        if error.line is None or "nothing but" in error.what:
+        if "nothing but" in error.what:
             return line, b""
-        raise FormatError(source.name, line + error.line, error.what) from None
-    return line + number, text
+        raise
 
 
 def _meta(source: Source) -> dict[str, Any]:

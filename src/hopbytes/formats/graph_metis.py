@@ -141,21 +141,19 @@ class _Rows:
     def intervene(self, status: Status, token: bytes) -> None:
         if status is not Status.ROOM:
             raise_fault(self.source, self.state, status, token, f"a neighbour from 1 to {self.header.n}")
-        row = int(self.state[Slot.ROW])
-        if row + 1 >= len(self.indptr):
-            self._grow(("indptr", self.header.n + 1), ("loads", self.header.n))
-        elif len(self.targets) < 2 * self.header.edges:
-            self._grow(("targets", 2 * self.header.edges), ("weights", 2 * self.header.edges))
+        # Like C's realloc; the compiled code keeps no pointer between calls.
+        rows, arcs = len(self.indptr) - 1, len(self.targets)
+        if int(self.state[Slot.ROW]) >= rows:
+            rows = min(2 * rows, self.header.n)
+            self.indptr.resize(rows + 1, refcheck=False)
+            self.loads.resize(rows if self.header.loads else 0, refcheck=False)
+        elif arcs < 2 * self.header.edges:
+            arcs = min(2 * arcs, 2 * self.header.edges)
+            self.targets.resize(arcs, refcheck=False)
+            self.weights.resize(arcs if self.header.edge_weights else 0, refcheck=False)
         else:
             what = f"more neighbours than expected for the {self.header.edges} edges in the header"
             raise FormatError(self.source.name, int(self.state[Slot.LINE]), what)
-
-    def _grow(self, *arrays: tuple[str, int]) -> None:
-        for name, most in arrays:
-            array = getattr(self, name)
-            if len(array):
-                # Like C's realloc; the compiled code keeps no pointer between calls.
-                array.resize(min(2 * len(array), most), refcheck=False)
 
     def graph(self) -> CommGraph:
         """Check what only the whole file can show and build the graph."""

@@ -30,12 +30,13 @@ MOST_TASKS_FOR_FREE = 1 << 24
 MAX_INT64 = 2**63 - 1
 
 
-def first_line(source: Source, comments: bytes) -> tuple[int, bytes]:
+def first_line(source: Source, comments: bytes, after: int = 0) -> tuple[int, bytes]:
     """Consume comments and blank lines; return the number and content of the first other line.
 
+    `after` is how many lines were read before.
     Raises FormatError when there is none, or when it is absurdly long.
     """
-    number = 0
+    number = after
     while line := source.stream.readline(LONGEST_LINE):
         number += 1
         text = line.strip()
@@ -138,7 +139,7 @@ def raise_fault(source: Source, state: Int64, status: Status, token: bytes, expe
 
 def read_table(
     source: Source, columns: int, line: int, start: bytes, *,
-    task_columns: int = 0, task_limit: int = 0, whole_columns: int = 0,
+    task_columns: int = 0, task_first: int = 0, task_limit: int = 0, whole_columns: int = 0,
 ) -> tuple[NDArray[Any], int]:
     """Read lines of `columns` numbers each.
 
@@ -151,8 +152,8 @@ def read_table(
         Number of the first line of `start`.
     start : bytes
         Text before the stream's position.
-    task_columns, task_limit : int
-        The first columns hold tasks from 0 to the limit.
+    task_columns, task_first, task_limit : int
+        The first columns hold tasks up to the limit; the first one is for messages and is not checked.
     whole_columns : int
         Bit c: column c holds whole numbers even if others are decimals.
 
@@ -180,13 +181,15 @@ def read_table(
     def intervene(status: Status, token: bytes) -> None:
         nonlocal values
         if status is Status.DECIMAL and values.dtype == np.int64:
-            values = values[: state[Slot.ARCS]].astype(np.float64)
+            room, filled = len(values), values[: state[Slot.ARCS]].astype(np.float64)
+            values = filled  # what was never written need not be converted
             values.resize(room, refcheck=False)
         elif status is Status.ROOM:
             # Like C's realloc; the compiled code keeps no pointer between calls.
             values.resize(2 * len(values), refcheck=False)
         else:
-            bound = f"0 to {task_limit}" if status is Status.OUT_OF_RANGE else f"{columns} in each line"
+            tasks = f"{task_first} to {task_limit}"
+            bound = tasks if status is Status.OUT_OF_RANGE else f"{columns} in each line"
             raise_fault(source, state, status, token, bound)
 
     run_parser(source, parse, state, intervene, start)

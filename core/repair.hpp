@@ -158,7 +158,7 @@ template <class Distance, class Nearest> class Repair {
   void push_out(int64_t p) {
     std::vector<Offer> heap;
     Offer fresh;
-    for (int64_t u = first_[p]; u >= 0; u = next_[u])
+    for (int64_t u = first_[p]; u >= 0 && !cancelled(); u = next_[u])
       if (offer(u, p, fresh)) heap.push_back(fresh);
     std::make_heap(heap.begin(), heap.end());
     while (room_[p] < 0 && !heap.empty() && !cancelled()) {

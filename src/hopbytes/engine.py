@@ -106,23 +106,28 @@ def interruptible(work: Callable[[], Result], control: Int32, deadline: float | 
         return work()
     outcome: list[Result] = []
     failure: list[BaseException] = []
+    # Not Thread.join: once interrupted, it takes the running thread for finished.
+    home = threading.Event()
 
     def run() -> None:
         try:
             outcome.append(work())
         except BaseException as error:
             failure.append(error)
+        finally:
+            home.set()
 
     thread = threading.Thread(target=run, name="hopbytes-kernel")
     thread.start()
     try:
-        while thread.is_alive():
+        while not home.is_set():
             left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
-            thread.join(min(max(left, 0.0), 0.2))
+            home.wait(min(max(left, 0.0), 0.2))
             if deadline is not None and time.monotonic() >= deadline:
                 control[0] = HURRY
     finally:
         control[0] = HURRY
+        home.wait()
         thread.join()
     if failure:
         raise failure[0]

@@ -125,7 +125,7 @@ def comm_cost_table(
 
 def repair(
     graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, caps: Int64,
-    labels: UInt64 | None, distances: Int64, *, fill_empty: bool = False,
+    labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
 ) -> tuple[int, int, int]:
     """Move tasks, in place, until no PE holds more than its cap, as far as moves and swaps can.
 
@@ -140,6 +140,8 @@ def repair(
     caps : int64[k]
     labels, distances
         Labels and cost per bit of a tree, or None and the dense table (flattened).
+    control : int32[1]
+        Polled; anything but 0 ends the call early, caps met or not.
     fill_empty : bool
         Instead give every empty PE a task; for loads of None and caps of 1.
 
@@ -149,7 +151,6 @@ def repair(
         `change` of the sum over pairs of weight x distance, each pair once.
     """
     indptr, targets, weights = graph
-    control = np.zeros(1, np.int32)
     shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
     if labels is None:
         moves, swaps, change = _compiled.repair_table(*shared, distances, control)

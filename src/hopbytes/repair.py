@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
+from hopbytes.engine import interruptible
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import TreeDistance
 
@@ -125,8 +126,10 @@ def _run(
         labels, costs = np.ascontiguousarray(distance.labels), distance.bit_costs
     else:
         labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
-    moves, swaps, change = kernels.repair(
-        graph.symmetric(), loads, pe, caps, labels, costs, fill_empty=fill_empty
+    symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
+    moves, swaps, change = interruptible(
+        lambda: kernels.repair(symmetric, loads, pe, caps, labels, costs, control, fill_empty=fill_empty),
+        control, None, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
     )
     return Repaired(pe, moves, swaps, change)
 

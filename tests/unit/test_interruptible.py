@@ -1,0 +1,52 @@
+"""Compiled work in a thread: Ctrl-C and deadlines reach it, and it is never left running."""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from hopbytes.engine import SMALL, interruptible
+
+
+def until_told(control, log):
+    """Stands for compiled work: polls the control word, then takes a while to come home."""
+    def work():
+        while not control[0]:
+            time.sleep(0.005)
+        time.sleep(0.1)
+        log.append("home")
+        return "done"
+    return work
+
+
+def test_an_interrupt_waits_for_the_work_to_come_home():
+    """Else the process could end, or arrays be freed, while compiled code still writes into them."""
+    control, log = np.zeros(1, np.int32), []
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interruptible(until_told(control, log), control, None, SMALL)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert log == ["home"]
+
+
+def test_a_deadline_ends_the_work_with_its_best_answer():
+    control, log = np.zeros(1, np.int32), []
+    assert interruptible(until_told(control, log), control, time.monotonic() + 0.05, SMALL) == "done"
+    assert log == ["home"]
+
+
+def test_a_fault_in_the_work_is_raised_where_it_was_called():
+    def fails():
+        raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        interruptible(fails, np.zeros(1, np.int32), None, SMALL)

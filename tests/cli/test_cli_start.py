@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from cli_program import EXAMPLES
 
 LOADED = """
 import json, sys
@@ -57,3 +58,19 @@ def test_every_public_name_is_there():
     for name in hopbytes.__all__:
         assert getattr(hopbytes, name) is not None
     assert set(hopbytes.__all__) <= set(dir(hopbytes))
+
+
+def test_python_m_is_the_same_program():
+    command = [sys.executable, "-m", "hopbytes", "list", "machines"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("table")
+
+
+def test_the_small_example_needs_no_scipy():
+    """SciPy takes longer to import than the example takes to map; only formats that need it may load it."""
+    machine = "node:8@10 package:2@3 core:4@1"
+    modules = modules_after("map", str(EXAMPLES / "lammps_lj_64.csv"), "--on", machine, "--quiet")
+    heavy = {"scipy", "kaminpar", "matplotlib", "rich.table", "rich.console", "multiprocessing"}
+    assert not modules & heavy
+    assert "hopbytes.run" in modules

@@ -96,4 +96,4 @@ for _verb in VERBS:
 
 def main() -> None:
     """Run the program with the process's arguments; never returns."""
-    app()
+    app(prog_name="hopbytes")  # also under `python -m hopbytes`

@@ -1,0 +1,5 @@
+"""``python -m hopbytes`` is the command line."""
+
+from hopbytes.cli import main
+
+main()

@@ -133,7 +133,7 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
 }
 
 // Coarsen until at most `target` vertices are left or a round shrinks too little.
-constexpr double shrink = 2.2;  // largest factor between two levels
+constexpr double shrink = 3.0;  // largest factor between two levels
 
 template <class W>
 std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64_t target, int64_t max_cluster,

@@ -26,7 +26,10 @@ template <class W> Score score(const WorkGraph<W>& g, const int32_t* part, std::
 // Grow block 0 from a random vertex, always taking the vertex with the largest (weight into the
 // block - weight out of it), until it weighs about `target`; restart where a component ends.
 template <class W>
-void grow(const WorkGraph<W>& g, int64_t target, std::vector<int32_t>& part, VertexHeap& heap, Rng& rng) {
+void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& degree, std::vector<int32_t>& part,
+          VertexHeap& heap, Rng& rng) {
+  std::vector<int64_t> key(g.n);  // weight into the block minus weight out of it
+  for (int64_t v = 0; v < g.n; ++v) key[v] = -degree[v];
   std::fill(part.begin(), part.end(), 1);
   heap.resize(g.n);
   int64_t grown = 0;
@@ -35,7 +38,7 @@ void grow(const WorkGraph<W>& g, int64_t target, std::vector<int32_t>& part, Ver
     if (heap.empty()) {
       int32_t v = static_cast<int32_t>(rng.below(g.n));
       while (part[v] == 0) v = v + 1 == g.n ? 0 : v + 1;
-      heap.push(v, 0);
+      heap.push(v, key[v]);
     }
     const int32_t v = heap.top();
     heap.pop();
@@ -50,11 +53,9 @@ void grow(const WorkGraph<W>& g, int64_t target, std::vector<int32_t>& part, Ver
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t u = g.adj[e];
       if (part[u] == 0) continue;
-      int64_t key = 0;
-      for (int64_t f = g.start[u]; f < g.start[u + 1]; ++f)
-        key += part[g.adj[f]] == 0 ? static_cast<int64_t>(g.weight[f]) : -static_cast<int64_t>(g.weight[f]);
-      if (heap.contains(u)) heap.change(u, key);
-      else heap.push(u, key);
+      key[u] += 2 * static_cast<int64_t>(g.weight[e]);
+      if (heap.contains(u)) heap.change(u, key[u]);
+      else heap.push(u, key[u]);
     }
   }
   heap.clear();
@@ -66,12 +67,15 @@ std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t
                             const Control& control) {
   std::vector<int32_t> part(g.n, 1), best(g.n, 1);
   Score best_score;
+  std::vector<int64_t> degree(g.n, 0);
+  for (int64_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) degree[v] += g.weight[e];
   VertexHeap heap;
   LocalSearch<W, FlatDistance> search({}, 2, cap);
   SearchOptions options;
   options.slack = g.max_load;
   for (int32_t t = 0; t < tries; ++t) {
-    grow(g, target, part, heap, rng);
+    grow(g, target, degree, part, heap, rng);
     search.adopt(g, part.data());
     search.run(options, nullptr, rng, control);
     const Score s = score(g, part.data(), std::span<const int64_t>(cap, 2));

@@ -76,6 +76,12 @@ def test_eval_prints_a_table(hopbytes):
         assert word in done.stdout
 
 
+def test_eval_of_what_a_launcher_does(hopbytes):
+    block = json.loads(hopbytes("eval", EXAMPLE, "--placement", "default:block", *ON, "--json").stdout)
+    cyclic = json.loads(hopbytes("eval", EXAMPLE, "--placement", "cyclic", *ON, "--json").stdout)
+    assert block["comm_cost"] == block["in_order"]["comm_cost"] < cyclic["comm_cost"]
+
+
 def test_same_seed_same_placement_for_any_number_of_threads(hopbytes):
     answers = {hopbytes("map", EXAMPLE, *ON, "--threads", threads, "-q").stdout for threads in (1, 2, 3)}
     assert len(answers) == 1

@@ -6,25 +6,43 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.options import Json, MachineOptions, PatternFile, ReadingOptions
+from hopbytes.cli.options import Json, MachineOptions, PatternFile, ReadingOptions, SpreadOptions
 
 
 def eval(
     pattern: PatternFile,
     machine: MachineOptions,
     reading: ReadingOptions,
+    spread: SpreadOptions,
     mapping: Annotated[
-        str, typer.Argument(metavar="MAPPING", help="A placement: one PE a line, or a stored mapping (json).")
-    ],
+        str | None,
+        typer.Argument(metavar="[MAPPING]", help="A placement: one PE a line, or a stored mapping (json)."),
+    ] = None,
+    placement: Annotated[
+        str | None,
+        typer.Option(
+            "--placement",
+            metavar="ORDER",
+            help="Instead of MAPPING, what a launcher does: default:block, cyclic, bynode or plane=N.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print all metrics of a placement of PATTERN, beside in-order and random placement."""
     import hopbytes as hb
     from hopbytes.cli.output import print_json, print_table
+    from hopbytes.launcher import launcher_placement
 
+    if (mapping is None) == (placement is None):
+        raise typer.BadParameter("say what to judge: either MAPPING or --placement ORDER")
     where = machine.allocation()
     graph = reading.read(pattern)
-    placed = hb.read(mapping, holds="placement", where=where, n=graph.n, graph=graph)
+    if placement is not None:
+        per = machine.tasks_per_unit()
+        placed = launcher_placement(where, graph.n, placement, per=per, **spread.keywords())
+    else:
+        assert mapping is not None
+        placed = hb.read(mapping, holds="placement", where=where, n=graph.n, graph=graph)
     evaluation = hb.evaluate(graph, placed)
     if json:
         print_json(evaluation.to_dict())

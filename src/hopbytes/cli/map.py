@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from hopbytes.cli.options import (
-    CountOptions,
     Json,
     Launched,
     MachineOptions,
     MethodOptions,
     OutputFile,
     PatternFile,
+    ProblemOptions,
     Quiet,
     ReadingOptions,
+    SpreadOptions,
     WritingOptions,
 )
 
@@ -19,7 +20,8 @@ from hopbytes.cli.options import (
 def map(
     pattern: PatternFile,
     machine: MachineOptions,
-    counts: CountOptions,
+    problem: ProblemOptions,
+    spread: SpreadOptions,
     method: MethodOptions,
     reading: ReadingOptions,
     writing: WritingOptions,
@@ -40,14 +42,13 @@ def map(
     where, per = machine.allocation(), machine.tasks_per_unit()
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
+    options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
     with progress_bar(quiet=quiet) as progress:
-        mapping = hb.map_tasks(
-            graph, where, per=per, progress=progress, **counts.keywords(), **method.keywords()
-        )
+        mapping = hb.map_tasks(graph, where, progress=progress, **options)
     receipt = None
     if output is not None or not json:
         receipt = writing.write(
-            mapping, output, graph=graph, launched=launched, oversubscribe=counts.oversubscribe
+            mapping, output, graph=graph, launched=launched, oversubscribe=spread.oversubscribe
         )
     record = map_record(mapping, read_seconds, receipt)
     if json:

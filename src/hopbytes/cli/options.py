@@ -7,6 +7,7 @@ itself into what the library takes, and does nothing else.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -151,8 +152,28 @@ class ReadingOptions:
 
 
 @dataclass(frozen=True)
-class CountOptions:
-    """Which problem is solved, and how many tasks go where."""
+class SpreadOptions:
+    """How many tasks go where, when each has a slot of its own."""
+
+    oversubscribe: Annotated[bool, _problem("--oversubscribe", help="Allow more processes than slots.")] = (
+        False
+    )
+    tasks_per_node: Annotated[
+        int | None,
+        _problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
+    ] = None
+    pack: Annotated[bool, _problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
+        False
+    )
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' placements."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class ProblemOptions:
+    """Which problem is solved, and how evenly."""
 
     partition: Annotated[
         bool | None,
@@ -168,16 +189,6 @@ class CountOptions:
     strict_balance: Annotated[
         bool, _problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
     ] = False
-    oversubscribe: Annotated[bool, _problem("--oversubscribe", help="Allow more processes than slots.")] = (
-        False
-    )
-    tasks_per_node: Annotated[
-        int | None,
-        _problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
-    ] = None
-    pack: Annotated[bool, _problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
-        False
-    )
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
@@ -185,9 +196,6 @@ class CountOptions:
             "partition": self.partition,
             "imbalance": self.imbalance,
             "strict_balance": self.strict_balance,
-            "oversubscribe": self.oversubscribe,
-            "tasks_per_node": self.tasks_per_node,
-            "pack": self.pack,
         }
 
 

@@ -141,4 +141,22 @@ inline int64_t find_asymmetry(const Csr& g) {
   return -1;
 }
 
+// The graph between `members` (ascending); place[v] is the position of v among them, negative for
+// every other vertex. Returns the number of arcs written.
+inline int64_t induced_csr(const Csr& g, In<int32_t> members, In<int32_t> place, Out<int64_t> out_indptr,
+                           Out<int32_t> out_target, Out<int64_t> out_weight) {
+  int64_t filled = 0;
+  for (size_t i = 0; i < members.size(); ++i) {
+    out_indptr[i] = filled;
+    for (int64_t e = g.indptr[members[i]]; e < g.indptr[members[i] + 1]; ++e) {
+      const int32_t j = place[g.target[e]];
+      if (j < 0) continue;
+      if (!g.weight.empty()) out_weight[filled] = g.weight[e];
+      out_target[filled++] = j;
+    }
+  }
+  out_indptr[members.size()] = filled;
+  return filled;
+}
+
 }  // namespace hopbytes

@@ -32,7 +32,7 @@ template <class Job> void parallel_for(int64_t count, int32_t threads, Job job) 
 
 struct ManyOptions {
   PartitionOptions partition;
-  int32_t runs = 1;      // full multilevel runs per group; the best is kept
+  int32_t runs = 1;      // full multilevel runs per group, the best is kept; 0: one where there is no candidate
   int32_t combines = 0;  // recombinations of the best with the others, then V-cycles
   int32_t threads = 1;
 };
@@ -74,6 +74,18 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
   std::vector<std::vector<std::vector<int32_t>>> part(groups, std::vector<std::vector<int32_t>>(runs));
   std::vector<std::vector<Score>> scores(groups, std::vector<Score>(runs));
 
+  // Row c of the candidates, null when it has nothing for group i.
+  auto candidate = [&](int64_t i, size_t c) -> const int32_t* {
+    const int32_t* row = candidates.data() + c * group.size();
+    return row[grouping.of(i)[0]] < 0 ? nullptr : row;
+  };
+  const size_t rows = group.empty() ? 0 : candidates.size() / group.size();
+  auto has_candidate = [&](int64_t i) {
+    for (size_t c = 0; c < rows; ++c)
+      if (candidate(i, c)) return true;
+    return false;
+  };
+
   auto solve = [&](int64_t i, int64_t run) {
     const WorkGraph<W>& graph = graph_of(i);
     if (caps_of(i).size() < 2 || graph.n == 0) {
@@ -81,6 +93,7 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
       return;
     }
     if (run > 0 && control.hurry()) return;
+    if (options.runs < 1 && has_candidate(i)) return;
     Multilevel<W> multilevel(caps_of(i), options.partition, control);
     scores[i][run] = multilevel.partition(graph, part[i][run], derive(seed[i], run));
   };
@@ -88,9 +101,9 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
     const WorkGraph<W>& graph = graph_of(i);
     const auto members = grouping.of(i);
     if (caps_of(i).size() > 1 && graph.n > 0) {
-      for (size_t c = 0; c * group.size() < candidates.size(); ++c) {
-        const int32_t* row = candidates.data() + c * group.size();
-        if (row[members[0]] < 0) continue;
+      for (size_t c = 0; c < rows; ++c) {
+        const int32_t* row = candidate(i, c);
+        if (!row) continue;
         std::vector<int32_t> given(graph.n);
         for (int64_t v = 0; v < graph.n; ++v) given[v] = row[members[v]];
         scores[i].push_back(score(graph, given.data(), caps_of(i)));

@@ -43,6 +43,16 @@ void bind_graph(nb::module_& m) {
           return find_asymmetry({in(indptr), in(target), in(volume)});
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), Release());
+  m.def("induced_csr",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> members,
+           InArray<int32_t> place, OutArray<int64_t> out_indptr, OutArray<int32_t> out_target,
+           OutArray<int64_t> out_weight) {
+          return induced_csr({in(indptr), in(target), in(weight)}, in(members), in(place), out(out_indptr),
+                             out(out_target), out(out_weight));
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "members"_a.noconvert(),
+        "place"_a.noconvert(), "out_indptr"_a.noconvert(), "out_targets"_a.noconvert(),
+        "out_weights"_a.noconvert(), Release());
   m.def("volume_by_level",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
            InArray<uint64_t> label, InArray<uint8_t> level_of_bit, OutArray<int64_t> result) {

@@ -64,7 +64,8 @@ class PartitionSettings:
     Parameters
     ----------
     runs : int
-        Full multilevel runs from different coarsenings; the best is kept.
+        Full multilevel runs from different coarsenings; the best is kept. 0: one, and only for groups
+        without a candidate.
     combines : int
         Recombinations of the best run with the others; beyond those, V-cycles.
     tries : int

@@ -89,6 +89,34 @@ def symmetrize(indptr: Int64, targets: Int32, volumes: Int64) -> tuple[Int64, In
     return out_indptr, out_targets[:count].copy(), out_weights[:count].copy()
 
 
+def induced_csr(
+    indptr: Int64, targets: Int32, weights: Int64 | None, members: Int32, place: Int32
+) -> tuple[Int64, Int32, Int64 | None]:
+    """Return the graph between `members`, renumbered by their position.
+
+    Parameters
+    ----------
+    members : int32[s]
+        Ascending vertex numbers.
+    place : int32[n]
+        Position of every member, negative for all other vertices.
+
+    Notes
+    -----
+    O(arcs of the members). Arrays are views of buffers that are larger by the arcs that leave.
+    """
+    room = int((indptr[1:][members] - indptr[:-1][members]).sum())
+    out_indptr = np.empty(len(members) + 1, np.int64)
+    out_targets = np.empty(room, np.int32)
+    out_weights = np.empty(0 if weights is None else room, np.int64)
+    count = int(
+        _implementation.induced_csr(
+            indptr, targets, optional(weights), members, place, out_indptr, out_targets, out_weights
+        )
+    )
+    return out_indptr, out_targets[:count], None if weights is None else out_weights[:count]
+
+
 def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None) -> int:
     """Return the index of an arc whose reverse is missing or weighs differently; -1 when symmetric."""
     return int(_implementation.find_asymmetry(indptr, targets, optional(volumes)))

@@ -92,6 +92,26 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
     return -1
 
 
+def induced_csr(
+    indptr: Int64, targets: Int32, weights: Int64, members: Int32, place: Int32,
+    out_indptr: Int64, out_targets: Int32, out_weights: Int64,
+) -> int:
+    """Fill the graph between `members`, numbered by `place` (negative elsewhere); return its arcs."""
+    inside = [
+        (int(place[i]), int(place[j]), w)
+        for i, j, w in _arcs(indptr, targets, weights)
+        if place[i] >= 0 and place[j] >= 0
+    ]
+    out_indptr[:] = 0
+    for e, (i, j, w) in enumerate(sorted(inside)):
+        out_indptr[i + 1] += 1
+        out_targets[e] = j
+        if len(weights):
+            out_weights[e] = w
+    np.cumsum(out_indptr, out=out_indptr)
+    return len(inside)
+
+
 def volume_by_level(
     indptr: Int64, targets: Int32, volumes: Int64, pe: Int32,
     labels: UInt64, level_of_bit: NDArray[np.uint8], out: Int64,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,13 @@ from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
 
+if TYPE_CHECKING:
+    from hopbytes.candidates import CandidateSettings
+    from hopbytes.workers import WorkerPool
+
+#: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
+_Problem = tuple[Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, NDArray[np.uint64]]
+
 
 @mappers.register("multisection")
 @dataclass(frozen=True, slots=True)
@@ -22,9 +31,10 @@ class Multisection(Mapper):
     Parameters
     ----------
     runs : int
-        Full multilevel runs of the outermost cut, where most of the cost is decided.
+        Full multilevel runs of the outermost cut, where most of the cost is decided. 0: one, and only
+        where KaMinPar gave nothing.
     inner_runs : int
-        Runs of every further cut.
+        Runs of every further cut; 0 as above.
     tries : int
         Partitions of the coarse graph per run.
     combines : int
@@ -35,6 +45,21 @@ class Multisection(Mapper):
         Recombinations of the tries on the coarse graph.
     rounds, patience, seeds, flow_rounds, flow_width : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
+    kaminpar_tries : int
+        Partitions of the outermost cut by KaMinPar, which compete with the runs and are recombined
+        with them. Needs a bound on loads (never exact counts) and the package; without, the built-in
+        partitioner works alone. ``info["work"]`` says how many were used and how many failed.
+    kaminpar_inner_tries : int
+        The same for every further cut.
+    kaminpar_preset : str
+        KaMinPar's setting: fast, default, eco or strong.
+    kaminpar_from : int
+        Vertices a group needs for KaMinPar to be called.
+
+    Raises
+    ------
+    UnsupportedError
+        An unknown KaMinPar preset (if tries are wanted).
 
     Notes
     -----
@@ -57,9 +82,23 @@ class Multisection(Mapper):
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 4
+    kaminpar_tries: int = 0
+    kaminpar_inner_tries: int = 0
+    kaminpar_preset: str = "strong"
+    kaminpar_from: int = 20_000
+
+    def __post_init__(self) -> None:
+        if self._asks_kaminpar():
+            self._candidate_settings(0)
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
+        with self._pool(bounds, effort) as pool:
+            return self._map(graph, where, bounds, effort, pool)
+
+    def _map(
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, pool: WorkerPool | None
+    ) -> Int32:
         csr = graph.symmetric_positive()
         loads = None if bounds.exact else graph.loads
         leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
@@ -71,13 +110,17 @@ class Multisection(Mapper):
             caps = tree.caps(total, len(groupings) - depth, exact=bounds.exact)
             if effort.progress is not None:
                 effort.progress("cut", depth, len(groupings))
-            child, _ = partition_many(
+            problem = (
                 csr.indptr, csr.targets, csr.weights, loads, group, tree.start, caps,
-                _seeds(effort.seed, depth, tree.groups), self._settings(depth),
+                _seeds(effort.seed, depth, tree.groups),
+            )
+            others = None if pool is None else self._ask_kaminpar(problem, depth, effort, pool)
+            child, _ = partition_many(
+                *problem, self._settings(depth), candidates=others,
                 threads=effort.threads, deadline=effort.deadline,
             )
             group = tree.children[tree.start[group] + child].astype(np.int32)
-            effort.work["cuts"] = effort.work.get("cuts", 0) + tree.groups
+            _count(effort, cuts=tree.groups)
             parents = grouping
         pe_of_leaf = np.empty(where.k, np.int32)
         pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
@@ -90,6 +133,39 @@ class Multisection(Mapper):
             search=SearchSettings(self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width),
         )
         return settings if depth == 0 else replace(settings, runs=self.inner_runs)
+
+    # ------------------------------------------------------------- KaMinPar
+    # Imported only where it is wanted: worker processes need modules that take time to load.
+
+    def _asks_kaminpar(self) -> bool:
+        return max(self.kaminpar_tries, self.kaminpar_inner_tries) > 0
+
+    def _pool(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[WorkerPool | None]:
+        """Return where to run KaMinPar (no process starts before there is work), None for nowhere."""
+        if not self._asks_kaminpar():
+            return nullcontext()
+        _count(effort, kaminpar_used=0, kaminpar_failed=0)
+        if bounds.exact:
+            return nullcontext()
+        from hopbytes.workers import WorkerPool
+
+        return WorkerPool(effort.threads)
+
+    def _ask_kaminpar(
+        self, problem: _Problem, depth: int, effort: Effort, pool: WorkerPool
+    ) -> Int32 | None:
+        """Return partitions from elsewhere for all groups of one level."""
+        from hopbytes.candidates import candidates
+
+        found = candidates(*problem, self._candidate_settings(depth), pool, effort.deadline)
+        _count(effort, kaminpar_used=found.used, kaminpar_failed=found.failed)
+        return found.rows
+
+    def _candidate_settings(self, depth: int) -> CandidateSettings:
+        from hopbytes.candidates import CandidateSettings
+
+        tries = self.kaminpar_tries if depth == 0 else self.kaminpar_inner_tries
+        return CandidateSettings(tries, self.kaminpar_preset, self.kaminpar_from)
 
 
 class _Level:
@@ -115,6 +191,11 @@ class _Level:
             part = slice(int(self.start[i]), int(self.start[i + 1]))
             caps[part] = child_caps(int(loads[i]), self.pes[part], self.leaf_caps[part], levels_left)
         return caps
+
+
+def _count(effort: Effort, **counts: int) -> None:
+    for name, count in counts.items():
+        effort.work[name] = effort.work.get(name, 0) + count
 
 
 def _sums(group: Int32, values: Int64 | None, count: int) -> Int64:

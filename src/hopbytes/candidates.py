@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -101,6 +102,8 @@ def candidates(
     """
     csr, n = Csr(indptr, targets, weights), len(indptr) - 1
     if settings.tries < 1 or n < max(settings.smallest, 1) or not kaminpar_available():
+        return Candidates(None)
+    if deadline is not None and time.monotonic() >= deadline:
         return Candidates(None)
     asked: list[tuple[Int32 | slice, Ticket]] = []
     try:

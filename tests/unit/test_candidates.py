@@ -170,11 +170,19 @@ def test_nothing_is_asked_for_small_single_block_or_no_tries():
         assert (found.rows, found.used, found.failed) == (None, 0, 0)
 
 
-@needs_kaminpar
-def test_a_deadline_that_has_passed_fails_all_tries():
+def test_after_the_deadline_nothing_is_asked(monkeypatch):
+    monkeypatch.setattr(candidates, "submit", None)
     csr, group = two_grids(20)
     found = ask(csr, group, tries=3, deadline=time.monotonic())
-    assert (found.rows, found.used, found.failed) == (None, 0, 6)
+    assert (found.rows, found.used, found.failed) == (None, 0, 0)
+
+
+@needs_kaminpar
+def test_tries_that_end_after_the_deadline_fail():
+    csr, group = two_grids(400)
+    found = ask(csr, group, tries=60, deadline=time.monotonic() + 0.5, pool=WorkerPool(1, start_work=0))
+    assert found.failed > 0
+    assert found.used + found.failed == 120
 
 
 @needs_kaminpar

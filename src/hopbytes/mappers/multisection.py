@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -157,7 +158,10 @@ class Multisection(Mapper):
         """Return partitions from elsewhere for all groups of one level."""
         from hopbytes.candidates import candidates
 
-        found = candidates(*problem, self._candidate_settings(depth), pool, effort.deadline)
+        # Half of the time that is left, so that the built-in partitioner has its share.
+        now = time.monotonic()
+        deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
+        found = candidates(*problem, self._candidate_settings(depth), pool, deadline)
         _count(effort, kaminpar_used=found.used, kaminpar_failed=found.failed)
         return found.rows
 

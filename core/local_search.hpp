@@ -8,10 +8,11 @@
 #pragma once
 #include <atomic>
 #include <limits>
+#include <queue>
 
-#include "distance.hpp"
+#include "connectivity.hpp"
 #include "rng.hpp"
-#include "work_graph.hpp"
+#include "vertex_heap.hpp"
 
 namespace hopbytes {
 
@@ -23,140 +24,6 @@ class Control {
 
  private:
   int32_t* flag_;
-};
-
-// A binary max-heap of vertices with changeable keys.
-class VertexHeap {
- public:
-  void resize(int64_t n) { if (static_cast<int64_t>(place_.size()) < n) place_.resize(n, -1); }
-  bool empty() const { return items_.empty(); }
-  bool contains(int32_t v) const { return place_[v] >= 0; }
-  int32_t top() const { return items_[0].vertex; }
-  int64_t top_key() const { return items_[0].key; }
-  void push(int32_t v, int64_t key) {
-    place_[v] = static_cast<int32_t>(items_.size());
-    items_.push_back({key, v});
-    up(place_[v]);
-  }
-  void change(int32_t v, int64_t key) {
-    const int32_t i = place_[v];
-    const int64_t old = items_[i].key;
-    items_[i].key = key;
-    if (key > old) up(i);
-    else if (key < old) down(i);
-  }
-  void remove(int32_t v) {
-    const int32_t i = place_[v];
-    place_[v] = -1;
-    const Item last = items_.back();
-    items_.pop_back();
-    if (last.vertex == v) return;
-    items_[i] = last;
-    place_[last.vertex] = i;
-    up(i);
-    down(place_[last.vertex]);
-  }
-  void pop() { remove(top()); }
-  void clear() {
-    for (const Item& item : items_) place_[item.vertex] = -1;
-    items_.clear();
-  }
-
- private:
-  struct Item { int64_t key; int32_t vertex; };
-  void put(int32_t i, Item item) { items_[i] = item; place_[item.vertex] = i; }
-  void up(int32_t i) {
-    const Item item = items_[i];
-    while (i > 0 && items_[(i - 1) / 2].key < item.key) put(i, items_[(i - 1) / 2]), i = (i - 1) / 2;
-    put(i, item);
-  }
-  void down(int32_t i) {
-    const Item item = items_[i];
-    const int32_t size = static_cast<int32_t>(items_.size());
-    for (int32_t child; (child = 2 * i + 1) < size; i = child) {
-      if (child + 1 < size && items_[child + 1].key > items_[child].key) ++child;
-      if (items_[child].key <= item.key) break;
-      put(i, items_[child]);
-    }
-    put(i, item);
-  }
-  std::vector<Item> items_;
-  std::vector<int32_t> place_;
-};
-
-// Weight from a vertex into each adjacent block. With few blocks a row per vertex is kept, filled when
-// first asked for and updated by moves; with many it is collected by a scan each time.
-template <class W> class Connectivity {
- public:
-  static constexpr int64_t kFewBlocks = 16;
-
-  explicit Connectivity(int64_t k) : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0) {}
-
-  void adopt(const WorkGraph<W>& g, const int32_t* part) {
-    g_ = &g, part_ = part;
-    blocks_.clear();
-    std::fill(scratch_.begin(), scratch_.end(), 0);
-    if (!cached_) return;
-    known_.assign(g.n, 0);
-    if (static_cast<int64_t>(rows_.size()) < g.n * k_) rows_.resize(g.n * k_);
-  }
-
-  // Point at the blocks next to v.
-  void collect(int32_t v) {
-    for (int32_t b : blocks_)
-      if (!cached_) scratch_[b] = 0;
-    blocks_.clear();
-    if (cached_) {
-      int64_t* row = rows_.data() + v * k_;
-      if (!known_[v]) fill(v, row);
-      for (int32_t b = 0; b < k_; ++b)
-        if (row[b]) blocks_.push_back(b);
-      weight_ = row;
-      return;
-    }
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
-      const int32_t b = part_[g_->adj[e]];
-      if (scratch_[b] == 0) blocks_.push_back(b);
-      scratch_[b] += g_->weight[e];
-    }
-    weight_ = scratch_.data();
-  }
-
-  // v has gone from one block to another: tell its neighbours' rows.
-  void moved(int32_t v, int32_t from, int32_t to) {
-    if (!cached_) return;
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
-      const int32_t u = g_->adj[e];
-      if (!known_[u]) continue;
-      rows_[u * k_ + from] -= g_->weight[e];
-      rows_[u * k_ + to] += g_->weight[e];
-    }
-  }
-
-  const std::vector<int32_t>& blocks() const { return blocks_; }
-
-  // Cost of placing the collected vertex on block p.
-  template <class D> int64_t cost(const D& distance, int32_t p) const {
-    int64_t total = 0;
-    for (int32_t b : blocks_) total += weight_[b] * distance(p, b);
-    return total;
-  }
-
- private:
-  void fill(int32_t v, int64_t* row) {
-    known_[v] = 1;
-    std::fill(row, row + k_, 0);
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];
-  }
-
-  int64_t k_;
-  bool cached_;
-  const WorkGraph<W>* g_ = nullptr;
-  const int32_t* part_ = nullptr;
-  const int64_t* weight_ = nullptr;
-  std::vector<int64_t> scratch_, rows_;
-  std::vector<uint8_t> known_;
-  std::vector<int32_t> blocks_;
 };
 
 struct SearchOptions {
@@ -246,8 +113,19 @@ template <class W, class D> class LocalSearch {
   // Move vertices out of overfull blocks at the least loss per load until none is left or no move
   // fits. Never makes another block overfull.
   void rebalance() {
+    // The vertices of all overfull blocks in one pass, and the blocks by their room in a heap: neither
+    // the vertices nor the blocks may be scanned once for each of the others.
+    std::vector<std::vector<int32_t>> inside(k_);
+    for (int64_t v = 0; v < g_->n; ++v)
+      if (load_[part_[v]] > cap_[part_[v]] && g_->load[v] > 0) inside[part_[v]].push_back(static_cast<int32_t>(v));
+    rooms_ = {};
     for (int64_t b = 0; b < k_; ++b)
-      if (load_[b] > cap_[b]) drain(static_cast<int32_t>(b));
+      if (load_[b] <= cap_[b]) rooms_.push({cap_[b] - load_[b], static_cast<int32_t>(b)});
+    for (int64_t b = 0; b < k_; ++b) {
+      if (load_[b] <= cap_[b]) continue;
+      drain(static_cast<int32_t>(b), inside[b]);
+      if (load_[b] <= cap_[b]) rooms_.push({cap_[b] - load_[b], static_cast<int32_t>(b)});
+    }
   }
 
   int64_t moves() const { return moves_; }
@@ -268,8 +146,9 @@ template <class W, class D> class LocalSearch {
     Choice best;
     int64_t own_cost = -1;
     const bool crowded = load_[own] > cap_[own];
-    for (int32_t b : connectivity_.blocks()) {
-      if (b == own || load_[b] + g_->load[v] > cap_[b] + (crowded ? 0 : slack)) continue;
+    for (int32_t b : connectivity_.promising()) {
+      // The slack is subtracted on the left: a cap may be as large as an int64.
+      if (b == own || load_[b] + g_->load[v] - (crowded ? 0 : slack) > cap_[b]) continue;
       if (own_cost < 0) own_cost = connectivity_.cost(distance_, own);
       const int64_t gain = own_cost - connectivity_.cost(distance_, b);
       if (gain > best.gain || (gain == best.gain && load_[b] < load_[best.block])) best = {b, gain};
@@ -365,12 +244,9 @@ template <class W, class D> class LocalSearch {
     }
   }
 
-  void drain(int32_t block) {
-    for (int64_t v = 0; v < g_->n; ++v)
-      if (part_[v] == block && g_->load[v] > 0) {
-        const Choice choice = evict(static_cast<int32_t>(v));
-        if (choice.block >= 0) heap_.push(static_cast<int32_t>(v), per_load(choice.gain, g_->load[v]));
-      }
+  void drain(int32_t block, const std::vector<int32_t>& inside) {
+    for (int32_t v : inside)
+      if (const Choice choice = evict(v); choice.block >= 0) heap_.push(v, per_load(choice.gain, g_->load[v]));
     while (!heap_.empty() && load_[block] > cap_[block]) {
       const int32_t v = heap_.top();
       const int64_t key = heap_.top_key();
@@ -402,15 +278,30 @@ template <class W, class D> class LocalSearch {
   Choice evict(int32_t v) {
     Choice best = choose(v, 0);
     if (best.block >= 0) return best;
-    int64_t room = -1;
-    int32_t emptiest = -1;
-    for (int64_t b = 0; b < k_; ++b)
-      if (b != part_[v] && cap_[b] - load_[b] > room && load_[b] + g_->load[v] <= cap_[b])
-        room = cap_[b] - load_[b], emptiest = static_cast<int32_t>(b);
-    if (emptiest < 0) return best;
+    const int32_t emptiest = most_room();
+    if (emptiest < 0 || g_->load[v] > cap_[emptiest] - load_[emptiest]) return best;
     connectivity_.collect(v);
     return {emptiest, connectivity_.cost(distance_, part_[v]) - connectivity_.cost(distance_, emptiest)};
   }
+
+  // The block with the most room (of equals the first), -1 if all are overfull. Rooms only shrink while
+  // blocks are drained, except that of the block being drained, which is not among them.
+  int32_t most_room() {
+    while (!rooms_.empty()) {
+      const Room top = rooms_.top();
+      const int64_t room = cap_[top.block] - load_[top.block];
+      if (room == top.room) return top.block;
+      rooms_.pop();
+      rooms_.push({room, top.block});
+    }
+    return -1;
+  }
+
+  struct Room {
+    int64_t room;
+    int32_t block;
+    bool operator<(const Room& other) const { return room != other.room ? room < other.room : block > other.block; }
+  };
 
   D distance_;
   int64_t k_;
@@ -421,6 +312,7 @@ template <class W, class D> class LocalSearch {
   std::vector<uint8_t> mark_;
   std::vector<int32_t> boundary_, seeds_, kept_;
   std::vector<Move> log_;
+  std::priority_queue<Room> rooms_;  // may be out of date: see most_room
   VertexHeap heap_;
   Connectivity<W> connectivity_;
   int64_t moves_ = 0;

@@ -1,0 +1,110 @@
+// How strongly a vertex is tied to each block.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "distance.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// Weight from a vertex into each adjacent block. With few blocks a row per vertex is kept, filled when
+// first asked for and updated by moves; with many it is collected by a scan each time.
+template <class W> class Connectivity {
+ public:
+  static constexpr int64_t kFewBlocks = 16;
+
+  explicit Connectivity(int64_t k) : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0) {}
+
+  void adopt(const WorkGraph<W>& g, const int32_t* part) {
+    g_ = &g, part_ = part;
+    blocks_.clear();
+    std::fill(scratch_.begin(), scratch_.end(), 0);
+    if (!cached_) return;
+    known_.assign(g.n, 0);
+    if (static_cast<int64_t>(rows_.size()) < g.n * k_) rows_.resize(g.n * k_);
+  }
+
+  // Point at the blocks next to v.
+  void collect(int32_t v) {
+    for (int32_t b : blocks_)
+      if (!cached_) scratch_[b] = 0;
+    blocks_.clear();
+    if (cached_) {
+      int64_t* row = rows_.data() + v * k_;
+      if (!known_[v]) fill(v, row);
+      for (int32_t b = 0; b < k_; ++b)
+        if (row[b]) blocks_.push_back(b);
+      weight_ = row;
+      sum_up();
+      return;
+    }
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t b = part_[g_->adj[e]];
+      if (scratch_[b] == 0) blocks_.push_back(b);
+      scratch_[b] += g_->weight[e];
+    }
+    weight_ = scratch_.data();
+    sum_up();
+  }
+
+  // v has gone from one block to another: tell its neighbours' rows.
+  void moved(int32_t v, int32_t from, int32_t to) {
+    if (!cached_) return;
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t u = g_->adj[e];
+      if (!known_[u]) continue;
+      rows_[u * k_ + from] -= g_->weight[e];
+      rows_[u * k_ + to] += g_->weight[e];
+    }
+  }
+
+  // Keep only the blocks with the heaviest connection when there are very many: a vertex that touches
+  // B blocks would cost O(B^2) to place, and hubs touch thousands.
+  const std::vector<int32_t>& promising() {
+    if (static_cast<int64_t>(blocks_.size()) <= kPromising) return blocks_;
+    promising_ = blocks_;
+    std::nth_element(promising_.begin(), promising_.begin() + kPromising, promising_.end(), [&](int32_t x, int32_t y) {
+      return weight_[x] != weight_[y] ? weight_[x] > weight_[y] : x < y;
+    });
+    promising_.resize(kPromising);
+    std::sort(promising_.begin(), promising_.end());
+    return promising_;
+  }
+
+  // Cost of placing the collected vertex on block p.
+  template <class D> int64_t cost(const D& distance, int32_t p) const {
+    if constexpr (std::is_same_v<D, FlatDistance>) return total_ - weight_[p];
+    int64_t total = 0;
+    for (int32_t b : blocks_) total += weight_[b] * distance(p, b);
+    return total;
+  }
+
+ private:
+  static constexpr int64_t kPromising = 64;
+
+  void sum_up() {
+    total_ = 0;
+    for (int32_t b : blocks_) total_ += weight_[b];
+  }
+
+  void fill(int32_t v, int64_t* row) {
+    known_[v] = 1;
+    std::fill(row, row + k_, 0);
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];
+  }
+
+  int64_t k_;
+  bool cached_;
+  const WorkGraph<W>* g_ = nullptr;
+  const int32_t* part_ = nullptr;
+  const int64_t* weight_ = nullptr;
+  std::vector<int64_t> scratch_, rows_;
+  int64_t total_ = 0;  // weight of the collected vertex to all blocks
+  std::vector<uint8_t> known_;
+  std::vector<int32_t> blocks_, promising_;
+};
+
+}  // namespace hopbytes

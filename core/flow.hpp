@@ -8,6 +8,7 @@
 // on, until the caps hold or the flow reaches the present cost.
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 
 #include "local_search.hpp"
 
@@ -17,13 +18,19 @@ struct FlowOptions {
   int32_t rounds = 2;         // passes over the pairs of blocks that changed; 0 turns flows off
   double width = 16;          // region load on each side, in units of the free room
   int64_t max_region = 20000; // vertices per side
+  int64_t most_work = 200;    // arcs looked at in all, per arc and vertex of the graph
 };
 
 template <class W, class D> class PairFlow {
  public:
   PairFlow(const WorkGraph<W>& g, const D& distance, int32_t* part, std::vector<int64_t>& load, const int64_t* cap,
-           const FlowOptions& options)
-      : g_(g), distance_(distance), part_(part), load_(load), cap_(cap), options_(options), local_(g.n, -1) {}
+           const FlowOptions& options, const Control& control)
+      : g_(g), distance_(distance), part_(part), load_(load), cap_(cap), options_(options), control_(control),
+        work_left_(options.most_work * (g.arcs() + g.n)), local_(g.n, -1) {}
+
+  // No more pairs: the time is up, or the work that one call may cost. Where many blocks touch each
+  // other (random graphs) every pair frees large parts of both, k m in all.
+  bool stop() const { return work_left_ < 0 || control_.hurry(); }
 
   // Try to improve the seam between a and b, given the vertices of either at it. Returns the gain.
   int64_t improve(int32_t a, int32_t b, const std::vector<int32_t>& seam) {
@@ -45,8 +52,9 @@ template <class W, class D> class PairFlow {
   int64_t side_limit(int32_t own, int32_t other) const {
     const int64_t room = cap_[other] - load_[other];
     const int64_t slack = std::max<int64_t>(0, (cap_[a_] - load_[a_] + cap_[b_] - load_[b_]) / 2);
-    const int64_t wanted = room + static_cast<int64_t>((options_.width - 1) * static_cast<double>(slack));
-    return std::min(wanted, load_[own] - 1 - load_[own] / 4);
+    const int64_t most = load_[own] - 1 - load_[own] / 4;
+    const double more = (options_.width - 1) * static_cast<double>(slack);
+    return room >= most || more >= static_cast<double>(most - room) ? most : room + static_cast<int64_t>(more);
   }
 
   // Breadth first from the seam into each block, up to the side's limit.
@@ -70,6 +78,8 @@ template <class W, class D> class PairFlow {
       for (size_t i = begin; i < region_.size(); ++i)
         for (int64_t e = g_.start[region_[i]]; e < g_.start[region_[i] + 1]; ++e) add(g_.adj[e], depth_[i] + 1);
     }
+    for (int32_t v : region_) work_left_ -= 2 + 2 * g_.degree(v);
+    work_left_ -= static_cast<int64_t>(seam.size());
   }
 
   // The network: residual capacities per arc, terminal capacity per vertex (> 0 from the source,
@@ -129,7 +139,7 @@ template <class W, class D> class PairFlow {
     int64_t flow = 0;
     for (int32_t turn = 0;; ++turn) {
       flow += augment(present_ - flow);
-      if (flow >= present_) return 0;
+      if (flow >= present_ || stop()) return 0;
       mark(kSource);
       mark(kSink);
       int64_t load_s = fixed_[0], load_t = fixed_[1], load_free = 0;
@@ -145,7 +155,9 @@ template <class W, class D> class PairFlow {
         return present_ - flow;
       }
       if (load_s > cap_[a_] || load_t > cap_[b_] || turn > 200) return 0;
-      if (!pierce(load_s - cap_[a_] <= load_t - cap_[b_] ? kSource : kSink)) return 0;
+      const int64_t forced = pierce(load_s - cap_[a_] <= load_t - cap_[b_] ? kSource : kSink);
+      if (forced < 0) return 0;
+      flow += forced;
     }
   }
 
@@ -156,6 +168,7 @@ template <class W, class D> class PairFlow {
       if (side == kSource) side_[i] = kFree;
       if (side == kSource ? terminal_[i] > 0 : terminal_[i] < 0) side_[i] = side, queue_.push_back(static_cast<int32_t>(i));
     }
+    work_left_ -= static_cast<int64_t>(region_.size() + head_.size());
     for (size_t q = 0; q < queue_.size(); ++q)
       for (int64_t e = start_[queue_[q]]; e < start_[queue_[q] + 1]; ++e) {
         const int64_t open = side == kSource ? residual_[e] : residual_[reverse_[e]];
@@ -164,8 +177,10 @@ template <class W, class D> class PairFlow {
   }
 
   // Make everything the side reaches part of it, and vertices next to it as well: first those that
-  // open no augmenting path, deepest inside the side's own block first.
-  bool pierce(Side side) {
+  // open no augmenting path, deepest inside the side's own block first. Returns what that costs beyond
+  // the flow: a vertex with unmet demand that becomes a source (or the reverse) pays it; -1 if there is
+  // no vertex to take.
+  int64_t pierce(Side side) {
     const int64_t n = static_cast<int64_t>(region_.size());
     const int64_t supply = side == kSource ? kEndless : -kEndless;
     const int32_t own = side == kSource ? a_ : b_;
@@ -176,7 +191,7 @@ template <class W, class D> class PairFlow {
         for (int64_t e = start_[i]; e < start_[i + 1]; ++e)
           if (side_[head_[e]] != side) candidates_.push_back(head_[e]);
       }
-    if (candidates_.empty()) return false;
+    if (candidates_.empty()) return -1;
     std::sort(candidates_.begin(), candidates_.end());
     candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
     auto rank = [&](int32_t i) {
@@ -189,17 +204,20 @@ template <class W, class D> class PairFlow {
     // Several at once while that opens no augmenting path, else a single one.
     std::sort(candidates_.begin(), candidates_.begin() + static_cast<int64_t>(taken),
               [&](int32_t x, int32_t y) { return std::pair(rank(x), x) < std::pair(rank(y), y); });
+    int64_t forced = 0;
     for (size_t i = 0; i < taken; ++i) {
       if (i > 0 && side_[candidates_[i]] != kFree) break;
-      terminal_[candidates_[i]] = supply;
+      int64_t& terminal = terminal_[candidates_[i]];
+      if ((terminal > 0) != (supply > 0)) forced += std::abs(terminal);
+      terminal = supply;
     }
-    return true;
+    return forced;
   }
 
   // Dinic's blocking flows from supplies to demands, stopped when `limit` has been reached.
   int64_t augment(int64_t limit) {
     int64_t total = 0;
-    while (total < limit && levels()) {
+    while (total < limit && !stop() && levels()) {
       arc_.assign(start_.begin(), start_.end() - 1);
       for (size_t s = 0; s < sources_ && total < limit; ++s) {
         const int32_t source = queue_[s];
@@ -225,6 +243,7 @@ template <class W, class D> class PairFlow {
     for (size_t q = 0; q < queue_.size(); ++q) {
       const int32_t v = queue_[q];
       if (found >= 0 && level_[v] >= found) break;
+      work_left_ -= 1 + start_[v + 1] - start_[v];
       for (int64_t e = start_[v]; e < start_[v + 1]; ++e)
         if (residual_[e] > 0 && level_[head_[e]] < 0) {
           level_[head_[e]] = level_[v] + 1;
@@ -252,6 +271,7 @@ template <class W, class D> class PairFlow {
       path_.push_back(e);
       v = head_[e];
     }
+    work_left_ -= static_cast<int64_t>(path_.size());
     int64_t amount = std::min(terminal_[source], -terminal_[v]);
     for (int64_t e : path_) amount = std::min(amount, residual_[e]);
     for (int64_t e : path_) residual_[e] -= amount, residual_[reverse_[e]] += amount;
@@ -276,6 +296,8 @@ template <class W, class D> class PairFlow {
   std::vector<int64_t>& load_;
   const int64_t* cap_;
   FlowOptions options_;
+  const Control& control_;
+  int64_t work_left_;
   int32_t a_ = 0, b_ = 0;
   int64_t present_ = 0;
   int64_t fixed_[2] = {0, 0};
@@ -290,7 +312,7 @@ template <class W, class D> class PairFlow {
 template <class W, class D>
 int64_t flow_refine(const WorkGraph<W>& g, const D& distance, int32_t* part, std::vector<int64_t>& load,
                     const int64_t* cap, const FlowOptions& options, const Control& control) {
-  PairFlow<W, D> flow(g, distance, part, load, cap, options);
+  PairFlow<W, D> flow(g, distance, part, load, cap, options, control);
   std::vector<uint8_t> active(load.size(), 1), next_active(load.size());
   struct Contact { int32_t a, b, vertex; int64_t cost; };
   std::vector<Contact> contacts;
@@ -318,7 +340,7 @@ int64_t flow_refine(const WorkGraph<W>& g, const D& distance, int32_t* part, std
     int64_t gained = 0;
     std::vector<int32_t> seam;
     for (const Pair& pair : pairs) {
-      if (control.hurry()) break;
+      if (flow.stop()) break;
       const int32_t a = contacts[pair.begin].a, b = contacts[pair.begin].b;
       seam.clear();
       for (size_t i = pair.begin; i < pair.end; ++i)

@@ -1,6 +1,8 @@
 // One multilevel partition of a graph into a blocks with caps: coarsen, try many partitions of the
 // coarse graph, keep the best, refine it on the way back; recombine several such partitions.
 #pragma once
+#include <unordered_map>
+
 #include "climb.hpp"
 #include "initial.hpp"
 
@@ -40,9 +42,7 @@ template <class W> class Multilevel {
   // Never worse than the first partition.
   Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed) {
     Rng rng(seed);
-    std::vector<int32_t> label(part);
-    if (other)
-      for (int64_t v = 0; v < g.n; ++v) label[v] = label[v] * static_cast<int32_t>(cap_.size()) + other[v];
+    const std::vector<int32_t> label = other ? common(part, other) : part;
     const Score before = score(g, part.data(), cap_);
     auto levels = coarsen(g, label.data(), initial_size(), max_pair(g), rng);
     std::vector<int32_t> coarse = project_down(levels, part);
@@ -56,11 +56,26 @@ template <class W> class Multilevel {
   }
 
  private:
+  // Equal labels where both partitions agree. Pairs are numbered as they appear when they are too many
+  // to be numbered by a product.
+  std::vector<int32_t> common(const std::vector<int32_t>& part, const int32_t* other) const {
+    const int64_t k = static_cast<int64_t>(cap_.size());
+    std::vector<int32_t> label(part.size());
+    if (k * k <= std::numeric_limits<int32_t>::max()) {
+      for (size_t v = 0; v < part.size(); ++v) label[v] = static_cast<int32_t>(part[v] * k + other[v]);
+      return label;
+    }
+    std::unordered_map<int64_t, int32_t> number;
+    for (size_t v = 0; v < part.size(); ++v)
+      label[v] = number.try_emplace(part[v] * k + other[v], static_cast<int32_t>(number.size())).first->second;
+    return label;
+  }
+
   int64_t initial_size() const { return std::max<int64_t>(2, options_.coarsest * static_cast<int64_t>(cap_.size())); }
   int64_t max_pair(const WorkGraph<W>& g) const {
     // Light enough to leave the coarsest graph balanced, never below a pair of average vertices.
     const int64_t fair = g.total_load / std::max<int64_t>(1, initial_size() / 3);
-    return std::max<int64_t>({1, std::min(fair, smallest_cap_ / 4), 2 * (g.total_load / std::max<int64_t>(1, g.n))});
+    return std::max({int64_t{1}, std::min(fair, smallest_cap_ / 4), average_pair(g)});
   }
 
   std::vector<int32_t> best_try(const WorkGraph<W>& middle, Rng& rng) {

@@ -24,7 +24,11 @@ template <class Job> void parallel_for(int64_t count, int32_t threads, Job job) 
     }
   };
   std::vector<std::thread> helpers;
-  for (int32_t t = 1; t < std::min<int64_t>(threads, count); ++t) helpers.emplace_back(work);
+  try {
+    for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t) helpers.emplace_back(work);
+  } catch (const std::exception&) {
+    // No more threads to be had: those that run share the work.
+  }
   work();
   for (std::thread& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);
@@ -135,7 +139,7 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
   auto extract = [&](int64_t i) {
     if (!whole) sub[i] = induced(g, grouping.of(i), group.data(), static_cast<int32_t>(i), grouping.local.data());
   };
-  if (groups >= 2 * options.threads) {
+  if (groups / 2 >= options.threads) {
     parallel_for(groups, options.threads, [&](int64_t i) {
       extract(i);
       for (int64_t run = 0; run < runs; ++run) solve(i, run);

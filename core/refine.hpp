@@ -34,8 +34,8 @@ int64_t refine_placement(const WorkGraph<W>& g, const D& distance, std::span<con
   }
   const int64_t target = std::max<int64_t>(2, options.coarsest * static_cast<int64_t>(cap.size()));
   const int64_t smallest = *std::min_element(cap.begin(), cap.end());
-  const int64_t fair = 3 * g.total_load / std::max<int64_t>(1, target);
-  const int64_t max_cluster = std::max<int64_t>({1, std::min(fair, smallest / 4), 2 * (g.total_load / std::max<int64_t>(1, g.n))});
+  const int64_t fair = g.total_load / std::max<int64_t>(1, target / 3);
+  const int64_t max_cluster = std::max({int64_t{1}, std::min(fair, smallest / 4), average_pair(g)});
   for (int32_t cycle = 0; cycle < options.cycles && !control.hurry(); ++cycle) {
     auto levels = coarsen(g, best.data(), target, max_cluster, rng);
     std::vector<int32_t> coarse = project_down(levels, best);

@@ -91,6 +91,12 @@ WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, co
   return sub;
 }
 
+// Load of two average vertices.
+template <class W> int64_t average_pair(const WorkGraph<W>& g) {
+  const int64_t average = g.total_load / std::max<int64_t>(1, g.n);
+  return average + std::min(average, g.total_load - average);
+}
+
 // Weight of arcs between different blocks, each edge once.
 template <class W> int64_t edge_cut(const WorkGraph<W>& g, const int32_t* part) {
   int64_t cut = 0;

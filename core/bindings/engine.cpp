@@ -37,10 +37,14 @@ template <class W> struct View {
 };
 
 bool fits_32_bits(In<int64_t> weights, size_t arcs) {
-  int64_t total = static_cast<int64_t>(weights.empty() ? arcs : 0);
-  for (int64_t w : weights)
-    if ((total += w) > 0x7fffffff) return false;
-  return total <= 0x7fffffff;
+  constexpr int64_t most = 0x7fffffff;
+  if (weights.empty()) return arcs <= static_cast<size_t>(most);
+  int64_t total = 0;
+  for (int64_t w : weights) {
+    if (w > most - total) return false;
+    total += w;
+  }
+  return true;
 }
 
 template <class Work> auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Work work) {
@@ -115,7 +119,9 @@ void bind_engine(nb::module_& m) {
            InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
            uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int32_t> pe) {
           const auto set = in(settings);
-          const SwapOptions options{set[0], static_cast<int32_t>(set[1])};
+          SwapOptions options;
+          options.all_pairs_up_to = set[0];
+          options.nearest = static_cast<int32_t>(set[1]);
           int64_t evaluations = 0, change = 0;
           {
             nb::gil_scoped_release release;

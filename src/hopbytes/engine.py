@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import _core
-from hopbytes.kernels import optional
+from hopbytes.kernels import checked_sum, optional
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -28,8 +28,12 @@ _compiled: Any = _core
 #: What Python writes into the control word that compiled code polls.
 GO_ON, HURRY = 0, 1
 
-#: Below this many arcs a call lasts a few milliseconds: not worth a thread.
-SMALL = 20_000
+#: Below this many tasks, arcs and blocks together a call lasts milliseconds: not worth a thread.
+SMALL = 4_000
+
+#: What sums over all arcs of weight x distance may reach in compiled code: gains double it, flows run
+#: both ways through an edge, and 2^60 stands for "endless" there.
+MOST = 2**59
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,32 @@ class PartitionSettings:
         return np.array([*own, self.middle_combines, *astuple(self.search)], np.int64)
 
 
-def interruptible(work: Callable[[], Result], control: Int32, deadline: float | None, arcs: int) -> Result:
+def moderate(
+    weights: Int64 | None, arcs: int, distances: Int64 | None = None
+) -> tuple[Int64 | None, Int64 | None]:
+    """Scale weights and distances down where sums of their products could exceed :data:`MOST`.
+
+    Below that, which is nearly always, the arrays themselves come back. Above it both lose low bits:
+    distances first, down to 20 significant ones, then weights, which stay positive. Searching on rounded
+    numbers is fine; what was found must then be judged on the true ones.
+
+    Examples
+    --------
+    >>> moderate(np.array([2**60, 1]), 2)
+    (array([288230376151711744,                  1]), None)
+    """
+    total = arcs if weights is None else checked_sum(weights)
+    furthest = 1 if distances is None or not len(distances) else int(distances.max())
+    shift = max(0, (total * furthest).bit_length() - MOST.bit_length() + 1)
+    if distances is not None and shift:
+        less = min(shift, max(0, furthest.bit_length() - 20))
+        distances, shift = distances >> less, shift - less
+    if weights is not None and shift:
+        weights = np.maximum(weights >> shift, 1)
+    return weights, distances
+
+
+def interruptible(work: Callable[[], Result], control: Int32, deadline: float | None, size: int) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
 
     Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
@@ -103,7 +132,7 @@ def interruptible(work: Callable[[], Result], control: Int32, deadline: float | 
     """
     if deadline is not None and time.monotonic() >= deadline:
         control[0] = HURRY
-    if arcs < SMALL:
+    if size < SMALL:
         return work()
     outcome: list[Result] = []
     failure: list[BaseException] = []
@@ -133,6 +162,10 @@ def interruptible(work: Callable[[], Result], control: Int32, deadline: float | 
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def _size(indptr: Int64, targets: Int32, caps: Int64) -> int:
+    return len(indptr) + len(targets) + len(caps)
 
 
 def partition_many(
@@ -177,13 +210,19 @@ def partition_many(
     child = np.zeros(len(indptr) - 1, np.int32)
     cut = np.zeros(len(cap_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
+    seen, _ = moderate(weights, len(targets))
     interruptible(
         lambda: _compiled.partition_many(
-            indptr, targets, optional(weights), optional(loads), group, cap_start, caps, seeds, given,
+            indptr, targets, optional(seen), optional(loads), group, cap_start, caps, seeds, given,
             settings.array(threads), control, child, cut,
         ),
-        control, deadline, len(targets),
+        control, deadline, _size(indptr, targets, caps),
     )
+    if weights is not None and seen is not weights:
+        cut[:] = 0
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        counts = (rows < targets) & (group[rows] == group[targets]) & (child[rows] != child[targets])
+        np.add.at(cut, group[rows[counts]], weights[counts])
     return child, cut
 
 
@@ -222,18 +261,21 @@ def refine_placement(
     Returns
     -------
     int32[n], int
-        A placement that costs no more, and the number of moves that were tried.
+        A placement that costs no more (after rounding by :func:`moderate`), and the number of moves
+        that were tried.
     """
     control = np.zeros(1, np.int32)
     result = pe.copy()
+    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
     moves = interruptible(
         lambda: _compiled.refine_placement(
-            indptr, targets, optional(weights), optional(loads),
+            indptr, targets, optional(seen), optional(loads),
             np.empty(0, np.uint64) if labels is None else labels,
-            np.zeros(65, np.int64) if bit_costs is None else bit_costs, optional(table), caps, seed % 2**64,
+            np.zeros(65, np.int64) if table is not None or near is None else near,
+            optional(None if table is None else near), caps, seed % 2**64,
             np.array([cycles, coarsest, *astuple(search)], np.int64), control, result,
         ),
-        control, deadline, len(targets),
+        control, deadline, _size(indptr, targets, caps),
     )
     return result, int(moves)
 
@@ -268,13 +310,15 @@ def swap_refine(
     control = np.zeros(1, np.int32)
     result = pe.copy()
     room = np.full(len(caps), len(indptr), np.int64) if exact else caps
+    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
     _, evaluations = interruptible(
         lambda: _compiled.swap_refine(
-            indptr, targets, optional(weights), optional(loads),
+            indptr, targets, optional(seen), optional(loads),
             np.empty(0, np.uint64) if labels is None else labels,
-            np.zeros(65, np.int64) if bit_costs is None else bit_costs, optional(table), room, seed % 2**64,
+            np.zeros(65, np.int64) if table is not None or near is None else near,
+            optional(None if table is None else near), room, seed % 2**64,
             np.array([all_pairs_up_to, nearest], np.int64), control, result,
         ),
-        control, deadline, len(targets),
+        control, deadline, _size(indptr, targets, caps),
     )
     return result, int(evaluations)

@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
+from hopbytes.engine import MOST
+from hopbytes.graph import CommGraph
 from hopbytes.machines.base import TableDistance
+from hopbytes.mappers.base import Int32
+from hopbytes.objectives.comm_cost import CommCost
 
 
 class KernelDistances(TypedDict, total=False):
@@ -29,6 +33,21 @@ def kernel_distances(where: Allocation) -> KernelDistances:
     if isinstance(distance, TableDistance):
         table = distance.table
         if not np.array_equal(table, table.T):
-            table = table + table.T
+            halves = int(table.max()) > 2**61  # the sum of both directions would not fit
+            table = (table >> 1) + (table.T >> 1) if halves else table + table.T
         return {"table": np.ascontiguousarray(table).reshape(-1)}
     return {"labels": distance.labels, "bit_costs": distance.bit_costs}
+
+
+def cheaper(graph: CommGraph, where: Allocation, before: Int32, after: Int32) -> Int32:
+    """Return `after` unless it costs more.
+
+    Compiled searches compare exactly, except where volumes and distances are so large that they were
+    rounded (:func:`hopbytes.engine.moderate`): only then the costs are computed here.
+    """
+    distance = where.distance
+    furthest = int((distance.table if isinstance(distance, TableDistance) else distance.costs).max())
+    if graph.total_volume * furthest * 4 <= MOST:  # both directions stored, both distances added
+        return after
+    cost = CommCost()
+    return after if cost.value(graph, where, after) <= cost.value(graph, where, before) else before

@@ -8,7 +8,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.refiners.distances import kernel_distances
+from hopbytes.refiners.distances import cheaper, kernel_distances
 
 
 @refiners.register("swap")
@@ -43,4 +43,4 @@ class Swap(Refiner):
             all_pairs_up_to=self.all_pairs_up_to, nearest=self.nearest, deadline=effort.deadline,
         )
         effort.work["swaps_evaluated"] = effort.work.get("swaps_evaluated", 0) + evaluations
-        return better
+        return cheaper(graph, where, pe, better)

@@ -8,7 +8,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.refiners.distances import kernel_distances
+from hopbytes.refiners.distances import cheaper, kernel_distances
 
 
 @refiners.register("vcycle")
@@ -54,4 +54,4 @@ class VCycle(Refiner):
             deadline=effort.deadline,
         )
         effort.work["moves"] = effort.work.get("moves", 0) + moves
-        return better
+        return cheaper(graph, where, pe, better)

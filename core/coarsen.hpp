@@ -20,7 +20,7 @@ inline double rating(double w, int64_t far_load) { return w * w / static_cast<do
 template <class W>
 void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, const std::vector<int32_t>& order,
                  const std::vector<uint8_t>& grown, std::vector<int32_t>& leader, int64_t& count) {
-  std::vector<int32_t> waiting(g.n, -1);
+  std::vector<int32_t> waiting(g.n, -1), isolated;
   for (int32_t v : order) {
     if (grown[v]) continue;
     double best = -1;
@@ -29,7 +29,10 @@ void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluste
       const double r = rating(static_cast<double>(g.weight[e]), g.load[g.adj[e]]);
       if (r > best) best = r, favourite = g.adj[e];
     }
-    if (favourite < 0) continue;
+    if (favourite < 0) {
+      isolated.push_back(v);
+      continue;
+    }
     int32_t& other = waiting[favourite];
     if (other >= 0 && (!label || label[other] == label[v]) && g.load[other] + g.load[v] <= max_cluster) {
       leader[v] = other;
@@ -38,6 +41,14 @@ void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluste
     } else {
       other = v;
     }
+  }
+  // Those without any neighbour meet each other, or a graph of small components would never shrink.
+  if (label) std::stable_sort(isolated.begin(), isolated.end(), [&](int32_t x, int32_t y) { return label[x] < label[y]; });
+  for (size_t i = 1; i < isolated.size(); ++i) {
+    const int32_t other = isolated[i - 1], v = isolated[i];
+    if (leader[other] != other || (label && label[other] != label[v]) || g.load[other] + g.load[v] > max_cluster) continue;
+    leader[v] = other;
+    --count;
   }
 }
 

@@ -34,10 +34,17 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
   heap.resize(g.n);
   int64_t grown = 0;
   int64_t untouched = g.n;
+  int32_t cursor = -1;
   while (grown < target && untouched > 0) {
     if (heap.empty()) {
       int32_t v = static_cast<int32_t>(rng.below(g.n));
-      while (part[v] == 0) v = v + 1 == g.n ? 0 : v + 1;
+      if (part[v] == 0) {
+        // Among thousands of components random guesses would run along the grown ones again and again:
+        // one cursor walks round once.
+        if (cursor < 0) cursor = v;
+        while (part[cursor] == 0) cursor = cursor + 1 == g.n ? 0 : cursor + 1;
+        v = cursor;
+      }
       heap.push(v, key[v]);
     }
     const int32_t v = heap.top();
@@ -53,7 +60,8 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t u = g.adj[e];
       if (part[u] == 0) continue;
-      key[u] += 2 * static_cast<int64_t>(g.weight[e]);
+      key[u] += g.weight[e];
+      key[u] += g.weight[e];  // twice, but 2 w may be more than an int64
       if (heap.contains(u)) heap.change(u, key[u]);
       else heap.push(u, key[u]);
     }

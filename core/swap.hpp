@@ -8,6 +8,7 @@ namespace hopbytes {
 
 struct SwapOptions {
   int64_t all_pairs_up_to = 1024;  // with at most so many tasks every pair is a candidate
+  int64_t hub_degree = 512;        // tasks with more neighbours are partners only of each other
   int32_t nearest = 16;            // else: tasks on this many PEs before and after a neighbour's PE
 };
 
@@ -41,8 +42,12 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
   std::vector<uint8_t> queued(g.n, 1);
   std::vector<int64_t> seen(g.n, -1);
   int64_t total = 0, turn = 0;
+  const bool all_pairs = g.n <= options.all_pairs_up_to;
+  // An exchange with a hub costs its whole degree to judge. Every task near would ask for one, so only
+  // the hub itself asks, and not again whenever one of its thousands of neighbours has moved.
+  auto hub = [&](int32_t v) { return g.degree(v) > options.hub_degree; };
   auto enqueue = [&](int32_t v) {
-    if (!queued[v]) queued[v] = 1, queue.push_back(v);
+    if (!queued[v] && (all_pairs || !hub(v))) queued[v] = 1, queue.push_back(v);
   };
   while (!queue.empty() && !control.hurry()) {
     const int32_t u = queue.front();
@@ -52,7 +57,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
     int64_t best = 0;
     int32_t partner = -1;
     auto consider = [&](int32_t v) {
-      if (pe[v] == pe[u] || seen[v] == turn) return;
+      if (pe[v] == pe[u] || seen[v] == turn || (!all_pairs && hub(v) && !hub(u))) return;
       seen[v] = turn;
       const int64_t shift = g.load[v] - g.load[u];
       if (shift > 0 ? load[pe[u]] + shift > cap[pe[u]] : shift < 0 && load[pe[v]] - shift > cap[pe[v]]) return;
@@ -60,7 +65,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
       const int64_t delta = swap_delta(g, pe.data(), distance, u, v);
       if (delta < best) best = delta, partner = v;
     };
-    if (g.n <= options.all_pairs_up_to) {
+    if (all_pairs) {
       for (int32_t v = 0; v < g.n; ++v) consider(v);
     } else {
       for (int64_t e = g.start[u]; e < g.start[u + 1]; ++e) {

@@ -78,22 +78,19 @@ template <class W> class Multilevel {
     return std::max({int64_t{1}, std::min(fair, smallest_cap_ / 4), average_pair(g)});
   }
 
+  // Best of the tries, recombined with the next best ones in turn.
   std::vector<int32_t> best_try(const WorkGraph<W>& middle, Rng& rng) {
-    std::vector<int32_t> best, second, current;
-    Score best_score, second_score;
-    for (int32_t t = 0; t < std::max(1, options_.tries); ++t) {
-      if (t > 0 && control_.hurry()) break;
-      const Score s = attempt(middle, current, rng.next());
-      if (s < best_score) {
-        second.swap(best), second_score = best_score;
-        best.swap(current), best_score = s;
-      } else if (s < second_score) {
-        second.swap(current), second_score = s;
-      }
+    struct Try { Score score; std::vector<int32_t> part; };
+    std::vector<Try> tries;
+    for (int32_t t = 0; t < std::max(1, options_.tries) && (t == 0 || !control_.hurry()); ++t) {
+      tries.emplace_back();
+      tries.back().score = attempt(middle, tries.back().part, rng.next());
     }
-    for (int32_t c = 0; c < options_.combines && !second.empty() && !control_.hurry(); ++c)
-      combine(middle, best, c == 0 ? second.data() : nullptr, rng.next());
-    return best;
+    std::stable_sort(tries.begin(), tries.end(), [](const Try& x, const Try& y) { return x.score < y.score; });
+    const size_t partners = std::min<size_t>(tries.size(), static_cast<size_t>(options_.combines) + 1);
+    for (size_t c = 1; c < partners && !control_.hurry(); ++c)
+      combine(middle, tries[0].part, tries[c].part.data(), rng.next());
+    return std::move(tries[0].part);
   }
 
   // One partition of the middle graph: coarsen it anew down to where bisections are grown.

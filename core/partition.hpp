@@ -1,43 +1,17 @@
 // Many independent subproblems in one call: every group of vertices is cut into its own number of
 // blocks with its own caps. Threads work on (group, run) pairs; who does what never matters.
 #pragma once
-#include <mutex>
-#include <thread>
-
 #include "csr.hpp"
 #include "multilevel.hpp"
+#include "parallel.hpp"
 
 namespace hopbytes {
 
-// Run job(0..count-1, worker) on up to `threads` threads.
-template <class Job> void parallel_for(int64_t count, int32_t threads, Job job) {
-  std::atomic<int64_t> next{0};
-  std::exception_ptr failure;
-  std::mutex failure_lock;
-  auto work = [&] {
-    try {
-      for (int64_t i; (i = next.fetch_add(1)) < count;) job(i);
-    } catch (...) {
-      const std::lock_guard<std::mutex> hold(failure_lock);
-      failure = std::current_exception();
-      next = count;
-    }
-  };
-  std::vector<std::thread> helpers;
-  try {
-    for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t) helpers.emplace_back(work);
-  } catch (const std::exception&) {
-    // No more threads to be had: those that run share the work.
-  }
-  work();
-  for (std::thread& helper : helpers) helper.join();
-  if (failure) std::rethrow_exception(failure);
-}
-
 struct ManyOptions {
   PartitionOptions partition;
-  int32_t runs = 1;      // full multilevel runs per group, the best is kept; 0: one where there is no candidate
-  int32_t combines = 0;  // recombinations of the best with the others, then V-cycles
+  int32_t runs = 1;      // independent runs per group, side by side, the best is kept; 0: one where there is no candidate
+  int32_t litter = 1;    // multilevel partitions within a run, each recombined with the best so far
+  int32_t combines = 0;  // recombinations of the best run with the others, then V-cycles
   int32_t threads = 1;
 };
 
@@ -99,7 +73,15 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
     if (run > 0 && control.hurry()) return;
     if (options.runs < 1 && has_candidate(i)) return;
     Multilevel<W> multilevel(caps_of(i), options.partition, control);
-    scores[i][run] = multilevel.partition(graph, part[i][run], derive(seed[i], run));
+    std::vector<int32_t>& best = part[i][run];
+    scores[i][run] = multilevel.partition(graph, best, derive(seed[i], run));
+    for (int32_t birth = 1; birth < options.litter && !control.hurry(); ++birth) {
+      std::vector<int32_t> other;
+      const uint64_t own_seed = derive(seed[i], 100000 * birth + run);
+      const Score s = multilevel.partition(graph, other, own_seed);
+      if (s < scores[i][run]) best.swap(other), scores[i][run] = s;
+      scores[i][run] = multilevel.combine(graph, best, other.data(), own_seed + 1);
+    }
   };
   auto finish = [&](int64_t i) {
     const WorkGraph<W>& graph = graph_of(i);

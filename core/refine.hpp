@@ -2,12 +2,15 @@
 // coarsen inside PEs and refine on every level.
 #pragma once
 #include "climb.hpp"
+#include "parallel.hpp"
 
 namespace hopbytes {
 
 struct RefineOptions {
   int32_t cycles = 0;     // V-cycles; 0 refines the graph itself once
   int32_t coarsest = 40;  // vertices per PE where a V-cycle turns round
+  int32_t chains = 1;     // independent sequences of cycles; the cheapest result is kept
+  int32_t threads = 1;
   SearchOptions search;
   FlowOptions flow;
 };
@@ -21,30 +24,43 @@ template <class W, class D> int64_t placement_cost(const WorkGraph<W>& g, const 
   return total;
 }
 
-// Refine pe in place; returns the number of moves tried. The placement gets no worse: a cycle whose
-// result costs more, without having lowered the overload, is dropped.
+// One sequence of cycles on pe, in place; returns the number of moves tried. The placement gets no
+// worse: a cycle whose result costs more is dropped.
 template <class W, class D>
-int64_t refine_placement(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
-                         const RefineOptions& options, const Control& control, std::span<int32_t> pe) {
+int64_t refine_chain(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
+                     const RefineOptions& options, const Control& control, std::vector<int32_t>& pe) {
   Rng rng(seed);
   Climb<W, D> climb(distance, cap, options.search, options.flow, control);
-  std::vector<int32_t> best(pe.begin(), pe.end());
-  if (options.cycles == 0) {
-    climb.refine(g, best, nullptr, rng);
-  }
+  if (options.cycles == 0) climb.refine(g, pe, nullptr, rng);
   const int64_t target = std::max<int64_t>(2, options.coarsest * static_cast<int64_t>(cap.size()));
   const int64_t smallest = *std::min_element(cap.begin(), cap.end());
   const int64_t fair = g.total_load / std::max<int64_t>(1, target / 3);
   const int64_t max_cluster = std::max({int64_t{1}, std::min(fair, smallest / 4), average_pair(g)});
   for (int32_t cycle = 0; cycle < options.cycles && !control.hurry(); ++cycle) {
-    auto levels = coarsen(g, best.data(), target, max_cluster, rng);
-    std::vector<int32_t> coarse = project_down(levels, best);
+    auto levels = coarsen(g, pe.data(), target, max_cluster, rng);
+    std::vector<int32_t> coarse = project_down(levels, pe);
     climb.refine(levels.empty() ? g : levels.back().graph, coarse, nullptr, rng);
     std::vector<int32_t> result = climb.uncoarsen(g, levels, std::move(coarse), rng);
-    if (placement_cost(g, result.data(), distance) <= placement_cost(g, best.data(), distance)) best.swap(result);
+    if (placement_cost(g, result.data(), distance) <= placement_cost(g, pe.data(), distance)) pe.swap(result);
   }
-  std::copy(best.begin(), best.end(), pe.begin());
   return climb.moves();
+}
+
+// Refine pe in place by the cheapest of several chains; returns the number of moves tried.
+template <class W, class D>
+int64_t refine_placement(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
+                         const RefineOptions& options, const Control& control, std::span<int32_t> pe) {
+  const int32_t chains = std::max(1, options.chains);
+  std::vector<std::vector<int32_t>> result(chains, std::vector<int32_t>(pe.begin(), pe.end()));
+  std::vector<int64_t> moves(chains, 0);
+  parallel_for(chains, options.threads, [&](int64_t c) {
+    moves[c] = refine_chain(g, distance, cap, derive(seed, c), options, control, result[c]);
+  });
+  size_t best = 0;
+  for (size_t c = 1; c < result.size(); ++c)
+    if (placement_cost(g, result[c].data(), distance) < placement_cost(g, result[best].data(), distance)) best = c;
+  std::copy(result[best].begin(), result[best].end(), pe.begin());
+  return std::accumulate(moves.begin(), moves.end(), int64_t{0});
 }
 
 }  // namespace hopbytes

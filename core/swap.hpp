@@ -9,7 +9,8 @@ namespace hopbytes {
 struct SwapOptions {
   int64_t all_pairs_up_to = 1024;  // with at most so many tasks every pair is a candidate
   int64_t hub_degree = 512;        // tasks with more neighbours are partners only of each other
-  int32_t nearest = 16;            // else: tasks on this many PEs before and after a neighbour's PE
+  int32_t nearest = 16;            // else: tasks on this many PEs before and after a neighbour's PE,
+  int32_t most = 256;              // at most so many per task
 };
 
 // Change of the cost (every edge once) if u and v exchange their PEs; the edge between them keeps its
@@ -55,7 +56,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
     queued[u] = 0;
     ++turn;
     int64_t best = 0;
-    int32_t partner = -1;
+    int32_t partner = -1, offered = 0;
     auto consider = [&](int32_t v) {
       if (pe[v] == pe[u] || seen[v] == turn || (!all_pairs && hub(v) && !hub(u))) return;
       seen[v] = turn;
@@ -71,8 +72,11 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
       for (int64_t e = g.start[u]; e < g.start[u + 1]; ++e) {
         const int32_t home = pe[g.adj[e]];
         const int64_t last = std::min<int64_t>(k - 1, home + options.nearest);
-        for (int64_t p = std::max<int64_t>(0, home - options.nearest); p <= last; ++p)
-          for (int32_t v : tasks[p]) consider(v);
+        for (int64_t p = std::max<int64_t>(0, home - options.nearest); p <= last && offered < options.most; ++p)
+          for (int32_t v : tasks[p]) {
+            if (++offered > options.most) break;
+            consider(v);
+          }
       }
     }
     if (partner < 0) continue;

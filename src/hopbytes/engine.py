@@ -68,8 +68,10 @@ class PartitionSettings:
     Parameters
     ----------
     runs : int
-        Full multilevel runs from different coarsenings; the best is kept. 0: one, and only for groups
-        without a candidate.
+        Independent runs from different coarsenings, side by side; the best is kept. 0: one, and only for
+        groups without a candidate.
+    litter : int
+        Multilevel partitions within a run, each recombined with the best so far.
     combines : int
         Recombinations of the best run with the others; beyond those, V-cycles.
     tries : int
@@ -85,6 +87,7 @@ class PartitionSettings:
     """
 
     runs: int = 1
+    litter: int = 1
     combines: int = 0
     tries: int = 4
     middle: int = 4000
@@ -96,7 +99,7 @@ class PartitionSettings:
     def array(self, threads: int) -> Int64:
         """Flatten for the compiled side."""
         own = (self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths)
-        return np.array([*own, self.middle_combines, *astuple(self.search)], np.int64)
+        return np.array([*own, self.middle_combines, *astuple(self.search), self.litter], np.int64)
 
 
 def moderate(
@@ -239,8 +242,10 @@ def refine_placement(
     table: Int64 | None = None,
     seed: int = 0,
     cycles: int = 0,
+    chains: int = 1,
     coarsest: int = 40,
     search: SearchSettings = SearchSettings(),
+    threads: int = 1,
     deadline: float | None = None,
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a placement by moves of single tasks or of clusters.
@@ -257,6 +262,8 @@ def refine_placement(
         symmetric distances row by row.
     cycles : int
         V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
+    chains : int
+        Independent sequences of cycles, side by side; the cheapest result is kept.
 
     Returns
     -------
@@ -273,7 +280,7 @@ def refine_placement(
             np.empty(0, np.uint64) if labels is None else labels,
             np.zeros(65, np.int64) if table is not None or near is None else near,
             optional(None if table is None else near), caps, seed % 2**64,
-            np.array([cycles, coarsest, *astuple(search)], np.int64), control, result,
+            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, result,
         ),
         control, deadline, _size(indptr, targets, caps),
     )

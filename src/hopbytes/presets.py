@@ -40,20 +40,20 @@ def chain(mapper: str | Mapper, *refiner: str | Refiner) -> Chain:
 @presets.register("fast")
 def fast() -> Chain:
     """Quickest useful placement."""
-    return chain(Multisection(tries=4), VCycle(cycles=0, flow_rounds=0), Swap())
+    return chain(Multisection(tries=4, flow_rounds=1), VCycle(cycles=0), Swap())
 
 
 @presets.register("eco")
 def eco() -> Chain:
     """Good placements at little cost; the default."""
-    return chain(Multisection(tries=8, flow_rounds=2), VCycle(cycles=0, flow_rounds=1), Swap())
+    return chain(Multisection(runs=2, tries=8, combines=1, flow_rounds=2), VCycle(cycles=1), Swap())
 
 
 @presets.register("strong")
 def strong() -> Chain:
     """Best placements when a few times the work does not matter."""
     return chain(
-        Multisection(runs=4, inner_runs=2, tries=8, combines=4, flow_rounds=2),
-        VCycle(cycles=2, flow_rounds=2),
+        Multisection(runs=4, tries=12, combines=3, seeds=12, flow_rounds=2),
+        VCycle(cycles=3, chains=2, flow_rounds=2),
         Swap(),
     )

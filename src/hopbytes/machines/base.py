@@ -72,6 +72,10 @@ class TreeDistance:
         """int64[65]: distance for every width of the xor of two labels."""
         return self.costs[self.level_of_bit]
 
+    def between(self, a: int, b: int) -> int:
+        """Distance of two places."""
+        return int(self.costs[self.level_of_bit[(int(self.labels[a]) ^ int(self.labels[b])).bit_length()]])
+
     def select(self, places: Int64) -> TreeDistance:
         """Distances among some of the places (ascending numbers)."""
         if len(places) == len(self.labels):
@@ -94,6 +98,10 @@ class TableDistance:
     """Distances of k places as a dense int64[k, k] table (kept small: see the machine that makes it)."""
 
     table: Int64
+
+    def between(self, a: int, b: int) -> int:
+        """Distance of two places."""
+        return int(self.table[a, b])
 
     def select(self, places: Int64) -> TableDistance:
         """Distances among some of the places (ascending numbers)."""

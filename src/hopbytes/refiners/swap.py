@@ -21,7 +21,8 @@ class Swap(Refiner):
     all_pairs_up_to : int
         With at most this many tasks every pair is tried, so the result is optimal under exchanges.
     nearest : int
-        With more, partners are tasks on this many PEs before and after the PE of a neighbour.
+        With more, partners are tasks on this many PEs before and after the PE of a neighbour. A
+        larger partition (many tasks per PE) is left to the refiner ``vcycle``.
 
     Notes
     -----
@@ -34,7 +35,7 @@ class Swap(Refiner):
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
-        if where.k < 2 or graph.n < 2:
+        if where.k < 2 or graph.n < 2 or not (bounds.exact or graph.n <= self.all_pairs_up_to):
             return pe
         csr = graph.symmetric_positive()
         better, evaluations = swap_refine(

@@ -20,6 +20,8 @@ class VCycle(Refiner):
     ----------
     cycles : int
         Coarsenings; 0 works on the tasks themselves only.
+    chains : int
+        Independent sequences of cycles, side by side; the cheapest result is kept.
     coarsest : int
         Clusters per PE where a cycle turns round.
     rounds, patience, seeds, flow_rounds, flow_width : int
@@ -33,6 +35,7 @@ class VCycle(Refiner):
     """
 
     cycles: int = 1
+    chains: int = 1
     coarsest: int = 40
     rounds: int = 10
     patience: int = 40
@@ -50,8 +53,8 @@ class VCycle(Refiner):
         search = SearchSettings(self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width)
         better, moves = refine_placement(
             csr.indptr, csr.targets, csr.weights, graph.loads, pe, bounds.load, **kernel_distances(where),
-            seed=effort.seed, cycles=self.cycles, coarsest=self.coarsest, search=search,
-            deadline=effort.deadline,
+            seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
+            search=search, threads=effort.threads, deadline=effort.deadline,
         )
         effort.work["moves"] = effort.work.get("moves", 0) + moves
         return cheaper(graph, where, pe, better)

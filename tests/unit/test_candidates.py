@@ -27,7 +27,7 @@ WHERE = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, 4)))
 # Root (2500 vertices) and the three groups below it (about 830 each) are large enough.
 BOTH = Multisection(kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500)
 ALONE = Multisection(
-    runs=0, inner_runs=0, kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500
+    runs=0, kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500
 )
 
 

@@ -133,15 +133,15 @@ class Multisection(Mapper):
         # The root of the share: several cheap inner cuts are worth more tries than their share says,
         # measured on meshes, circuits and social graphs alike.
         def part(effort: int) -> int:
-            return round(effort * share**0.5)
+            return round(effort * float(share**0.5))
 
         search = SearchSettings(
             self.rounds, self.patience, self.seeds, self.flow_rounds if share > 0.1 else 0, self.flow_width
         )
         return PartitionSettings(
-            runs=max(min(1, self.runs), part(self.runs)), litter=max(1, part(self.litter)), combines=part(self.combines),
-            tries=max(1, part(self.tries)), middle=self.middle, middle_combines=part(self.middle_combines),
-            search=search,
+            runs=max(min(1, self.runs), part(self.runs)), litter=max(1, part(self.litter)),
+            combines=part(self.combines), tries=max(1, part(self.tries)), middle=self.middle,
+            middle_combines=part(self.middle_combines), search=search,
         )
 
     # ------------------------------------------------------------- KaMinPar

@@ -1,5 +1,6 @@
 // Our own random numbers: the same on every platform and library version.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 

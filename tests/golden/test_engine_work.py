@@ -1,0 +1,43 @@
+"""Golden work counters of the compiled engine.
+
+Why golden: they are exact for a fixed seed, on every machine, while seconds are not. A change here means
+the search itself changed (or became nondeterministic); look at the amount before writing down new numbers.
+"""
+
+import numpy as np
+
+from engine_cases import cost_of, cut_once, distances, edges
+from hopbytes.engine import PartitionSettings, SearchSettings, refine_placement, swap_refine
+
+
+def grid(width):
+    right = [(i, i + 1) for i in range(width * width) if (i + 1) % width]
+    return edges(width * width, right + [(i, i + width) for i in range(width * (width - 1))])
+
+
+def measured():
+    csr, rng = grid(24), np.random.default_rng(0)
+    matrix, near = distances("tree", 16, rng)
+    _, cut = cut_once(csr, [144] * 4, PartitionSettings(search=SearchSettings(flow_rounds=1)), seed=1)
+    start = (np.arange(576) * 16 // 576).astype(np.int32)
+    pe, moves = refine_placement(
+        csr.indptr, csr.targets, csr.weights, None, start, np.full(16, 40), seed=1, cycles=1, **near
+    )
+    swapped, evaluations = swap_refine(
+        csr.indptr, csr.targets, csr.weights, None, start[rng.permutation(576)], np.full(16, 36), exact=True,
+        seed=1, **near,
+    )
+    return {
+        "cut": cut, "moves": moves, "cost": cost_of(csr, matrix, pe),
+        "evaluations": evaluations, "swapped cost": cost_of(csr, matrix, swapped),
+    }
+
+
+def test_the_same_work_every_time():
+    assert measured() == measured()
+
+
+def test_the_work_is_what_it_was():
+    assert measured() == {
+        "cut": 79, "moves": 2844, "cost": 1573, "evaluations": 936360, "swapped cost": 4635,
+    }

@@ -11,6 +11,8 @@ struct SwapOptions {
   int64_t hub_degree = 512;        // tasks with more neighbours are partners only of each other
   int32_t nearest = 16;            // else: tasks on this many PEs before and after a neighbour's PE,
   int32_t most = 256;              // at most so many per task
+  int64_t least_work = int64_t{1} << 32;  // arcs to look at before giving up, at least,
+  int64_t work_per_arc = 4096;            // and per arc and task of the graph
 };
 
 // Change of the cost (every edge once) if u and v exchange their PEs; the edge between them keeps its
@@ -43,6 +45,9 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
   std::vector<uint8_t> queued(g.n, 1);
   std::vector<int64_t> seen(g.n, -1);
   int64_t total = 0, turn = 0;
+  // Arcs to look at: enough to finish on any sparse pattern, and seconds where a thousand tasks all talk
+  // to each other in different amounts, which offers gains for many minutes.
+  int64_t work_left = std::max(options.least_work, options.work_per_arc * (g.arcs() + g.n));
   const bool all_pairs = g.n <= options.all_pairs_up_to;
   // An exchange with a hub costs its whole degree to judge. Every task near would ask for one, so only
   // the hub itself asks, and not again whenever one of its thousands of neighbours has moved.
@@ -50,7 +55,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
   auto enqueue = [&](int32_t v) {
     if (!queued[v] && (all_pairs || !hub(v))) queued[v] = 1, queue.push_back(v);
   };
-  while (!queue.empty() && !control.hurry()) {
+  while (!queue.empty() && work_left > 0 && !control.hurry()) {
     const int32_t u = queue.front();
     queue.pop_front();
     queued[u] = 0;
@@ -63,6 +68,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
       const int64_t shift = g.load[v] - g.load[u];
       if (shift > 0 ? load[pe[u]] + shift > cap[pe[u]] : shift < 0 && load[pe[v]] - shift > cap[pe[v]]) return;
       ++evaluations;
+      work_left -= g.degree(u) + g.degree(v);
       const int64_t delta = swap_delta(g, pe.data(), distance, u, v);
       if (delta < best) best = delta, partner = v;
     };

@@ -19,7 +19,8 @@ class Swap(Refiner):
     Parameters
     ----------
     all_pairs_up_to : int
-        With at most this many tasks every pair is tried, so the result is optimal under exchanges.
+        With at most this many tasks every pair is tried, so the result is optimal under exchanges
+        (unless 2^32 looks at an arc do not suffice: dense patterns of unequal volumes).
     nearest : int
         With more, partners are tasks on this many PEs before and after the PE of a neighbour. A
         larger partition (many tasks per PE) is left to the refiner ``vcycle``.

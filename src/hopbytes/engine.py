@@ -90,7 +90,7 @@ class PartitionSettings:
     litter: int = 1
     combines: int = 0
     tries: int = 4
-    middle: int = 4000
+    middle: int = 1500
     coarsest: int = 60
     growths: int = 4
     middle_combines: int = 1

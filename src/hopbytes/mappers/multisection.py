@@ -77,7 +77,7 @@ class Multisection(Mapper):
     litter: int = 1
     tries: int = 4
     combines: int = 0
-    middle: int = 4000
+    middle: int = 1500
     middle_combines: int = 2
     rounds: int = 10
     patience: int = 40

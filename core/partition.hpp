@@ -13,6 +13,7 @@ struct ManyOptions {
   int32_t litter = 1;    // multilevel partitions within a run, each recombined with the best so far
   int32_t combines = 0;  // recombinations of the best run with the others, then V-cycles
   int32_t threads = 1;
+  int32_t* finished = nullptr;  // counts groups done, for whoever watches
 };
 
 // The vertices of every group in ascending order, by counting sort.
@@ -114,6 +115,7 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
     }
     part[i].clear();
     sub[i] = WorkGraph<W>();
+    if (options.finished) std::atomic_ref<int32_t>(*options.finished).fetch_add(1, std::memory_order_relaxed);
   };
 
   // Few groups: extract all, spread the runs over the threads. Many: a thread does a group whole, so

@@ -127,11 +127,18 @@ def moderate(
     return weights, distances
 
 
-def interruptible(work: Callable[[], Result], control: Int32, deadline: float | None, size: int) -> Result:
+def interruptible(
+    work: Callable[[], Result],
+    control: Int32,
+    deadline: float | None,
+    size: int,
+    watch: Callable[[int], None] | None = None,
+) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
 
     Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
-    at the deadline the control word tells it to come home, which takes milliseconds.
+    at the deadline the control word tells it to come home, which takes milliseconds. Meanwhile `watch`
+    is told a few times a second what ``control[1]`` counts.
     """
     if deadline is not None and time.monotonic() >= deadline:
         control[0] = HURRY
@@ -156,6 +163,8 @@ def interruptible(work: Callable[[], Result], control: Int32, deadline: float | 
         while not home.is_set():
             left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
             home.wait(min(max(left, 0.0), 0.2))
+            if watch is not None:
+                watch(int(control[1]))
             if deadline is not None and time.monotonic() >= deadline:
                 control[0] = HURRY
     finally:
@@ -185,6 +194,7 @@ def partition_many(
     candidates: Int32 | None = None,
     threads: int = 1,
     deadline: float | None = None,
+    watch: Callable[[int], None] | None = None,
 ) -> tuple[Int32, Int64]:
     """Cut every group of vertices into its own blocks.
 
@@ -201,6 +211,8 @@ def partition_many(
     seeds : uint64[g]
     candidates : int32[c, n] or None
         Partitions from elsewhere that compete; negative where a group has none.
+    watch : callable or None
+        Told now and then how many groups are done.
 
     Returns
     -------
@@ -209,7 +221,7 @@ def partition_many(
     cut : int64[g]
         Weight between blocks of each group, every edge once.
     """
-    control = np.zeros(1, np.int32)
+    control = np.zeros(2, np.int32)
     child = np.zeros(len(indptr) - 1, np.int32)
     cut = np.zeros(len(cap_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
@@ -219,7 +231,7 @@ def partition_many(
             indptr, targets, optional(seen), optional(loads), group, cap_start, caps, seeds, given,
             settings.array(threads), control, child, cut,
         ),
-        control, deadline, _size(indptr, targets, caps),
+        control, deadline, _size(indptr, targets, caps), watch,
     )
     if weights is not None and seen is not weights:
         cut[:] = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -105,23 +106,25 @@ class Multisection(Mapper):
         loads = None if bounds.exact else graph.loads
         leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
         groupings = where.groups()
-        shares = shares_of_cost(where, groupings)
+        seams = seam_distances(where, groupings)
+        shares = shares_of_cost(seams, groupings)
+        cost, each = 0, 2 if csr.indptr is graph.indptr else 1
         group, parents = np.zeros(graph.n, np.int32), np.zeros(where.k, np.int32)
         for depth, grouping in enumerate(groupings):
             tree = _Level(parents, grouping, leaf_caps)
             total = _sums(group, loads, tree.groups)
             caps = tree.caps(total, len(groupings) - depth, exact=bounds.exact)
-            if effort.progress is not None:
-                effort.progress("cut", depth, len(groupings))
+            watch = _watch(effort, f"level {depth + 1} of {len(groupings)}, J {cost:,}", tree.groups)
             problem = (
                 csr.indptr, csr.targets, csr.weights, loads, group, tree.start, caps,
                 _seeds(effort.seed, depth, tree.groups),
             )
             others = None if pool is None else self._ask_kaminpar(problem, depth, effort, pool)
-            child, _ = partition_many(
+            child, cut = partition_many(
                 *problem, self._settings(shares[depth]), candidates=others,
-                threads=effort.threads, deadline=effort.deadline,
+                threads=effort.threads, deadline=effort.deadline, watch=watch,
             )
+            cost += each * seams[depth] * int(cut.sum())
             group = tree.children[tree.start[group] + child].astype(np.int32)
             _count(effort, cuts=tree.groups)
             parents = grouping
@@ -181,24 +184,37 @@ class Multisection(Mapper):
         return CandidateSettings(tries, self.kaminpar_preset, self.kaminpar_from)
 
 
-def shares_of_cost(where: Allocation, groupings: list[Int32]) -> list[float]:
+def seam_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
+    """Distance across each cut, read off the first group that is cut."""
+    distances = []
+    for depth, grouping in enumerate(groupings):
+        inside = np.flatnonzero(groupings[depth - 1] == 0) if depth else np.arange(where.k)
+        apart = inside[grouping[inside] != grouping[inside[0]]]
+        distances.append(where.distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
+    return distances
+
+
+def shares_of_cost(seams: list[int], groupings: list[Int32]) -> list[float]:
     """How much of the cost each cut is likely to decide, relative to the one that decides most.
 
     A cut at depth i into g groups in all decides the difference between its distance and the next
     inner one, times the volume between groups, which on meshes grows about like the square root of g.
     """
-    distance = where.distance
-    costs = []
-    for depth, grouping in enumerate(groupings):
-        inside = np.flatnonzero(groupings[depth - 1] == 0) if depth else np.arange(where.k)
-        apart = inside[grouping[inside] != grouping[inside[0]]]
-        costs.append(distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
     weights = [
         max(0, outer - inner) * float(np.sqrt(int(grouping.max()) + 1))
-        for outer, inner, grouping in zip(costs, [*costs[1:], 0], groupings, strict=True)
+        for outer, inner, grouping in zip(seams, [*seams[1:], 0], groupings, strict=True)
     ]
     most = max(weights)
     return [weight / most if most > 0 else 1.0 for weight in weights]
+
+
+def _watch(effort: Effort, stage: str, total: int) -> Callable[[int], None] | None:
+    """Report the groups of one level that are cut, and the cost of what has been cut before."""
+    report = effort.progress
+    if report is None:
+        return None
+    report(stage, 0, total)
+    return lambda done: report(stage, done, total)
 
 
 class _Level:

@@ -35,6 +35,7 @@ template <class W, class D> class Climb {
       search_.rebalance();
       search_.find_boundary(nullptr);
     }
+    if (options.venture_percent > 0 && search_.overload() == 0) venture(g, part, options, rng);
     if (flow_.rounds > 0 && search_.overload() == 0) improve_by_flows(g, part);
   }
 
@@ -59,6 +60,23 @@ template <class W, class D> class Climb {
   int64_t moves() const { return search_.moves(); }
 
  private:
+  // Search under looser caps, drain what became overfull, search again; keep that if it costs less.
+  // Gets out of optima that only tight caps make (unconstrained FM: Maas, Gottesbüren, Seemaier 2024).
+  void venture(const WorkGraph<W>& g, std::vector<int32_t>& part, const SearchOptions& options, Rng& rng) {
+    std::vector<int64_t> loose(cap_.begin(), cap_.end());
+    for (int64_t& cap : loose) cap += cap / 100 * options.venture_percent + g.max_load;
+    const std::vector<int32_t> before(part);
+    const int64_t cost = placement_cost(g, part.data(), distance_);
+    search_.obey(loose.data());
+    search_.run(options, nullptr, rng, control_);
+    search_.obey(cap_.data());
+    search_.run(options, nullptr, rng, control_);
+    if (search_.overload() == 0 && placement_cost(g, part.data(), distance_) < cost) return;
+    std::copy(before.begin(), before.end(), part.begin());
+    search_.adopt(g, part.data());
+    search_.find_boundary(nullptr);
+  }
+
   void improve_by_flows(const WorkGraph<W>& g, std::vector<int32_t>& part) {
     std::vector<int64_t> load(search_.loads());
     if (flow_refine(g, distance_, part.data(), load, cap_.data(), flow_, control_) == 0) return;

@@ -27,6 +27,7 @@ class Control {
 };
 
 struct SearchOptions {
+  int32_t venture_percent = 0;  // overload allowed for a while, see Climb::venture; 0 never
   int32_t rounds = 3;
   int32_t patience = 40;   // fruitless moves before a search stops
   int32_t seeds = 8;       // boundary vertices a search starts from
@@ -41,6 +42,9 @@ template <class W, class D> class LocalSearch {
   LocalSearch(D distance, int64_t k, const int64_t* cap) : distance_(distance), k_(k), cap_(cap), load_(k, 0), connectivity_(k) {}
 
   const std::vector<int64_t>& loads() const { return load_; }
+
+  // Caps for what follows (k entries, kept by reference).
+  void obey(const int64_t* cap) { cap_ = cap; }
 
   // Adopt a partition of a graph (kept by reference and changed in place).
   void adopt(const WorkGraph<W>& g, int32_t* part) {

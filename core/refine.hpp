@@ -15,15 +15,6 @@ struct RefineOptions {
   FlowOptions flow;
 };
 
-// Communication cost, every edge once.
-template <class W, class D> int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
-  int64_t total = 0;
-  for (int64_t v = 0; v < g.n; ++v)
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
-      if (g.adj[e] > v && pe[g.adj[e]] != pe[v]) total += g.weight[e] * distance(pe[v], pe[g.adj[e]]);
-  return total;
-}
-
 // One sequence of cycles on pe, in place; returns the number of moves tried. The placement gets no
 // worse: a cycle whose result costs more is dropped.
 template <class W, class D>

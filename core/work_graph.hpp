@@ -97,6 +97,15 @@ template <class W> int64_t average_pair(const WorkGraph<W>& g) {
   return average + std::min(average, g.total_load - average);
 }
 
+// Communication cost, every edge once.
+template <class W, class D> int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
+  int64_t total = 0;
+  for (int64_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+      if (g.adj[e] > v && pe[g.adj[e]] != pe[v]) total += g.weight[e] * distance(pe[v], pe[g.adj[e]]);
+  return total;
+}
+
 // Weight of arcs between different blocks, each edge once.
 template <class W> int64_t edge_cut(const WorkGraph<W>& g, const int32_t* part) {
   int64_t cut = 0;

@@ -79,7 +79,8 @@ void bind_engine(nb::module_& m) {
           options.partition.search.seeds = static_cast<int32_t>(set[10]);
           options.partition.flow.rounds = static_cast<int32_t>(set[11]);
           options.partition.flow.width = static_cast<double>(set[12]);
-          options.litter = static_cast<int32_t>(set[13]);
+          options.partition.search.venture_percent = static_cast<int32_t>(set[13]);
+          options.litter = static_cast<int32_t>(set[14]);
           options.finished = control.size() > 1 ? control.data() + 1 : nullptr;
           nb::gil_scoped_release release;
           with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
@@ -104,8 +105,9 @@ void bind_engine(nb::module_& m) {
           options.search.seeds = static_cast<int32_t>(set[4]);
           options.flow.rounds = static_cast<int32_t>(set[5]);
           options.flow.width = static_cast<double>(set[6]);
-          options.chains = static_cast<int32_t>(set[7]);
-          options.threads = static_cast<int32_t>(set[8]);
+          options.search.venture_percent = static_cast<int32_t>(set[7]);
+          options.chains = static_cast<int32_t>(set[8]);
+          options.threads = static_cast<int32_t>(set[9]);
           nb::gil_scoped_release release;
           return with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
             const Control flag(control.data());

@@ -52,6 +52,8 @@ class SearchSettings:
         Passes of minimum cuts between pairs of blocks (``core/flow.hpp``); 0 turns them off.
     flow_width : int
         Load freed on each side of a seam, in units of the room the blocks have left.
+    venture_percent : int
+        How far blocks may be overfull for a while, on the way to a better partition; 0 never.
     """
 
     rounds: int = 10
@@ -59,6 +61,7 @@ class SearchSettings:
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 16
+    venture_percent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

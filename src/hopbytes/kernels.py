@@ -1,4 +1,4 @@
-"""The compiled core with typed Python signatures; the only module that sees ``hopbytes._core``.
+"""The compiled core with typed Python signatures; with `engine` the only module that sees ``hopbytes._core``.
 
 Every function here allocates what the compiled pass fills. With ``HOPBYTES_KERNELS=reference`` the
 functions that have a definition run their plain Python twin from :mod:`hopbytes.reference` instead;

@@ -45,7 +45,7 @@ class Multisection(Mapper):
         Vertices of the coarse graph on which tries are made.
     middle_combines : int
         Recombinations of the tries on the coarse graph.
-    rounds, patience, seeds, flow_rounds, flow_width : int
+    rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     kaminpar_tries : int
         Partitions of the outermost cut by KaMinPar, which compete with the runs and are recombined
@@ -85,6 +85,7 @@ class Multisection(Mapper):
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 4
+    venture_percent: int = 0
     kaminpar_tries: int = 0
     kaminpar_inner_tries: int = 0
     kaminpar_preset: str = "strong"
@@ -139,7 +140,8 @@ class Multisection(Mapper):
             return round(effort * float(share**0.5))
 
         search = SearchSettings(
-            self.rounds, self.patience, self.seeds, self.flow_rounds if share > 0.1 else 0, self.flow_width
+            self.rounds, self.patience, self.seeds, self.flow_rounds if share > 0.1 else 0, self.flow_width,
+            self.venture_percent,
         )
         return PartitionSettings(
             runs=max(min(1, self.runs), part(self.runs)), litter=max(1, part(self.litter)),

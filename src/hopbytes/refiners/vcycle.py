@@ -24,7 +24,7 @@ class VCycle(Refiner):
         Independent sequences of cycles, side by side; the cheapest result is kept.
     coarsest : int
         Clusters per PE where a cycle turns round.
-    rounds, patience, seeds, flow_rounds, flow_width : int
+    rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
     Notes
@@ -42,6 +42,7 @@ class VCycle(Refiner):
     seeds: int = 25
     flow_rounds: int = 1
     flow_width: int = 4
+    venture_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
@@ -50,7 +51,7 @@ class VCycle(Refiner):
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
         csr = graph.symmetric_positive()
-        search = SearchSettings(self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width)
+        search = SearchSettings(self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent)
         better, moves = refine_placement(
             csr.indptr, csr.targets, csr.weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,

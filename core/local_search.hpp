@@ -27,6 +27,7 @@ class Control {
 };
 
 struct SearchOptions {
+  int32_t barren = 20;   // searches without gain, one after another, that end a round
   int32_t venture_percent = 0;  // overload allowed for a while, see Climb::venture; 0 never
   int32_t rounds = 3;
   int32_t patience = 40;   // fruitless moves before a search stops
@@ -174,7 +175,8 @@ template <class W, class D> class LocalSearch {
     rng.shuffle(seeds_);
     int64_t total = 0;
     size_t next = 0;
-    while (next < seeds_.size() && !control.hurry()) {
+    int32_t barren = 0;
+    while (next < seeds_.size() && barren < options.barren && !control.hurry()) {
       for (int32_t planted = 0; planted < options.seeds && next < seeds_.size(); ++next) {
         const int32_t v = seeds_[next];
         if (mark_[v]) continue;
@@ -183,7 +185,9 @@ template <class W, class D> class LocalSearch {
         heap_.push(v, choice.gain);
         ++planted;
       }
-      total += search(options);
+      const int64_t gain = search(options);
+      total += gain;
+      barren = gain > 0 ? 0 : barren + 1;
     }
     return total;
   }

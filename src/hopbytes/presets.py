@@ -46,14 +46,14 @@ def fast() -> Chain:
 @presets.register("eco")
 def eco() -> Chain:
     """Good placements at little cost; the default."""
-    return chain(Multisection(runs=2, tries=8, combines=1, flow_rounds=2), VCycle(cycles=1), Swap())
+    return chain(Multisection(runs=2, tries=6, combines=1, flow_rounds=2), VCycle(cycles=1), Swap())
 
 
 @presets.register("strong")
 def strong() -> Chain:
     """Best placements when a few times the work does not matter."""
     return chain(
-        Multisection(runs=4, tries=12, combines=3, seeds=12, flow_rounds=2),
+        Multisection(runs=4, tries=10, combines=3, flow_rounds=2),
         VCycle(cycles=3, chains=2, flow_rounds=2),
         Swap(),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +85,7 @@ class Multisection(Mapper):
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 4
-    venture_percent: int = 0
+    venture_percent: int = 10
     kaminpar_tries: int = 0
     kaminpar_inner_tries: int = 0
     kaminpar_preset: str = "strong"
@@ -139,10 +139,13 @@ class Multisection(Mapper):
         def part(effort: int) -> int:
             return round(effort * float(share**0.5))
 
-        search = SearchSettings(
-            self.rounds, self.patience, self.seeds, self.flow_rounds if share > 0.1 else 0, self.flow_width,
-            self.venture_percent,
-        )
+        # What pays everywhere, and what only where much is decided.
+        search = SearchSettings(self.rounds, self.patience, self.seeds)
+        if share > 0.1:
+            search = replace(
+                search, flow_rounds=self.flow_rounds, flow_width=self.flow_width,
+                venture_percent=self.venture_percent,
+            )
         return PartitionSettings(
             runs=max(min(1, self.runs), part(self.runs)), litter=max(1, part(self.litter)),
             combines=part(self.combines), tries=max(1, part(self.tries)), middle=self.middle,

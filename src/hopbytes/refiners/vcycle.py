@@ -51,7 +51,9 @@ class VCycle(Refiner):
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
         csr = graph.symmetric_positive()
-        search = SearchSettings(self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent)
+        search = SearchSettings(
+            self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent
+        )
         better, moves = refine_placement(
             csr.indptr, csr.targets, csr.weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,

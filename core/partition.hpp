@@ -10,7 +10,6 @@ namespace hopbytes {
 struct ManyOptions {
   PartitionOptions partition;
   int32_t runs = 1;      // independent runs per group, side by side, the best is kept; 0: one where there is no candidate
-  int32_t litter = 1;    // multilevel partitions within a run, each recombined with the best so far
   int32_t combines = 0;  // recombinations of the best run with the others, then V-cycles
   int32_t threads = 1;
   int32_t* finished = nullptr;  // counts groups done, for whoever watches
@@ -74,15 +73,7 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
     if (run > 0 && control.hurry()) return;
     if (options.runs < 1 && has_candidate(i)) return;
     Multilevel<W> multilevel(caps_of(i), options.partition, control);
-    std::vector<int32_t>& best = part[i][run];
-    scores[i][run] = multilevel.partition(graph, best, derive(seed[i], run));
-    for (int32_t birth = 1; birth < options.litter && !control.hurry(); ++birth) {
-      std::vector<int32_t> other;
-      const uint64_t own_seed = derive(seed[i], 100000 * birth + run);
-      const Score s = multilevel.partition(graph, other, own_seed);
-      if (s < scores[i][run]) best.swap(other), scores[i][run] = s;
-      scores[i][run] = multilevel.combine(graph, best, other.data(), own_seed + 1);
-    }
+    scores[i][run] = multilevel.partition(graph, part[i][run], derive(seed[i], run));
   };
   auto finish = [&](int64_t i) {
     const WorkGraph<W>& graph = graph_of(i);

@@ -80,7 +80,6 @@ void bind_engine(nb::module_& m) {
           options.partition.flow.rounds = static_cast<int32_t>(set[11]);
           options.partition.flow.width = static_cast<double>(set[12]);
           options.partition.search.venture_percent = static_cast<int32_t>(set[13]);
-          options.litter = static_cast<int32_t>(set[14]);
           options.finished = control.size() > 1 ? control.data() + 1 : nullptr;
           nb::gil_scoped_release release;
           with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {

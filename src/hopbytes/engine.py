@@ -73,8 +73,6 @@ class PartitionSettings:
     runs : int
         Independent runs from different coarsenings, side by side; the best is kept. 0: one, and only for
         groups without a candidate.
-    litter : int
-        Multilevel partitions within a run, each recombined with the best so far.
     combines : int
         Recombinations of the best run with the others; beyond those, V-cycles.
     tries : int
@@ -90,7 +88,6 @@ class PartitionSettings:
     """
 
     runs: int = 1
-    litter: int = 1
     combines: int = 0
     tries: int = 4
     middle: int = 1500
@@ -102,7 +99,7 @@ class PartitionSettings:
     def array(self, threads: int) -> Int64:
         """Flatten for the compiled side."""
         own = (self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths)
-        return np.array([*own, self.middle_combines, *astuple(self.search), self.litter], np.int64)
+        return np.array([*own, self.middle_combines, *astuple(self.search)], np.int64)
 
 
 def moderate(

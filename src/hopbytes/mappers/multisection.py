@@ -35,8 +35,6 @@ class Multisection(Mapper):
     runs : int
         Full multilevel runs of the cuts that decide most of the cost, usually the outermost ones. 0:
         one, and only where KaMinPar gave nothing.
-    litter : int
-        Multilevel partitions within a run there, each recombined with the best so far.
     tries : int
         Partitions of the coarse graph per run there.
     combines : int
@@ -75,7 +73,6 @@ class Multisection(Mapper):
     """
 
     runs: int = 1
-    litter: int = 1
     tries: int = 4
     combines: int = 0
     middle: int = 1500
@@ -147,8 +144,8 @@ class Multisection(Mapper):
                 venture_percent=self.venture_percent,
             )
         return PartitionSettings(
-            runs=max(min(1, self.runs), part(self.runs)), litter=max(1, part(self.litter)),
-            combines=part(self.combines), tries=max(1, part(self.tries)), middle=self.middle,
+            runs=max(min(1, self.runs), part(self.runs)), combines=part(self.combines),
+            tries=max(1, part(self.tries)), middle=self.middle,
             middle_combines=part(self.middle_combines), search=search,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from importlib import import_module
@@ -94,6 +95,32 @@ for _verb in VERBS:
     app.command(_verb)(spread_options(getattr(import_module(f"hopbytes.cli.{_verb}"), _verb)))
 
 
+def prepare_streams() -> None:
+    """Make standard output and error fit to be written to, whoever started the program, and however.
+
+    A stream that was closed goes nowhere; were it left closed, the next file opened would take its
+    number, and what others print would end in that file. A character that the encoding lacks is
+    written as its number.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        with contextlib.suppress(OSError):  # raised when the number is in fact free: open takes the lowest
+            os.fstat(descriptor)
+            continue
+        os.open(os.devnull, os.O_RDWR)
+        if name != "stdin":  # readers say themselves that there is no standard input
+            setattr(sys, name, open(descriptor, "w", closefd=False))  # noqa: SIM115 (stays open)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """Run the program with the process's arguments; never returns."""
-    app(prog_name="hopbytes")  # also under `python -m hopbytes`
+    prepare_streams()
+    try:
+        app(prog_name="hopbytes")  # also under `python -m hopbytes`
+    except OSError as error:  # --help and --version, printed before any verb
+        complain(sentence(error))
+        sys.exit(FAILED)

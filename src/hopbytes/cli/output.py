@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
@@ -39,9 +40,10 @@ def print_table(evaluation: Evaluation) -> None:
 
 
 def tell(*sentences: str) -> None:
-    """Say something to the person at the terminal; data never goes this way."""
-    for sentence in sentences:
-        print(sentence, file=sys.stderr)
+    """Say something to the person at the terminal, if anybody listens; data never goes this way."""
+    with contextlib.suppress(OSError):
+        for sentence in sentences:
+            print(sentence, file=sys.stderr, flush=True)
 
 
 def tell_launch(command: str) -> None:

@@ -195,7 +195,8 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise UnsupportedError(f"{path}: cannot be written: {error.strerror}") from None
+        name = "standard output" if path == "-" else path
+        raise UnsupportedError(f"{name}: cannot be written: {error.strerror}") from None
     finally:
         for unfinished, _ in finished:
             os.unlink(unfinished)

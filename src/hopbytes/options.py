@@ -13,6 +13,8 @@ from hopbytes.registry import Registry
 T = TypeVar("T")
 
 _WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
+#: Options are counts and limits that compiled code takes; nothing sensible is larger.
+LARGEST_INTEGER = 2**31 - 1
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -107,9 +109,13 @@ def _value(what: str, name: str, kind: type, key: str, text: str, hint: Any) -> 
             return _TRUTH[text.lower()]
         if wanted in (int, float, str):
             try:
-                return wanted(text)
+                found = wanted(text)
             except ValueError:
                 continue
+            if wanted is int and not 0 <= found <= LARGEST_INTEGER:
+                expected = f"an integer from 0 to {LARGEST_INTEGER}"
+                raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {expected}")
+            return found
     raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {_type_word(hint)} ({_listed(kind)})")
 
 

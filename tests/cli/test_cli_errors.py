@@ -62,6 +62,12 @@ OUR_ERRORS = [
     ("convert to an unknown name", ("convert", EXAMPLE, "x.foo"), ["x.foo"]),
     ("METIS without symmetry", ("convert", EXAMPLE, "x.graph"), ["symmetrize"]),
     ("show of nothing known", ("show", "nothing-like-this"), ["nothing-like-this"]),
+    ("show of a near miss", ("show", "multisectoin"), ["multisectoin", "'multisection'"]),
+    (
+        "an option beyond compiled integers",
+        ("map", EXAMPLE, *ON, "--mapper", "multisection:runs=99999999999999999999"),
+        ["runs", "2147483647"],
+    ),
     ("list of nothing known", ("list", "mapers"), ["mapers", "'mappers'"]),
     ("compare without file", ("compare", "nope.jsonl"), ["nope.jsonl"]),
 ]

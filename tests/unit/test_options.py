@@ -53,6 +53,12 @@ def test_a_wrong_option_lists_all_options_and_their_types(text, said):
     assert listed in str(caught.value)
 
 
+@pytest.mark.parametrize("number", ["-1", "2147483648", "9" * 40])
+def test_an_integer_that_compiled_code_cannot_take_is_refused(number):
+    with pytest.raises(UnsupportedError, match=f"tries={number}, expected an integer from 0 to 2147483647"):
+        build(tools, f"two_words:tries={number}")
+
+
 def test_an_unknown_name_gets_the_nearest_one():
     with pytest.raises(UnsupportedError, match="did you mean 'two_words'"):
         build(tools, "to_words")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from typing import Any
 
@@ -53,9 +54,10 @@ def explain(thing: str, *, input_format: str | None = None, **options: Any) -> t
     if input_format is not None or thing == "-" or os.path.exists(thing):
         return _explain_content(thing, input_format, options)
     if ":" not in thing:
+        near = difflib.get_close_matches(thing, [row["name"] for _, row in kinds], n=1, cutoff=0.6)
         raise UnsupportedError(
-            f"{thing!r} is no registered name ('hopbytes list KIND'), "
-            "no file and no machine like 'node:2 core:4'"
+            f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
+            "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
     from hopbytes.machines.slots import machine
 

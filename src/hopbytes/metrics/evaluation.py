@@ -157,9 +157,10 @@ def tasks_per_unit(mapping: Mapping) -> tuple[TasksPerUnit, ...]:
         unit_of_pe = machine.ancestors(number)[mapping.where.first_core]
         held = np.zeros(int(unit_of_pe[-1]) + 1, np.int64)  # units ascend with PEs
         np.add.at(held, unit_of_pe, tasks)
+        units = int(np.count_nonzero(np.diff(unit_of_pe))) + 1
         used = held[held > 0]
         fewest, most = (int(used.min()), int(used.max())) if len(used) else (0, 0)
-        counts.append(TasksPerUnit(level.name, len(np.unique(unit_of_pe)), len(used), fewest, most))
+        counts.append(TasksPerUnit(level.name, units, len(used), fewest, most))
     return tuple(counts)
 
 

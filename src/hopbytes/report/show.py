@@ -91,7 +91,7 @@ def _levels(where: Allocation) -> list[dict[str, Any]]:
             {
                 "name": level.name,
                 "units": int(units[-1]) + 1,
-                "units_in_use": len(np.unique(units[where.cores])),
+                "units_in_use": int(np.count_nonzero(np.bincount(units[where.cores]))),
                 "children": _range(np.bincount(outer[heads])),
                 "distance": level.distance,
                 "bandwidth": level.bandwidth,

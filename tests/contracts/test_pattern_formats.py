@@ -349,3 +349,14 @@ def test_files_that_cannot_carry_our_mark_need_force(tmp_path):
             with pytest.raises(UnsupportedError, match="not written by hopbytes"):
                 write(graph, path, name)
         write(graph, path, name, force=name in ("csv", "dense"))
+
+
+def test_a_ring_that_could_be_two_formats_is_not_guessed(tmp_path):
+    """Every line of a METIS ring is a pair of numbers, as in an edge list."""
+    path = tmp_path / "ring"
+    path.write_text("4 4\n4 2\n1 3\n2 4\n3 1\n")
+    with pytest.raises(FormatError, match="could be any of: edges, metis"):
+        read(path, holds="pattern")
+    assert read(path, "metis").n == 4
+    path.write_text("4 2\n1 3\n2 4\n")  # two lines are not the neighbours of four tasks
+    assert read(path, holds="pattern").n == 5

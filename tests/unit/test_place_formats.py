@@ -383,6 +383,25 @@ def test_a_strange_file_name_stays_one_word(name, tmp_path):
     assert "{stem}" not in " ".join([receipt.launch, *receipt.notices])
 
 
+def test_the_command_names_a_file_whatever_the_name(tmp_path, monkeypatch):
+    import hopbytes as hb
+
+    monkeypatch.chdir(tmp_path)
+    mapping = place("node:2@10 core:2@1", [0, 2, 1, 3], hosts=("a", "b"))
+    assert "SLURM_HOSTFILE=./-x " in hb.write(mapping, "-x", "slurm").launch
+    assert "SLURM_HOSTFILE=FILE " in hb.write(mapping, "-", "slurm").launch
+
+
+def test_what_cannot_be_written_is_known_before_the_work(tmp_path):
+    from hopbytes.formats.exchange import check_target
+
+    with pytest.raises(UnsupportedError, match="'openmpi' needs several files"):
+        check_target("-", "openmpi", holds="placement")
+    with pytest.raises(UnsupportedError, match="a folder, expected a file name"):
+        check_target(tmp_path, "json", holds="placement")
+    check_target("-", "slurm", holds="placement")
+
+
 def test_every_placement_format_is_registered_with_a_sentence():
     placements = {name: form for name, form in formats.items() if form.holds == "placement"}
     assert set(placements) >= {"plain", "json", "openmpi", "slurm", "newrank"}

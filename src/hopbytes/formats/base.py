@@ -21,6 +21,8 @@ formats: Registry[Format] = Registry("format", "hopbytes.formats")
 #: two thousand million arcs, the most the package counts, while a decompression bomb, which can expand a
 #: thousandfold and more, is stopped within a minute.
 MAX_BYTES = 16 * 2**30
+#: How much of a file formats see when they are asked whether it is theirs.
+HEAD_BYTES = 4096
 
 #: What goes into one file. Large patterns come in pieces, so that the text is never in memory as a whole.
 Content: TypeAlias = str | bytes | Iterable[bytes]
@@ -99,7 +101,7 @@ class Source:
         """File name without folders, what the graph is called."""
         return os.path.basename(self.name)
 
-    def head(self, size: int = 4096) -> bytes:
+    def head(self, size: int = HEAD_BYTES) -> bytes:
         """Return up to `size` bytes from the start without consuming them (before anything is read)."""
         return self.stream.peek(size)[:size]
 
@@ -122,6 +124,7 @@ class Format(ABC):
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
     can: ClassVar[Can] = Can()
+    several_files: ClassVar[bool] = False  # always, so that standard output is no place for it
 
     def read(self, source: Source) -> Any:
         """Parse; FormatError with path:line on anything that is not this format."""

@@ -145,7 +145,7 @@ def write(
     else:
         written = chosen.write_placement(thing, options)
     if path == "-" and len(written.files) > 1:
-        raise UnsupportedError("this format needs several files, expected a file name instead of '-'")
+        raise _needs_a_name(format)
     for suffix in written.files:
         may_write(path + suffix, force)
     atomic_write(
@@ -153,8 +153,21 @@ def write(
         [path + suffix for suffix in written.executable],
     )
     texts = (written.launch, *written.notices)
-    launch, *notices = (text.replace("{stem}", shlex.quote(path)) for text in texts)
+    launch, *notices = (text.replace("{stem}", _typed(path)) for text in texts)
     return Receipt(tuple(path + suffix for suffix in written.files), launch, tuple(notices))
+
+
+def _typed(path: str) -> str:
+    """Return how a file is called in a shell; a command cannot read what went to standard output."""
+    if path == "-":
+        return "FILE"
+    # A leading dash would be taken for an option.
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
+
+
+def _needs_a_name(format: str | None) -> UnsupportedError:
+    what = "needs several files, expected a file name (-o) instead of '-'"
+    return UnsupportedError(f"format {format!r} {what}")
 
 
 def check_target(
@@ -175,13 +188,18 @@ def check_target(
     Raises
     ------
     UnsupportedError
-        No such format, one that holds something else, a foreign file in the way, a folder that is
-        missing or may not be written.
+        No such format, one that holds something else or needs several files where there is only
+        standard output, a folder or a foreign file in the way, a folder that is missing or may not be
+        written.
     """
     path = os.fspath(path)
-    _writer(path, format, holds)
+    chosen = _writer(path, format, holds)
     if path == "-":
+        if chosen.several_files:
+            raise _needs_a_name(format)
         return
+    if os.path.isdir(path):
+        raise UnsupportedError(f"{path}: cannot be written: a folder, expected a file name")
     may_write(path, force)
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):

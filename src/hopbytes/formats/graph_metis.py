@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hopbytes import kernels
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Format, Source, Written, formats
+from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import FIRST_ROOM, first_line, raise_fault, run_parser, shown
 from hopbytes.graph import MAX_TASKS, CommGraph
@@ -46,13 +46,18 @@ class Metis(Format):
     summary = "METIS graph: undirected, integer edge and vertex weights"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Two to four numbers, then lines that are not all as long as the first."""
+        """Two to four numbers, then lines of other lengths, or as many as the first number."""
         rows = [line.split() for line in head.split(b"\n")[:-1] if not line.startswith(b"%")]
         if head.startswith(b"%%") or not rows or not 2 <= len(rows[0]) <= 4:
             return False
         if not all(token.isdigit() for row in rows for token in row):
             return False
-        return any(len(row) != len(rows[0]) for row in rows)
+        if any(len(row) != len(rows[0]) for row in rows):
+            return True
+        # The graph of a ring looks like an edge list, which then fits as well: the user must say.
+        n, ids = int(rows[0][0]), [int(token) for row in rows[1:] for token in row]
+        whole = len(head) < HEAD_BYTES
+        return bool(ids) and (len(rows) - 1 == n or not whole) and min(ids) >= 1 and max(ids) <= n
 
     def read(self, source: Source) -> CommGraph:
         """Return an undirected graph; volumes and loads are None where the file has no weights."""

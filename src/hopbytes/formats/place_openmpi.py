@@ -23,6 +23,7 @@ class OpenMpi(Format):
 
     holds = "placement"
     summary = "Open MPI rankfile and hostfile"
+    several_files = True
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, tested_with_launcher=True,

@@ -1,6 +1,7 @@
 """Placement formats: what is written says the same as the mapping, and bad input is refused by name."""
 
 import json
+import os
 import re
 import shlex
 
@@ -340,6 +341,9 @@ def test_newrank_takes_the_real_start_from_a_file(tmp_path):
         write("newrank", mapping, launched=str(started))
     with pytest.raises(FormatError, match="No such file"):
         write("newrank", mapping, launched=str(tmp_path / "none"))
+    if os.path.exists("/dev/zero"):  # without end
+        with pytest.raises(FormatError, match="expected no more"):
+            write("newrank", mapping, launched="/dev/zero")
 
 
 # ---------------------------------------------------------------- all launch formats

@@ -15,6 +15,9 @@ from hopbytes.formats.place_plain import Plain
 from hopbytes.machines.base import Int32
 from hopbytes.mapping import Mapping
 
+#: Bounds of a file of PEs: bytes a line, and lines that hold none.
+MAX_LINE, MAX_COMMENTS = 100, 10_000
+
 
 class NewRank(Format):
     """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; works with every launcher.
@@ -74,7 +77,9 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
         first = np.searchsorted(node, node, side="left")
         turn = np.arange(len(node)) - first  # a node takes its turn-th rank in that round
         return in_order[np.lexsort((node, turn))]
-    with open_source(launched, options={"n": mapping.n, "where": mapping.where}) as source:
+    # A line per task: a longer file, or one without end, is none.
+    most = MAX_LINE * (mapping.n + MAX_COMMENTS)
+    with open_source(launched, max_bytes=most, options={"n": mapping.n, "where": mapping.where}) as source:
         placed = Plain().read(source)
     assert isinstance(placed, Mapping)
     found, expected = placed.tasks_per_pe(), mapping.tasks_per_pe()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -49,15 +49,30 @@ class _Bar:
     """One line of rich, made when it is first worth showing."""
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
+        self._latest: tuple[str, int, int] = ("", 0, 0)
         self._progress: Any = None
         self._task: Any = None
+        self._lock = threading.Lock()
+        self._closed = False
+        # The stage that takes longest may report once, at its start; the bar must not wait for the next.
+        self._timer = threading.Timer(DELAY, self._show)
+        self._timer.daemon = True
+        self._timer.start()
 
     def report(self, stage: str, done: int, total: int) -> None:
-        if self._progress is None:
-            if time.monotonic() - self._start < DELAY:
+        self._latest = (stage, done, total)
+        if self._progress is not None:
+            self._update()
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._closed:
                 return
             self._open()
+            self._update()
+
+    def _update(self) -> None:
+        stage, done, total = self._latest
         self._progress.update(self._task, description=stage, completed=done, total=total or None)
 
     def _open(self) -> None:
@@ -65,7 +80,7 @@ class _Bar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         # The stage is data (it may hold brackets), so no markup.
-        self._progress = Progress(
+        progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
@@ -73,9 +88,13 @@ class _Bar:
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._progress.add_task("", total=None)
-        self._progress.start()
+        self._task = progress.add_task("", total=None)
+        progress.start()
+        self._progress = progress
 
     def close(self) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        self._timer.cancel()
+        with self._lock:
+            self._closed = True
+            if self._progress is not None:
+                self._progress.stop()

@@ -158,3 +158,10 @@ def test_bad_files_are_refused_with_their_line(tmp_path, text, says):
 def test_odd_values_in_free_fields_do_no_harm():
     odd = row("ours", 1, hierarchy=[4, 8], family=["x"], machine=[], versions=7, other_cpu_seconds=None)
     assert describe(compare([odd], "ours"))
+
+
+def test_a_line_without_end_is_refused(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(bytes(3 * 2**20))
+    with pytest.raises(FormatError, match=r"rows\.jsonl:1: a line of 1048576 characters or more"):
+        read_results(path)

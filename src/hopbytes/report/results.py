@@ -15,6 +15,9 @@ Row = Mapping[str, Any]
 #: What is averaged, by its name in a row.
 MEASURES = ("comm_cost", "wall_seconds", "inner_seconds", "cpu_seconds")
 
+#: Longest row taken; a file without line ends must not fill the memory.
+MAX_LINE = 2**20
+
 
 def read_results(path: str | Path) -> list[dict[str, Any]]:
     """Read the rows of a results file.
@@ -38,7 +41,10 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
     """
     rows = []
     with open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE), ""), start=1):
+            if len(line) == MAX_LINE:
+                what = f"a line of {MAX_LINE} characters or more, expected a row of bench/run.py"
+                raise FormatError(str(path), number, what)
             if not line.strip():
                 continue
             try:

@@ -177,7 +177,7 @@ template <class W, class D> class LocalSearch {
     size_t next = 0;
     int32_t barren = 0;
     while (next < seeds_.size() && barren < options.barren && !control.hurry()) {
-      for (int32_t planted = 0; planted < options.seeds && next < seeds_.size(); ++next) {
+      for (int32_t planted = 0; planted < std::max(1, options.seeds) && next < seeds_.size(); ++next) {
         const int32_t v = seeds_[next];
         if (mark_[v]) continue;
         const Choice choice = choose(v, options.slack);

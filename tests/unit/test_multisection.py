@@ -45,3 +45,8 @@ def test_machines_without_distance_share_evenly() -> None:
     where = hb.machine("node:4@0 core:2@0")
     groups = where.groups()
     assert shares_of_cost(seam_distances(where, groups), groups) == [1.0] * len(groups)
+
+
+def test_a_search_from_no_seed_starts_from_one() -> None:
+    mapping = hb.map_tasks(grid(40), hb.machine("node:3@10 core:4@1"), mapper="multisection:seeds=0", seed=5)
+    assert mapping.info["balance"] == "met"

@@ -167,3 +167,12 @@ def test_counts_per_node_and_level(hopbytes):
     pes = placement_of(done.stdout)
     packages = [pe // 8 for pe in pes]
     assert {packages.count(package) for package in packages} == {2}
+
+
+def test_summary_judges_by_the_weight_that_was_asked_for(hopbytes, tmp_path):
+    """By bytes two pairs are heavy; counted by arcs, their order costs 32 like in-order."""
+    pattern = tmp_path / "app.edges"
+    pattern.write_text("0 1 1000000\n2 3 1000000\n0 2 1\n0 3 1\n1 2 1\n")
+    run = hopbytes("map", pattern, "--on", "node:2@10 core:2@1", "--unit-messages")
+    assert run.returncode == 0
+    assert "J 32, the same as in-order" in run.stderr

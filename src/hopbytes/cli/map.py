@@ -54,5 +54,5 @@ def map(
     if json:
         print_json(record)
     elif not quiet:
-        tell(*record["notices"], map_summary(graph, mapping))
+        tell(*record["notices"], map_summary(graph.weighing(mapping.info["weight"]), mapping))
         tell_launch(record["launch"])

@@ -1,4 +1,4 @@
-// Coarsening: match vertices along heavy edges, contract the pairs.
+// Coarsening: cluster vertices along heavy edges, contract the clusters.
 #pragma once
 #include <numeric>
 

@@ -8,14 +8,15 @@
 
 namespace hopbytes {
 
+// The defaults stand in Python (PartitionSettings).
 struct PartitionOptions {
-  int32_t tries = 4;           // partitions of the middle graph
-  int32_t middle = 4000;       // vertices of the middle graph, on which tries are made
-  int32_t coarsest = 60;       // vertices per block where initial partitions are grown
-  int32_t growths = 4;         // grown bisections per initial bisection
-  int32_t combines = 1;        // recombinations of tries on the middle graph
+  int32_t tries = 1;     // partitions of the middle graph
+  int32_t middle = 0;    // vertices of the middle graph, on which tries are made
+  int32_t coarsest = 1;  // vertices per block where initial partitions are grown
+  int32_t growths = 1;   // grown bisections per initial bisection
+  int32_t combines = 0;  // recombinations of tries on the middle graph
   SearchOptions search;
-  FlowOptions flow;            // used from the middle graph upwards
+  FlowOptions flow;      // used from the middle graph upwards
 };
 
 template <class W> class Multilevel {

@@ -56,6 +56,23 @@ template <class Work> auto with_weights(In<int64_t> indptr, In<int32_t> target, 
   return work(view.graph);
 }
 
+// How Python's SearchSettings are flattened, from position `at` on.
+void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search, FlowOptions& flow) {
+  search.rounds = static_cast<int32_t>(set[at]);
+  search.patience = static_cast<int32_t>(set[at + 1]);
+  search.seeds = static_cast<int32_t>(set[at + 2]);
+  flow.rounds = static_cast<int32_t>(set[at + 3]);
+  flow.width = static_cast<double>(set[at + 4]);
+  search.venture_percent = static_cast<int32_t>(set[at + 5]);
+}
+
+// Distances as Python gives them: a table, or else labels and bit costs.
+template <class Work>
+auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k, Work work) {
+  if (!table.empty()) return work(TableDistance{table.data(), static_cast<int64_t>(k)});
+  return work(TreeDistance{label.data(), bit_cost.data()});
+}
+
 }  // namespace
 
 void bind_engine(nb::module_& m) {
@@ -74,12 +91,7 @@ void bind_engine(nb::module_& m) {
           options.partition.coarsest = static_cast<int32_t>(set[5]);
           options.partition.growths = static_cast<int32_t>(set[6]);
           options.partition.combines = static_cast<int32_t>(set[7]);
-          options.partition.search.rounds = static_cast<int32_t>(set[8]);
-          options.partition.search.patience = static_cast<int32_t>(set[9]);
-          options.partition.search.seeds = static_cast<int32_t>(set[10]);
-          options.partition.flow.rounds = static_cast<int32_t>(set[11]);
-          options.partition.flow.width = static_cast<double>(set[12]);
-          options.partition.search.venture_percent = static_cast<int32_t>(set[13]);
+          read_search(set, 8, options.partition.search, options.partition.flow);
           options.finished = control.size() > 1 ? control.data() + 1 : nullptr;
           nb::gil_scoped_release release;
           with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
@@ -99,21 +111,15 @@ void bind_engine(nb::module_& m) {
           RefineOptions options;
           options.cycles = static_cast<int32_t>(set[0]);
           options.coarsest = static_cast<int32_t>(set[1]);
-          options.search.rounds = static_cast<int32_t>(set[2]);
-          options.search.patience = static_cast<int32_t>(set[3]);
-          options.search.seeds = static_cast<int32_t>(set[4]);
-          options.flow.rounds = static_cast<int32_t>(set[5]);
-          options.flow.width = static_cast<double>(set[6]);
-          options.search.venture_percent = static_cast<int32_t>(set[7]);
+          read_search(set, 2, options.search, options.flow);
           options.chains = static_cast<int32_t>(set[8]);
           options.threads = static_cast<int32_t>(set[9]);
           nb::gil_scoped_release release;
           return with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
             const Control flag(control.data());
-            if (table.size())
-              return refine_placement(graph, TableDistance{table.data(), static_cast<int64_t>(cap.size())}, in(cap), seed,
-                                      options, flag, out(pe));
-            return refine_placement(graph, TreeDistance{label.data(), bit_cost.data()}, in(cap), seed, options, flag, out(pe));
+            return with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
+              return refine_placement(graph, distance, in(cap), seed, options, flag, out(pe));
+            });
           });
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
@@ -132,12 +138,9 @@ void bind_engine(nb::module_& m) {
             nb::gil_scoped_release release;
             with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
               const Control flag(control.data());
-              if (table.size())
-                change = swap_refine(graph, TableDistance{table.data(), static_cast<int64_t>(cap.size())}, in(cap), seed,
-                                     options, flag, out(pe), evaluations);
-              else
-                change = swap_refine(graph, TreeDistance{label.data(), bit_cost.data()}, in(cap), seed, options, flag,
-                                     out(pe), evaluations);
+              change = with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
+                return swap_refine(graph, distance, in(cap), seed, options, flag, out(pe), evaluations);
+              });
             });
           }
           return std::pair<int64_t, int64_t>(change, evaluations);

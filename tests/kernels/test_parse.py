@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes import _core, reference_parse
-from hopbytes.reference_parse import Slot, Status
+from hopbytes import _core
+from hopbytes.reference import text as parse_twin
+from hopbytes.reference.text import Slot, Status
 
 
 def run(module, name, text, arrays, slots, cuts=()):
@@ -67,7 +68,7 @@ CUTS = st.lists(st.integers(1, 119), max_size=5)
 @given(METIS_TEXT, st.integers(0, 5), st.integers(0, 1), st.integers(0, 2), st.integers(0, 1), CUTS)
 def test_metis_twin(text, n, sizes, loads, weighted, cuts):
     options = {"sizes": sizes, "loads": loads, "weighted": weighted}
-    plain = metis(reference_parse, text, n, **options)
+    plain = metis(parse_twin, text, n, **options)
     assert_twins(metis(_core, text, n, **options), plain)
     assert_twins(metis(_core, text, n, **options, cuts=cuts), plain)
 
@@ -95,7 +96,7 @@ def valid_metis(draw):
 @given(valid_metis(), CUTS)
 def test_metis_twin_on_valid_files(case, cuts):
     text, n, options = case
-    plain = metis(reference_parse, text, n, **options)
+    plain = metis(parse_twin, text, n, **options)
     assert plain[0] is Status.DONE
     assert plain[2][0] == n
     assert_twins(metis(_core, text, n, **options, cuts=cuts), plain)
@@ -108,7 +109,7 @@ TABLE_TEXT = st.text(st.sampled_from("0123 45 \n \n\t,#%-.e9x+"), max_size=100).
 @given(TABLE_TEXT, st.integers(1, 4), CUTS, st.integers(0, 2), st.integers(0, 7))
 def test_table_twin(name, text, columns, cuts, task_columns, whole):
     options = {"task_columns": task_columns, "limit": 40, "whole": whole}
-    plain = table(reference_parse, name, text, columns, **options)
+    plain = table(parse_twin, name, text, columns, **options)
     assert_twins(table(_core, name, text, columns, **options), plain)
     assert_twins(table(_core, name, text, columns, **options, cuts=cuts), plain)
 

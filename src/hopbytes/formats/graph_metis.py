@@ -20,7 +20,7 @@ from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, for
 from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import FIRST_ROOM, first_line, raise_fault, run_parser, shown
 from hopbytes.graph import MAX_TASKS, CommGraph
-from hopbytes.reference_parse import Slot, Status
+from hopbytes.reference.text import Slot, Status
 
 Int64 = NDArray[np.int64]
 

@@ -12,7 +12,7 @@ from hopbytes import kernels
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.graph import MAX_TASKS
-from hopbytes.reference_parse import Slot, Status
+from hopbytes.reference.text import Slot, Status
 
 Int64 = NDArray[np.int64]
 

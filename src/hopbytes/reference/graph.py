@@ -1,7 +1,4 @@
-"""Plain Python twins of the kernels that have a definition: slow, obvious, and what tests compare with.
-
-Signatures are those of the compiled core (arrays in, arrays filled, counts returned).
-"""
+"""Twins of ``core/csr.hpp``."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from numpy.typing import NDArray
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
 
 
 def check_csr(indptr: Int64, targets: Int32) -> int:
@@ -110,21 +106,3 @@ def induced_csr(
             out_weights[e] = w
     np.cumsum(out_indptr, out=out_indptr)
     return len(inside)
-
-
-def volume_by_level(
-    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32,
-    labels: UInt64, level_of_bit: NDArray[np.uint8], out: Int64,
-) -> None:
-    """Add each arc's volume to the outermost level at which its two PEs differ."""
-    for i, j, w in _arcs(indptr, targets, volumes):
-        if i != j:
-            differing = int(labels[pe[i]]) ^ int(labels[pe[j]])
-            out[level_of_bit[differing.bit_length()]] += w
-
-
-def comm_cost_table(indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, table: Int64) -> int:
-    """Return the sum over arcs of volume x table distance."""
-    k = round(len(table) ** 0.5)
-    arcs = _arcs(indptr, targets, volumes)
-    return sum(w * int(table[int(pe[i]) * k + int(pe[j])]) for i, j, w in arcs if i != j)

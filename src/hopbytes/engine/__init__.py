@@ -1,0 +1,23 @@
+"""The compiled search kernels (partitioning, refinement) with typed signatures, kept interruptible.
+
+These are heuristics: they have no definition to compare with, so they have no twin in
+:mod:`hopbytes.reference`; tests check their properties instead.
+"""
+
+from hopbytes.engine.control import MOST, SMALL, interruptible, moderate
+from hopbytes.engine.partition import partition_many
+from hopbytes.engine.refine import refine_placement
+from hopbytes.engine.settings import PartitionSettings, SearchSettings
+from hopbytes.engine.swap import swap_refine
+
+__all__ = [
+    "MOST",
+    "SMALL",
+    "PartitionSettings",
+    "SearchSettings",
+    "interruptible",
+    "moderate",
+    "partition_many",
+    "refine_placement",
+    "swap_refine",
+]

@@ -1,0 +1,103 @@
+"""Compiled calls that Ctrl-C and deadlines can stop, and numbers they can add up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from hopbytes.kernels import Int32, Int64, checked_sum
+
+Result = TypeVar("Result")
+
+#: What Python writes into the control word that compiled code polls.
+GO_ON, HURRY = 0, 1
+
+#: Below this many tasks, arcs and blocks together a call lasts milliseconds: not worth a thread.
+SMALL = 4_000
+
+#: What sums over all arcs of weight x distance may reach in compiled code: gains double it, flows run
+#: both ways through an edge, and 2^60 stands for "endless" there.
+MOST = 2**59
+
+
+def moderate(
+    weights: Int64 | None, arcs: int, distances: Int64 | None = None
+) -> tuple[Int64 | None, Int64 | None]:
+    """Scale weights and distances down where sums of their products could exceed :data:`MOST`.
+
+    Below that, which is nearly always, the arrays themselves come back. Above it both lose low bits:
+    distances first, down to 20 significant ones, then weights, which stay positive. Searching on rounded
+    numbers is fine; what was found must then be judged on the true ones.
+
+    Examples
+    --------
+    >>> moderate(np.array([2**60, 1]), 2)
+    (array([288230376151711744,                  1]), None)
+    """
+    total = arcs if weights is None else checked_sum(weights)
+    furthest = 1 if distances is None or not len(distances) else int(distances.max())
+    shift = max(0, (total * furthest).bit_length() - MOST.bit_length() + 1)
+    if distances is not None and shift:
+        less = min(shift, max(0, furthest.bit_length() - 20))
+        distances, shift = distances >> less, shift - less
+    if weights is not None and shift:
+        weights = np.maximum(weights >> shift, 1)
+    return weights, distances
+
+
+def interruptible(
+    work: Callable[[], Result],
+    control: Int32,
+    deadline: float | None,
+    size: int,
+    watch: Callable[[int], None] | None = None,
+) -> Result:
+    """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
+
+    Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
+    at the deadline the control word tells it to come home, which takes milliseconds. Meanwhile `watch`
+    is told a few times a second what ``control[1]`` counts.
+    """
+    if deadline is not None and time.monotonic() >= deadline:
+        control[0] = HURRY
+    if size < SMALL:
+        return work()
+    outcome: list[Result] = []
+    failure: list[BaseException] = []
+    # Not Thread.join: once interrupted, it takes the running thread for finished.
+    home = threading.Event()
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            home.set()
+
+    thread = threading.Thread(target=run, name="hopbytes-kernel")
+    thread.start()
+    try:
+        while not home.is_set():
+            left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
+            home.wait(min(max(left, 0.0), 0.2))
+            if watch is not None:
+                watch(int(control[1]))
+            if deadline is not None and time.monotonic() >= deadline:
+                control[0] = HURRY
+    finally:
+        control[0] = HURRY
+        home.wait()
+        thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def call_size(indptr: Int64, targets: Int32, caps: Int64) -> int:
+    """Measure a problem the way :data:`SMALL` does."""
+    return len(indptr) + len(targets) + len(caps)

@@ -1,0 +1,72 @@
+"""Cutting groups of vertices into blocks with caps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hopbytes.engine.control import call_size, interruptible, moderate
+from hopbytes.engine.settings import PartitionSettings
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+
+
+def partition_many(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    group: Int32,
+    cap_start: Int64,
+    caps: Int64,
+    seeds: UInt64,
+    settings: PartitionSettings,
+    *,
+    candidates: Int32 | None = None,
+    threads: int = 1,
+    deadline: float | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> tuple[Int32, Int64]:
+    """Cut every group of vertices into its own blocks.
+
+    Parameters
+    ----------
+    indptr, targets, weights, loads
+        Symmetric graph without diagonal and without zero weights; None means 1 each.
+    group : int32[n]
+        Group of each vertex, 0..g-1. Edges between groups play no part.
+    cap_start : int64[g+1]
+        The blocks of group i have caps ``caps[cap_start[i]:cap_start[i+1]]``.
+    caps : int64[...]
+        Largest load per block; met whenever moves and swaps of single vertices can meet it.
+    seeds : uint64[g]
+    candidates : int32[c, n] or None
+        Partitions from elsewhere that compete; negative where a group has none.
+    watch : callable or None
+        Told now and then how many groups are done.
+
+    Returns
+    -------
+    child : int32[n]
+        Block of each vertex within its group.
+    cut : int64[g]
+        Weight between blocks of each group, every edge once.
+    """
+    control = np.zeros(2, np.int32)
+    child = np.zeros(len(indptr) - 1, np.int32)
+    cut = np.zeros(len(cap_start) - 1, np.int64)
+    given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
+    seen, _ = moderate(weights, len(targets))
+    interruptible(
+        lambda: compiled.partition_many(
+            indptr, targets, optional(seen), optional(loads), group, cap_start, caps, seeds, given,
+            settings.array(threads), control, child, cut,
+        ),
+        control, deadline, call_size(indptr, targets, caps), watch,
+    )
+    if weights is not None and seen is not weights:
+        cut[:] = 0
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        counts = (rows < targets) & (group[rows] == group[targets]) & (child[rows] != child[targets])
+        np.add.at(cut, group[rows[counts]], weights[counts])
+    return child, cut

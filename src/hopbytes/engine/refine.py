@@ -1,0 +1,71 @@
+"""Lowering the communication cost by moves of tasks and clusters."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import numpy as np
+
+from hopbytes.engine.control import call_size, interruptible, moderate
+from hopbytes.engine.settings import SearchSettings
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+
+DEFAULT_SEARCH = SearchSettings()
+
+
+def refine_placement(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    pe: Int32,
+    caps: Int64,
+    *,
+    labels: UInt64 | None = None,
+    bit_costs: Int64 | None = None,
+    table: Int64 | None = None,
+    seed: int = 0,
+    cycles: int = 0,
+    chains: int = 1,
+    coarsest: int = 40,
+    search: SearchSettings = DEFAULT_SEARCH,
+    threads: int = 1,
+    deadline: float | None = None,
+) -> tuple[Int32, int]:
+    """Lower the communication cost of a placement by moves of single tasks or of clusters.
+
+    Parameters
+    ----------
+    pe : int32[n]
+        The placement to start from; not changed.
+    caps : int64[k]
+        Largest load per PE.
+    labels, bit_costs
+        Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
+    table : int64[k*k]
+        symmetric distances row by row.
+    cycles : int
+        V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
+    chains : int
+        Independent sequences of cycles, side by side; the cheapest result is kept.
+
+    Returns
+    -------
+    int32[n], int
+        A placement that costs no more (after rounding by :func:`moderate`), and the number of moves
+        that were tried.
+    """
+    control = np.zeros(1, np.int32)
+    result = pe.copy()
+    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
+    moves = interruptible(
+        lambda: compiled.refine_placement(
+            indptr, targets, optional(seen), optional(loads),
+            np.empty(0, np.uint64) if labels is None else labels,
+            np.zeros(65, np.int64) if table is not None or near is None else near,
+            optional(None if table is None else near), caps, seed % 2**64,
+            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, result,
+        ),
+        control, deadline, call_size(indptr, targets, caps),
+    )
+    return result, int(moves)

@@ -1,0 +1,75 @@
+"""How hard the compiled searches try."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from hopbytes.kernels import Int64
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Localised FM: see ``core/local_search.hpp``.
+
+    Parameters
+    ----------
+    rounds : int
+        Passes over the boundary; a pass without gain ends it.
+    patience : int
+        Moves without a new best after which one search stops.
+    seeds : int
+        Boundary vertices one search starts from: fewer is slower and better.
+    flow_rounds : int
+        Passes of minimum cuts between pairs of blocks (``core/flow.hpp``); 0 turns them off.
+    flow_width : int
+        Load freed on each side of a seam, in units of the room the blocks have left.
+    venture_percent : int
+        How far blocks may be overfull for a while, on the way to a better partition; 0 never.
+    """
+
+    rounds: int = 10
+    patience: int = 40
+    seeds: int = 25
+    flow_rounds: int = 0
+    flow_width: int = 16
+    venture_percent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSettings:
+    """How hard to try one partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
+
+    Parameters
+    ----------
+    runs : int
+        Independent runs from different coarsenings, side by side; the best is kept. 0: one, and only for
+        groups without a candidate.
+    combines : int
+        Recombinations of the best run with the others; beyond those, V-cycles.
+    tries : int
+        Partitions of the middle graph per run.
+    middle : int
+        Vertices of the middle graph.
+    coarsest : int
+        Vertices per block of the smallest graph.
+    growths : int
+        Grown bisections per initial bisection.
+    middle_combines : int
+        Recombinations of the tries on the middle graph.
+    """
+
+    runs: int = 1
+    combines: int = 0
+    tries: int = 4
+    middle: int = 1500
+    coarsest: int = 60
+    growths: int = 4
+    middle_combines: int = 1
+    search: SearchSettings = SearchSettings()
+
+    def array(self, threads: int) -> Int64:
+        """Flatten for the compiled side."""
+        own = (self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths)
+        return np.array([*own, self.middle_combines, *astuple(self.search)], np.int64)

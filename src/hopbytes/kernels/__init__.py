@@ -1,0 +1,41 @@
+"""The compiled core with typed Python signatures; with `engine` the only one to see ``hopbytes._core``.
+
+Every function here allocates what the compiled pass fills. With ``HOPBYTES_KERNELS=reference`` the
+functions that have a definition run their plain Python twin from :mod:`hopbytes.reference` instead;
+there is no silent fallback: a missing core is an ImportError.
+"""
+
+from hopbytes.kernels.base import USE_REFERENCE, Int32, Int64, UInt64, optional
+from hopbytes.kernels.cost import comm_cost_by_level, comm_cost_table
+from hopbytes.kernels.graph import (
+    check_csr,
+    checked_sum,
+    csr_from_arcs,
+    find_asymmetry,
+    has_diagonal,
+    induced_csr,
+    symmetrize,
+)
+from hopbytes.kernels.repair import list_schedule, repair
+from hopbytes.kernels.text import parse_metis, parse_table
+
+__all__ = [
+    "USE_REFERENCE",
+    "Int32",
+    "Int64",
+    "UInt64",
+    "check_csr",
+    "checked_sum",
+    "comm_cost_by_level",
+    "comm_cost_table",
+    "csr_from_arcs",
+    "find_asymmetry",
+    "has_diagonal",
+    "induced_csr",
+    "list_schedule",
+    "optional",
+    "parse_metis",
+    "parse_table",
+    "repair",
+    "symmetrize",
+]

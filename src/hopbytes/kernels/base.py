@@ -1,0 +1,33 @@
+"""Which implementation runs: the compiled core or the plain Python twins."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes import _core
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
+
+USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
+
+#: For heuristics, which have no twin to fall back to.
+compiled: Any = _core
+
+_NO_INT64: Int64 = np.empty(0, np.int64)
+
+
+def implementation(twin: ModuleType) -> Any:
+    """Return the compiled core, or `twin` if the environment asks for the reference."""
+    return twin if USE_REFERENCE else _core
+
+
+def optional(array: Int64 | None) -> Int64:
+    """Return the empty array that compiled code reads as 'all ones'."""
+    return _NO_INT64 if array is None else array

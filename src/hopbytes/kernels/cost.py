@@ -1,0 +1,37 @@
+"""The communication cost of a placement."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
+from hopbytes.reference import cost as twin
+
+_kernel = implementation(twin)
+
+
+def comm_cost_by_level(
+    indptr: Int64,
+    targets: Int32,
+    volumes: Int64 | None,
+    pe: Int32,
+    labels: UInt64,
+    level_of_bit: NDArray[np.uint8],
+    levels: int,
+) -> Int64:
+    """Return int64[levels+1]: volume of arcs by the outermost level at which their PEs differ (0: same PE).
+
+    Arcs of a task to itself are left out. `labels` and `level_of_bit` are described at
+    :class:`hopbytes.machines.base.TreeDistance`.
+    """
+    out = np.zeros(levels + 1, np.int64)
+    _kernel.volume_by_level(indptr, targets, optional(volumes), pe, labels, level_of_bit, out)
+    return out
+
+
+def comm_cost_table(
+    indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, table: Int64
+) -> int:
+    """Return J = sum over arcs of volume x distance, distances from a dense k x k table (row-major)."""
+    return int(_kernel.comm_cost_table(indptr, targets, optional(volumes), pe, table))

@@ -1,0 +1,99 @@
+"""Checking, building and cutting communication graphs in CSR form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes.kernels.base import Int32, Int64, implementation, optional
+from hopbytes.reference import graph as twin
+
+_kernel = implementation(twin)
+
+
+def check_csr(indptr: Int64, targets: Int32) -> int:
+    """Return the first row that is unsorted, has a duplicate or leaves 0..n-1; -1 when all are fine."""
+    return int(_kernel.check_csr(indptr, targets))
+
+
+def has_diagonal(indptr: Int64, targets: Int32) -> bool:
+    """Tell whether some task has an arc to itself."""
+    return bool(_kernel.has_diagonal(indptr, targets))
+
+
+def checked_sum(values: Int64) -> int:
+    """Return the exact sum of int64 values, which may exceed 63 bits."""
+    high, low = _kernel.wide_sum(values)
+    return (int(high) << 32) + int(low)
+
+
+def csr_from_arcs(
+    n: int, sources: Int32, targets: Int32, volumes: Int64 | None, messages: Int64 | None
+) -> tuple[Int64, Int32, Int64 | None, Int64 | None]:
+    """Sort arcs into rows and sum duplicates.
+
+    Duplicates make volumes of None into counts, so the returned volumes are None only when there
+    were none.
+    """
+    if volumes is None:
+        volumes = np.ones(len(sources), np.int64)
+        unit = True
+    else:
+        unit = False
+    indptr = np.empty(n + 1, np.int64)
+    columns = np.empty(len(sources), np.int32)
+    volume_out = np.empty(len(sources), np.int64)
+    message_out = np.empty(0 if messages is None else len(sources), np.int64)
+    count = int(
+        _kernel.csr_from_arcs(
+            sources, targets, volumes, optional(messages), indptr, columns, volume_out, message_out
+        )
+    )
+    if count < len(sources):
+        columns, volume_out = columns[:count].copy(), volume_out[:count].copy()
+        message_out = message_out[:count].copy()
+    elif unit:
+        return indptr, columns, None, None if messages is None else message_out
+    return indptr, columns, volume_out, None if messages is None else message_out
+
+
+def symmetrize(indptr: Int64, targets: Int32, volumes: Int64) -> tuple[Int64, Int32, Int64]:
+    """Return the graph with weight ``C[i,j] + C[j,i]`` in both directions and no diagonal."""
+    volumes = np.ascontiguousarray(volumes)
+    out_indptr = np.empty(len(indptr), np.int64)
+    out_targets = np.empty(2 * len(targets), np.int32)
+    out_weights = np.empty(2 * len(targets), np.int64)
+    count = int(_kernel.symmetrize(indptr, targets, volumes, out_indptr, out_targets, out_weights))
+    return out_indptr, out_targets[:count].copy(), out_weights[:count].copy()
+
+
+def induced_csr(
+    indptr: Int64, targets: Int32, weights: Int64 | None, members: Int32, place: Int32
+) -> tuple[Int64, Int32, Int64 | None]:
+    """Return the graph between `members`, renumbered by their position.
+
+    Parameters
+    ----------
+    members : int32[s]
+        Ascending vertex numbers.
+    place : int32[n]
+        Position of every member, negative for all other vertices.
+
+    Notes
+    -----
+    O(arcs of the members). Arrays are views of buffers that are larger by the arcs that leave.
+    """
+    room = int((indptr[1:][members] - indptr[:-1][members]).sum())
+    out_indptr = np.empty(len(members) + 1, np.int64)
+    out_targets = np.empty(room, np.int32)
+    out_weights = np.empty(0 if weights is None else room, np.int64)
+    count = int(
+        _kernel.induced_csr(
+            indptr, targets, optional(weights), members, place, out_indptr, out_targets, out_weights
+        )
+    )
+    return out_indptr, out_targets[:count], None if weights is None else out_weights[:count]
+
+
+def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None) -> int:
+    """Return the index of an arc whose reverse is missing or weighs differently; -1 when symmetric."""
+    return int(_kernel.find_asymmetry(indptr, targets, optional(volumes)))

@@ -1,0 +1,46 @@
+"""Making a placement keep its caps."""
+
+from __future__ import annotations
+
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+
+
+def repair(
+    graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, caps: Int64,
+    labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
+) -> tuple[int, int, int]:
+    """Move tasks, in place, until no PE holds more than its cap, as far as moves and swaps can.
+
+    Parameters
+    ----------
+    graph : (indptr, targets, weights)
+        Symmetric, see :meth:`hopbytes.graph.CommGraph.symmetric`.
+    loads : int64[n] or None
+        Only tasks with load are moved. None means 1 each.
+    pe : int32[n]
+        Changed in place.
+    caps : int64[k]
+    labels, distances
+        Labels and cost per bit of a tree, or None and the dense table (flattened).
+    control : int32[1]
+        Polled; anything but 0 ends the call early, caps met or not.
+    fill_empty : bool
+        Instead give every empty PE a task; for loads of None and caps of 1.
+
+    Returns
+    -------
+    (moves, swaps, change)
+        `change` of the sum over pairs of weight x distance, each pair once.
+    """
+    indptr, targets, weights = graph
+    shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
+    if labels is None:
+        moves, swaps, change = compiled.repair_table(*shared, distances, control)
+    else:
+        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control)
+    return int(moves), int(swaps), int(change)
+
+
+def list_schedule(loads: Int64, caps: Int64, pe: Int32) -> None:
+    """Place tasks that have load on PEs in place: longest first, each on the emptiest PE for its cap."""
+    compiled.list_schedule(loads, caps, pe)

@@ -1,0 +1,32 @@
+"""Parsers of numbers in text; their state is described at :class:`hopbytes.reference.text.Slot`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.kernels.base import Int32, Int64, implementation
+from hopbytes.reference import text as twin
+
+_kernel = implementation(twin)
+
+
+def parse_metis(
+    text: NDArray[np.uint8],
+    final: bool,
+    state: Int64,
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64,
+    loads: Int64,
+) -> int:
+    """Fill rows from vertex lines of a METIS file; return how many bytes were used (see core/parse.hpp)."""
+    return int(_kernel.parse_metis(text, final, state, indptr, targets, weights, loads))
+
+
+def parse_table(
+    text: NDArray[np.uint8], final: bool, state: Int64, values: NDArray[np.int64] | NDArray[np.float64]
+) -> int:
+    """Fill `values` (int64 or float64) from lines of numbers; return how many bytes were used."""
+    parser = _kernel.parse_table if values.dtype == np.int64 else _kernel.parse_real_table
+    return int(parser(text, final, state, values))

@@ -13,14 +13,11 @@ from typing import Any, ClassVar, TypeAlias
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
+from hopbytes.opening import MAX_BYTES
 from hopbytes.registry import Registry
 
 formats: Registry[Format] = Registry("format", "hopbytes.formats")
 
-#: Largest input after decompression unless the caller says otherwise. A text of this size holds about
-#: two thousand million arcs, the most the package counts, while a decompression bomb, which can expand a
-#: thousandfold and more, is stopped within a minute.
-MAX_BYTES = 16 * 2**30
 #: How much of a file formats see when they are asked whether it is theirs.
 HEAD_BYTES = 4096
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
-from hopbytes.formats.base import MAX_BYTES, Format, Source, Written, formats
+from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
+from hopbytes.opening import MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,46 +1,22 @@
-"""Opening, bounding and replacing files; no knowledge of any format."""
+"""Inputs of formats, and replacing files; no knowledge of any format."""
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import gzip
-import io
-import lzma
 import os
 import secrets
 import stat
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Dictionary
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, MAX_BYTES, Content, Source
+from hopbytes.formats.base import MARK, Content, Source
+from hopbytes.opening import COMPRESSIONS, MAX_BYTES, open_stream, plain_name
 
-BUFFER_BYTES = 1 << 20
-
-
-class Compression(NamedTuple):
-    """How one kind of compressed file is recognised, opened and written."""
-
-    name: str
-    suffix: str
-    magic: bytes
-    opener: Any
-
-
-COMPRESSIONS = (
-    Compression("gzip", ".gz", b"\x1f\x8b", gzip.open),
-    Compression("xz", ".xz", b"\xfd7zXZ\x00", lzma.open),
-    Compression("bzip2", ".bz2", b"BZh", bz2.open),
-)
-
-
-def plain_name(name: str) -> str:
-    """Return a file name without the suffix of a compression."""
-    return next((name[: -len(c.suffix)] for c in COMPRESSIONS if name.lower().endswith(c.suffix)), name)
+__all__ = ["atomic_write", "is_ours", "may_write", "open_source", "plain_name"]
 
 
 @contextlib.contextmanager
@@ -70,73 +46,8 @@ def open_source(
     b'0,'
     """
     path = os.fspath(path)
-    name = "standard input" if path == "-" else path
-    with contextlib.ExitStack() as stack:
-        if path == "-" and sys.stdin is None:  # started with standard input closed
-            raise FormatError(name, None, "closed, expected a file or a pipe")
-        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(_open(path))
-        stored = io.BufferedReader(_Bounded(raw, name, max_bytes, "stored"), BUFFER_BYTES)
-        start = stored.peek(6)
-        if not start:
-            raise FormatError(name, None, "an empty file, expected some content")
-        kind = next((c for c in COMPRESSIONS if start.startswith(c.magic)), None)
-        promised = next((c for c in COMPRESSIONS if name.lower().endswith(c.suffix)), None)
-        if kind is None and promised is not None:
-            raise FormatError(name, None, f"does not start like a {promised.name} file, as its name promises")
-        size = None
-        if kind is None:
-            stream = stored
-            status = os.stat(raw.fileno()) if path != "-" else None
-            size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
-        else:
-            inner = stack.enter_context(kind.opener(stored, "rb"))
-            stream = io.BufferedReader(_Bounded(inner, name, max_bytes, "decompressed"), BUFFER_BYTES)
-            if not stream.peek(1):
-                raise FormatError(name, None, "nothing inside the compressed file, expected some content")
+    with open_stream(path, max_bytes=max_bytes) as (name, stream, size):
         yield Source(name, stream, None if path == "-" else path, dict(options or {}), size, max_bytes)
-
-
-def _open(path: str) -> io.FileIO:
-    try:
-        # Unbuffered: the caller's buffer is the only one.
-        return open(path, "rb", buffering=0)
-    except IsADirectoryError:
-        raise FormatError(path, None, "a directory, expected a file") from None
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read: {error.strerror}") from None
-    except ValueError:  # a NUL inside the name
-        raise FormatError(repr(path), None, "not a file name") from None
-
-
-class _Bounded(io.RawIOBase):
-    """A stream that ends in a FormatError instead of going on for ever or failing in its own words."""
-
-    def __init__(self, inner: BinaryIO, name: str, limit: int, what: str) -> None:
-        self._inner, self._name, self._limit, self._what = inner, name, limit, what
-        self._count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        # A pipe gives what is there; filling the buffer makes peeking reliable.
-        view, filled = memoryview(buffer), 0
-        while filled < len(view) and (data := self._next(len(view) - filled)):
-            view[filled : filled + len(data)] = data
-            filled += len(data)
-        return filled
-
-    def _next(self, size: int) -> bytes:
-        try:
-            data = self._inner.read(size) or b""
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-            found = getattr(error, "strerror", None) or error
-            raise FormatError(self._name, None, f"damaged or truncated: {found}") from None
-        self._count += len(data)
-        if self._count > self._limit:
-            found = f"more than {self._limit} bytes {self._what}"
-            raise FormatError(self._name, None, f"{found}, expected no more (--max-bytes raises this)")
-        return data
 
 
 def is_ours(path: str) -> bool:

@@ -29,6 +29,7 @@ template <class W, class D> class Climb {
   void refine(const WorkGraph<W>& g, std::vector<int32_t>& part, const uint8_t* candidate, Rng& rng) {
     SearchOptions options = options_;
     options.slack = g.max_load;
+    const int64_t seen_before = search_.arcs_seen();
     search_.adopt(g, part.data());
     search_.run(options, candidate, rng, control_);
     if (search_.overload() > 0) {
@@ -37,6 +38,7 @@ template <class W, class D> class Climb {
     }
     if (options.venture_percent > 0 && search_.overload() == 0) venture(g, part, options, rng);
     if (flow_.rounds > 0 && search_.overload() == 0) improve_by_flows(g, part);
+    control_.spend(search_.arcs_seen() - seen_before + g.n);
   }
 
   // From a refined partition of the coarsest graph to a refined one of g.
@@ -45,6 +47,7 @@ template <class W, class D> class Climb {
     std::vector<uint8_t> near, coarse_near;
     for (size_t i = levels.size(); i-- > 0;) {
       const WorkGraph<W>& fine = i == 0 ? g : levels[i - 1].graph;
+      control_.spend(2 * fine.arcs());  // clustered and contracted on the way down
       const std::vector<int32_t>& map = levels[i].map;
       coarse_near.assign(levels[i].graph.n, 0);
       for (int32_t v : search_.boundary()) coarse_near[v] = 1;

@@ -32,6 +32,8 @@ template <class W, class D> class PairFlow {
   // other (random graphs) every pair frees large parts of both, k m in all.
   bool stop() const { return work_left_ < 0 || control_.hurry(); }
 
+  int64_t work_left() const { return work_left_; }
+
   // Try to improve the seam between a and b, given the vertices of either at it. Returns the gain.
   int64_t improve(int32_t a, int32_t b, const std::vector<int32_t>& seam) {
     a_ = a, b_ = b;
@@ -317,7 +319,9 @@ int64_t flow_refine(const WorkGraph<W>& g, const D& distance, int32_t* part, std
   struct Contact { int32_t a, b, vertex; int64_t cost; };
   std::vector<Contact> contacts;
   int64_t total = 0;
+  const int64_t budget = flow.work_left();
   for (int32_t round = 0; round < options.rounds; ++round) {
+    control.spend(g.arcs());
     contacts.clear();
     for (int32_t v = 0; v < g.n; ++v)
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
@@ -353,6 +357,7 @@ int64_t flow_refine(const WorkGraph<W>& g, const D& distance, int32_t* part, std
     active.swap(next_active);
     if (gained == 0) break;
   }
+  control.spend(budget - flow.work_left());
   return total;
 }
 

@@ -88,7 +88,9 @@ std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t
     search.run(options, nullptr, rng, control);
     const Score s = score(g, part.data(), std::span<const int64_t>(cap, 2));
     if (s < best_score) best_score = s, best = part;
+    control.spend(g.arcs());
   }
+  control.spend(search.arcs_seen());
   return best;
 }
 

@@ -16,14 +16,19 @@
 
 namespace hopbytes {
 
-// Set from Python: 0 go on, 1 finish quickly (deadline), 2 give up (interrupt).
+// Set from Python: 0 go on, 1 finish quickly (deadline), 2 give up (interrupt). The other way goes how
+// many arcs were looked at: a measure of work that depends neither on clocks nor on threads.
 class Control {
  public:
-  explicit Control(int32_t* flag) : flag_(flag) {}
+  explicit Control(int32_t* flag, int64_t* spent = nullptr) : flag_(flag), spent_(spent) {}
+  void spend(int64_t arcs) const {
+    if (spent_) std::atomic_ref<int64_t>(*spent_).fetch_add(arcs, std::memory_order_relaxed);
+  }
   bool hurry() const { return flag_ && std::atomic_ref<int32_t>(*flag_).load(std::memory_order_relaxed) != 0; }
 
  private:
   int32_t* flag_;
+  int64_t* spent_;
 };
 
 struct SearchOptions {
@@ -134,6 +139,7 @@ template <class W, class D> class LocalSearch {
   }
 
   int64_t moves() const { return moves_; }
+  int64_t arcs_seen() const { return arcs_seen_; }
 
  private:
   struct Choice { int32_t block = -1; int64_t gain = std::numeric_limits<int64_t>::min(); };
@@ -146,6 +152,7 @@ template <class W, class D> class LocalSearch {
 
   // Best block for v among the adjacent ones with room; ties go to the emptier block.
   Choice choose(int32_t v, int64_t slack) {
+    arcs_seen_ += g_->degree(v);
     connectivity_.collect(v);
     const int32_t own = part_[v];
     Choice best;
@@ -166,6 +173,7 @@ template <class W, class D> class LocalSearch {
     load_[to] += g_->load[v];
     connectivity_.moved(v, part_[v], to);
     part_[v] = to;
+    arcs_seen_ += g_->degree(v);
     ++moves_;
   }
 
@@ -323,7 +331,7 @@ template <class W, class D> class LocalSearch {
   std::priority_queue<Room> rooms_;  // may be out of date: see most_room
   VertexHeap heap_;
   Connectivity<W> connectivity_;
-  int64_t moves_ = 0;
+  int64_t moves_ = 0, arcs_seen_ = 0;
 };
 
 }  // namespace hopbytes

@@ -48,6 +48,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
   // Arcs to look at: enough to finish on any sparse pattern, and seconds where a thousand tasks all talk
   // to each other in different amounts, which offers gains for many minutes.
   int64_t work_left = std::max(options.least_work, options.work_per_arc * (g.arcs() + g.n));
+  const int64_t budget = work_left;
   const bool all_pairs = g.n <= options.all_pairs_up_to;
   // An exchange with a hub costs its whole degree to judge. Every task near would ask for one, so only
   // the hub itself asks, and not again whenever one of its thousands of neighbours has moved.
@@ -98,6 +99,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
       for (int64_t e = g.start[moved]; e < g.start[moved + 1]; ++e) enqueue(g.adj[e]);
     }
   }
+  control.spend(budget - work_left);
   return total;
 }
 

@@ -79,8 +79,8 @@ void bind_engine(nb::module_& m) {
   m.def("partition_many",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<int32_t> group, InArray<int64_t> cap_start, InArray<int64_t> cap, InArray<uint64_t> seed,
-           InArray<int32_t> candidates, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int32_t> child,
-           OutArray<int64_t> cut) {
+           InArray<int32_t> candidates, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent,
+           OutArray<int32_t> child, OutArray<int64_t> cut) {
           const auto set = in(settings);
           ManyOptions options;
           options.runs = static_cast<int32_t>(set[0]);
@@ -96,17 +96,17 @@ void bind_engine(nb::module_& m) {
           nb::gil_scoped_release release;
           with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
             partition_many(graph, in(group), in(cap_start), in(cap), in(seed), in(candidates), options,
-                           Control(control.data()), out(child), out(cut));
+                           Control(control.data(), spent.data()), out(child), out(cut));
           });
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "group"_a.noconvert(), "cap_start"_a.noconvert(), "caps"_a.noconvert(), "seeds"_a.noconvert(),
-        "candidates"_a.noconvert(), "settings"_a.noconvert(), "control"_a.noconvert(), "child"_a.noconvert(),
+        "candidates"_a.noconvert(), "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(), "child"_a.noconvert(),
         "cut"_a.noconvert());
   m.def("refine_placement",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int32_t> pe) {
+           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent, OutArray<int32_t> pe) {
           const auto set = in(settings);
           RefineOptions options;
           options.cycles = static_cast<int32_t>(set[0]);
@@ -116,7 +116,7 @@ void bind_engine(nb::module_& m) {
           options.threads = static_cast<int32_t>(set[9]);
           nb::gil_scoped_release release;
           return with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
-            const Control flag(control.data());
+            const Control flag(control.data(), spent.data());
             return with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
               return refine_placement(graph, distance, in(cap), seed, options, flag, out(pe));
             });
@@ -124,11 +124,11 @@ void bind_engine(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
-        "settings"_a.noconvert(), "control"_a.noconvert(), "pe"_a.noconvert());
+        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(), "pe"_a.noconvert());
   m.def("swap_refine",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int32_t> pe) {
+           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent, OutArray<int32_t> pe) {
           const auto set = in(settings);
           SwapOptions options;
           options.all_pairs_up_to = set[0];
@@ -137,7 +137,7 @@ void bind_engine(nb::module_& m) {
           {
             nb::gil_scoped_release release;
             with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
-              const Control flag(control.data());
+              const Control flag(control.data(), spent.data());
               change = with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
                 return swap_refine(graph, distance, in(cap), seed, options, flag, out(pe), evaluations);
               });
@@ -147,5 +147,5 @@ void bind_engine(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
-        "settings"_a.noconvert(), "control"_a.noconvert(), "pe"_a.noconvert());
+        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(), "pe"_a.noconvert());
 }

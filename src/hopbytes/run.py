@@ -42,6 +42,7 @@ def map_tasks(
     seed: int = 0,
     threads: int | None = None,
     time_limit: float | None = None,
+    work_limit: int | None = None,
     partition: bool | None = None,
     oversubscribe: bool = False,
     pack: bool = False,
@@ -77,7 +78,12 @@ def map_tasks(
         Workers side by side; by default as many as CPUs this process may use.
     time_limit : float, optional
         Seconds for everything this function does, verification included; the best placement found by
-        then is returned. With a limit the answer may depend on the speed of the machine.
+        then is returned; 0 asks for the first one. With a limit the answer may depend on the speed of
+        the machine.
+    work_limit : int, optional
+        Work after which nothing further begins, in arcs looked at (``info["work"]["arcs"]``): the measure
+        that, unlike seconds, gives the same placement on every machine. What has begun is completed,
+        a first placement always.
     partition : bool, optional
         False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
         empty when n >= k. By default a partition if and only if ``n >= 8 k``.
@@ -123,7 +129,9 @@ def map_tasks(
     if tasks_per_node is not None:
         tasks_per_node = _whole("tasks_per_node", tasks_per_node, 1)
     request = Request(partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance)
-    effort = Effort(_seed(seed), _threads(threads), None, progress)
+    if work_limit is not None:
+        work_limit = _whole("work_limit", work_limit, 0)
+    effort = Effort(_seed(seed), _threads(threads), None, progress, work_limit=work_limit)
     _known("objective", objective, list(objectives))
     _known("weight", weight, WEIGHTS)
     steps, preset = _chain(preset, mapper, refine)
@@ -153,7 +161,7 @@ def map_tasks(
         "comm_cost": cost,
         "imbalance": imbalance_of(graph, where, placed),
         **balance_report(problem, pe),
-        "notices": [*problem.notices, *notices],
+        "notices": [*problem.notices, *notices, *_work_notice(effort, time_limit)],
         "seconds": {"map": map_seconds, "verify": verify_seconds},
     }
     return Mapping(placed, where, info)
@@ -168,12 +176,22 @@ def _run(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[st
     pe = _placed(problem, describe(mappers, steps.mapper), placed)
     pe, bounds, notices = repaired(problem, pe, effort)
     for refiner in steps.refiners:
-        if effort.deadline is not None and time.monotonic() >= effort.deadline:
+        if effort.used_up:
             break
         pe = _placed(problem, describe(refiners, refiner), refiner.refine(graph, where, pe, bounds, effort))
     if steps.refiners:
         pe, _, notices = repaired(problem, pe, effort)
     return pe, notices
+
+
+def _work_notice(effort: Effort, time_limit: float | None) -> list[str]:
+    """Say how a run under a time limit can be repeated."""
+    if time_limit is None:
+        return []
+    arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
+    if cut_short:
+        return [f"{arcs} arcs looked at; the time limit ended {cut_short} searches early: not repeatable"]
+    return [f"{arcs} arcs looked at; --work-limit {arcs} instead of the time limit repeats this run"]
 
 
 def _placed(problem: Problem, who: str, pe: Int32) -> Int32:

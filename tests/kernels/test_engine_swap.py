@@ -77,7 +77,8 @@ def test_the_claimed_change_is_the_true_one(kind):
                 csr.indptr, csr.targets, csr.weights, np.empty(0, np.int64),
                 near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
                 near.get("table", np.empty(0, np.int64)), np.full(16, 40, np.int64), seed,
-                np.array([all_pairs, 3], np.int64), np.zeros(1, np.int32), after,
+                np.array([all_pairs, 3], np.int64), np.zeros(1, np.int32),
+                np.zeros(1, np.int64), after,
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
 

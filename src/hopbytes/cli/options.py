@@ -239,6 +239,15 @@ class MethodOptions:
         float | None,
         _method("--time-limit", metavar="SECONDS", help="Stop then, counted from the end of reading."),
     ] = None
+    work_limit: Annotated[
+        int | None,
+        _method(
+            "--work-limit",
+            metavar="N",
+            min=0,
+            help="Begin nothing more after N arcs looked at: as a time limit, but repeatable.",
+        ),
+    ] = None
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
@@ -251,6 +260,7 @@ class MethodOptions:
             "seed": self.seed,
             "threads": self.threads,
             "time_limit": self.time_limit,
+            "work_limit": self.work_limit,
         }
 
 

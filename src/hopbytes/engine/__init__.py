@@ -4,7 +4,7 @@ These are heuristics: they have no definition to compare with, so they have no t
 :mod:`hopbytes.reference`; tests check their properties instead.
 """
 
-from hopbytes.engine.control import MOST, SMALL, interruptible, moderate
+from hopbytes.engine.control import MOST, SMALL, Spend, interruptible, moderate
 from hopbytes.engine.partition import partition_many
 from hopbytes.engine.refine import refine_placement
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
@@ -15,6 +15,7 @@ __all__ = [
     "SMALL",
     "PartitionSettings",
     "SearchSettings",
+    "Spend",
     "interruptible",
     "moderate",
     "partition_many",

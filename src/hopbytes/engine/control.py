@@ -13,6 +13,9 @@ from hopbytes.kernels import Int32, Int64, checked_sum
 
 Result = TypeVar("Result")
 
+#: Told by a search how many arcs it looked at, and whether it ended by itself (False: it was hurried).
+Spend = Callable[[int, bool], None]
+
 #: What Python writes into the control word that compiled code polls.
 GO_ON, HURRY = 0, 1
 
@@ -55,17 +58,23 @@ def interruptible(
     deadline: float | None,
     size: int,
     watch: Callable[[int], None] | None = None,
+    spent: Int64 | None = None,
+    spend: Spend | None = None,
 ) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
 
     Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
     at the deadline the control word tells it to come home, which takes milliseconds. Meanwhile `watch`
-    is told a few times a second what ``control[1]`` counts.
+    is told a few times a second what ``control[1]`` counts, and at the end `spend` what was added to
+    `spent`, and whether the work came to its own end.
     """
     if deadline is not None and time.monotonic() >= deadline:
         control[0] = HURRY
     if size < SMALL:
-        return work()
+        whole = control[0] != HURRY
+        result = work()
+        _tell(spend, spent, whole=whole)
+        return result
     outcome: list[Result] = []
     failure: list[BaseException] = []
     # Not Thread.join: once interrupted, it takes the running thread for finished.
@@ -81,6 +90,7 @@ def interruptible(
 
     thread = threading.Thread(target=run, name="hopbytes-kernel")
     thread.start()
+    whole = False
     try:
         while not home.is_set():
             left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
@@ -89,13 +99,20 @@ def interruptible(
                 watch(int(control[1]))
             if deadline is not None and time.monotonic() >= deadline:
                 control[0] = HURRY
+        whole = control[0] != HURRY
     finally:
         control[0] = HURRY
         home.wait()
         thread.join()
     if failure:
         raise failure[0]
+    _tell(spend, spent, whole=whole)
     return outcome[0]
+
+
+def _tell(spend: Spend | None, spent: Int64 | None, *, whole: bool) -> None:
+    if spend is not None and spent is not None:
+        spend(int(spent[0]), whole)
 
 
 def call_size(indptr: Int64, targets: Int32, caps: Int64) -> int:

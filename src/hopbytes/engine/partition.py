@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hopbytes.engine.control import call_size, interruptible, moderate
+from hopbytes.engine.control import Spend, call_size, interruptible, moderate
 from hopbytes.engine.settings import PartitionSettings
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 
@@ -26,6 +26,7 @@ def partition_many(
     threads: int = 1,
     deadline: float | None = None,
     watch: Callable[[int], None] | None = None,
+    spend: Spend | None = None,
 ) -> tuple[Int32, Int64]:
     """Cut every group of vertices into its own blocks.
 
@@ -44,6 +45,8 @@ def partition_many(
         Partitions from elsewhere that compete; negative where a group has none.
     watch : callable or None
         Told now and then how many groups are done.
+    spend : callable or None
+        Told at the end how many arcs were looked at.
 
     Returns
     -------
@@ -53,6 +56,7 @@ def partition_many(
         Weight between blocks of each group, every edge once.
     """
     control = np.zeros(2, np.int32)
+    spent = np.zeros(1, np.int64)
     child = np.zeros(len(indptr) - 1, np.int32)
     cut = np.zeros(len(cap_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
@@ -60,9 +64,9 @@ def partition_many(
     interruptible(
         lambda: compiled.partition_many(
             indptr, targets, optional(seen), optional(loads), group, cap_start, caps, seeds, given,
-            settings.array(threads), control, child, cut,
+            settings.array(threads), control, spent, child, cut,
         ),
-        control, deadline, call_size(indptr, targets, caps), watch,
+        control, deadline, call_size(indptr, targets, caps), watch, spent, spend,
     )
     if weights is not None and seen is not weights:
         cut[:] = 0

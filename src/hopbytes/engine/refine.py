@@ -6,7 +6,7 @@ from dataclasses import astuple
 
 import numpy as np
 
-from hopbytes.engine.control import call_size, interruptible, moderate
+from hopbytes.engine.control import Spend, call_size, interruptible, moderate
 from hopbytes.engine.settings import SearchSettings
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 
@@ -31,6 +31,7 @@ def refine_placement(
     search: SearchSettings = DEFAULT_SEARCH,
     threads: int = 1,
     deadline: float | None = None,
+    spend: Spend | None = None,
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a placement by moves of single tasks or of clusters.
 
@@ -48,6 +49,8 @@ def refine_placement(
         V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
     chains : int
         Independent sequences of cycles, side by side; the cheapest result is kept.
+    spend : callable or None
+        Told at the end how many arcs were looked at.
 
     Returns
     -------
@@ -56,6 +59,7 @@ def refine_placement(
         that were tried.
     """
     control = np.zeros(1, np.int32)
+    spent = np.zeros(1, np.int64)
     result = pe.copy()
     seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
     moves = interruptible(
@@ -64,8 +68,8 @@ def refine_placement(
             np.empty(0, np.uint64) if labels is None else labels,
             np.zeros(65, np.int64) if table is not None or near is None else near,
             optional(None if table is None else near), caps, seed % 2**64,
-            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, result,
+            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, spent, result,
         ),
-        control, deadline, call_size(indptr, targets, caps),
+        control, deadline, call_size(indptr, targets, caps), None, spent, spend,
     )
     return result, int(moves)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.engine.control import call_size, interruptible, moderate
+from hopbytes.engine.control import Spend, call_size, interruptible, moderate
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 
 
@@ -24,6 +24,7 @@ def swap_refine(
     all_pairs_up_to: int = 1024,
     nearest: int = 16,
     deadline: float | None = None,
+    spend: Spend | None = None,
 ) -> tuple[Int32, int]:
     """Lower the communication cost by exchanges of two tasks.
 
@@ -36,6 +37,7 @@ def swap_refine(
         A placement that costs no more, and how many exchanges were evaluated.
     """
     control = np.zeros(1, np.int32)
+    spent = np.zeros(1, np.int64)
     result = pe.copy()
     room = np.full(len(caps), len(indptr), np.int64) if exact else caps
     seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
@@ -45,8 +47,8 @@ def swap_refine(
             np.empty(0, np.uint64) if labels is None else labels,
             np.zeros(65, np.int64) if table is not None or near is None else near,
             optional(None if table is None else near), room, seed % 2**64,
-            np.array([all_pairs_up_to, nearest], np.int64), control, result,
+            np.array([all_pairs_up_to, nearest], np.int64), control, spent, result,
         ),
-        control, deadline, call_size(indptr, targets, caps),
+        control, deadline, call_size(indptr, targets, caps), None, spent, spend,
     )
     return result, int(evaluations)

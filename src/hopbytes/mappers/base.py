@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -71,6 +72,16 @@ class Effort:
         Called with (stage, done, total) from the main thread.
     work : dict
         Counters a mapper adds up (tries, moves, ...); deterministic, reported in ``Mapping.info``.
+    work_limit : int or None
+        Arcs looked at after which no further attempt begins. What has begun comes to its end, so the
+        answer is the same for any number of threads and on any processor.
+
+    Notes
+    -----
+    The unit of work is one arc looked at by a compiled search (a vertex that is visited counts as one
+    arc). Searches report it through :meth:`spend`; ``work["arcs"]`` is the sum, for any `threads`.
+    A search that a deadline ends early counts in ``work["cut_short"]`` and not in ``work["arcs"]``: an
+    answer that owes nothing to such a search is repeated by a `work_limit` of that sum.
     """
 
     seed: int = 0
@@ -78,6 +89,27 @@ class Effort:
     deadline: float | None = None
     progress: Callable[[str, int, int], None] | None = None
     work: dict[str, int] = field(default_factory=dict)
+    work_limit: int | None = None
+
+    def count(self, **amounts: int) -> None:
+        """Add to counters of `work`."""
+        for name, amount in amounts.items():
+            self.work[name] = self.work.get(name, 0) + amount
+
+    def spend(self, arcs: int, whole: bool = True) -> None:
+        """Book the work of one search; `whole` says that no deadline ended it early."""
+        self.count(**({"arcs": arcs} if whole else {"cut_short": 1}))
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing further may begin: the deadline has passed or the work is done."""
+        spent = self.work.get("arcs", 0)
+        return self.out_of_time or (self.work_limit is not None and spent >= self.work_limit)
 
 
 class Mapper(ABC):

@@ -119,8 +119,8 @@ class Multisection(Mapper):
             )
             others = None if pool is None else self._ask_kaminpar(problem, depth, effort, pool)
             child, cut = partition_many(
-                *problem, self._settings(shares[depth]), candidates=others,
-                threads=effort.threads, deadline=effort.deadline, watch=watch,
+                *problem, self._settings(shares[depth], effort), candidates=others,
+                threads=effort.threads, deadline=effort.deadline, watch=watch, spend=effort.spend,
             )
             cost += each * seams[depth] * int(cut.sum())
             group = tree.children[tree.start[group] + child].astype(np.int32)
@@ -130,7 +130,10 @@ class Multisection(Mapper):
         pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
         return pe_of_leaf[group]
 
-    def _settings(self, share: float) -> PartitionSettings:
+    def _settings(self, share: float, spent: Effort) -> PartitionSettings:
+        if spent.used_up:  # a placement is owed, but nothing beyond
+            return PartitionSettings(runs=min(1, self.runs), combines=0, tries=1, middle_combines=0)
+
         # The root of the share: several cheap inner cuts are worth more tries than their share says,
         # measured on meshes, circuits and social graphs alike.
         def part(effort: int) -> int:

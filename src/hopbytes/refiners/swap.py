@@ -43,6 +43,7 @@ class Swap(Refiner):
             csr.indptr, csr.targets, csr.weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
             all_pairs_up_to=self.all_pairs_up_to, nearest=self.nearest, deadline=effort.deadline,
+            spend=effort.spend,
         )
         effort.work["swaps_evaluated"] = effort.work.get("swaps_evaluated", 0) + evaluations
         return cheaper(graph, where, pe, better)

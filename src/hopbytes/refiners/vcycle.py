@@ -57,7 +57,7 @@ class VCycle(Refiner):
         better, moves = refine_placement(
             csr.indptr, csr.targets, csr.weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
-            search=search, threads=effort.threads, deadline=effort.deadline,
+            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
         )
         effort.work["moves"] = effort.work.get("moves", 0) + moves
         return cheaper(graph, where, pe, better)

@@ -1,0 +1,71 @@
+"""Work limits: where they stop, and that they repeat what a time limit gave."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import UnsupportedError
+from hopbytes.mappers.base import Effort
+
+WHERE = hb.machine("node:4@10 core:4@1")
+
+
+def grid(width):
+    number = np.arange(width * width).reshape(width, width)
+    return hb.CommGraph.from_edges(
+        np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()]),
+        np.concatenate([number[:, 1:].ravel(), number[1:].ravel()]),
+    )
+
+
+def test_work_is_the_same_for_any_number_of_threads_and_is_counted():
+    work = [hb.map_tasks(grid(40), WHERE, preset="strong", threads=t).info["work"] for t in (1, 2, 3)]
+    assert work[0] == work[1] == work[2]
+    assert work[0]["arcs"] > 4 * 40 * 39  # more than one look at each arc
+
+
+def test_a_limit_begins_nothing_more_but_completes_a_placement():
+    free = hb.map_tasks(grid(40), WHERE, preset="strong").info
+    none = hb.map_tasks(grid(40), WHERE, preset="strong", work_limit=0).info
+    assert 0 < none["work"]["arcs"] < free["work"]["arcs"] / 4
+    assert "moves" not in none["work"]  # no V-cycle began
+    assert none["deterministic"]
+
+
+@pytest.mark.parametrize("limit", [1, 100_000, 2_000_000])
+def test_a_limit_means_the_same_for_any_number_of_threads(limit):
+    runs = [hb.map_tasks(grid(40), WHERE, preset="strong", work_limit=limit, threads=t) for t in (1, 2)]
+    assert np.array_equal(runs[0].pe, runs[1].pe)
+    assert runs[0].info["work"] == runs[1].info["work"]
+
+
+def test_a_run_under_a_time_limit_says_how_to_repeat_it():
+    timed = hb.map_tasks(grid(30), WHERE, preset="eco", time_limit=60, seed=3)
+    arcs = timed.info["work"]["arcs"]
+    assert f"--work-limit {arcs}" in timed.info["notices"][-1]
+    again = hb.map_tasks(grid(30), WHERE, preset="eco", work_limit=arcs, seed=3)
+    assert np.array_equal(timed.pe, again.pe)
+    assert again.info["work"] == timed.info["work"]
+
+
+def test_a_search_that_a_deadline_ends_is_not_called_repeatable():
+    timed = hb.map_tasks(grid(60), WHERE, preset="strong", time_limit=0)
+    assert timed.info["work"]["cut_short"] > 0
+    assert "not repeatable" in timed.info["notices"][-1]
+
+
+def test_effort_is_used_up_by_work_or_time():
+    effort = Effort(work_limit=5)
+    effort.spend(4)
+    assert not effort.used_up
+    effort.spend(100, whole=False)
+    assert effort.work == {"arcs": 4, "cut_short": 1}
+    effort.spend(1)
+    assert effort.used_up
+    assert Effort(deadline=0.0).used_up
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, True, "3"])
+def test_a_limit_is_a_whole_number(limit):
+    with pytest.raises(UnsupportedError, match="work_limit"):
+        hb.map_tasks(grid(3), WHERE, work_limit=limit)

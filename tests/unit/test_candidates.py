@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes import _core, candidates, reference
+from hopbytes import _core, candidates
 from hopbytes.candidates import CandidateSettings
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
@@ -19,6 +19,7 @@ from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.partition import kaminpar_available
+from hopbytes.reference import graph as reference_graph
 from hopbytes.workers import Job, WorkerPool
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
@@ -230,7 +231,7 @@ def test_induced_graphs_are_those_of_the_twin(n, arcs, chosen, weighted):
         count = module.induced_csr(csr.indptr, csr.targets, weights, members, place, *out)
         return count, [array.tolist() for array in out]
 
-    assert run(_core) == run(reference)
+    assert run(_core) == run(reference_graph)
 
 
 def test_a_candidate_stands_when_there_are_no_runs():

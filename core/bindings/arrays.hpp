@@ -18,3 +18,4 @@ void bind_graph(nb::module_& m);
 void bind_repair(nb::module_& m);
 void bind_parse(nb::module_& m);
 void bind_engine(nb::module_& m);
+void bind_slots(nb::module_& m);

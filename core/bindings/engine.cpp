@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "arrays.hpp"
+#include "graph_view.hpp"
 #include "partition.hpp"
 #include "refine.hpp"
 #include "swap.hpp"
@@ -13,49 +13,6 @@ using nb::literals::operator""_a;
 
 namespace {
 
-// View Python's arrays as a graph of the engine. Weights are copied to 32 bits when their sum fits.
-template <class W> struct View {
-  std::vector<W> weight;
-  std::vector<int64_t> load;
-  WorkGraph<W> graph;
-
-  View(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads) {
-    graph.n = static_cast<int64_t>(indptr.size()) - 1;
-    graph.start = indptr.data();
-    graph.adj = target.data();
-    if constexpr (std::is_same_v<W, int64_t>) {
-      if (!weights.empty()) graph.weight = weights.data();
-    } else if (!weights.empty()) {
-      weight.assign(weights.begin(), weights.end());
-    }
-    if (weights.empty()) weight.assign(target.size(), 1);
-    if (!graph.weight) graph.weight = weight.data();
-    if (loads.empty()) load.assign(graph.n, 1);
-    graph.load = loads.empty() ? load.data() : loads.data();
-    graph.sum_loads();
-  }
-};
-
-bool fits_32_bits(In<int64_t> weights, size_t arcs) {
-  constexpr int64_t most = 0x7fffffff;
-  if (weights.empty()) return arcs <= static_cast<size_t>(most);
-  int64_t total = 0;
-  for (int64_t w : weights) {
-    if (w > most - total) return false;
-    total += w;
-  }
-  return true;
-}
-
-template <class Work> auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Work work) {
-  if (fits_32_bits(weights, target.size())) {
-    View<int32_t> view(indptr, target, weights, loads);
-    return work(view.graph);
-  }
-  View<int64_t> view(indptr, target, weights, loads);
-  return work(view.graph);
-}
-
 // How Python's SearchSettings are flattened, from position `at` on.
 void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search, FlowOptions& flow) {
   search.rounds = static_cast<int32_t>(set[at]);
@@ -64,13 +21,6 @@ void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search,
   flow.rounds = static_cast<int32_t>(set[at + 3]);
   flow.width = static_cast<double>(set[at + 4]);
   search.venture_percent = static_cast<int32_t>(set[at + 5]);
-}
-
-// Distances as Python gives them: a table, or else labels and bit costs.
-template <class Work>
-auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k, Work work) {
-  if (!table.empty()) return work(TableDistance{table.data(), static_cast<int64_t>(k)});
-  return work(TreeDistance{label.data(), bit_cost.data()});
 }
 
 }  // namespace

@@ -6,4 +6,5 @@ NB_MODULE(_core, m) {
   bind_repair(m);
   bind_parse(m);
   bind_engine(m);
+  bind_slots(m);
 }

@@ -1,0 +1,113 @@
+// Exchanges of two tasks: what one changes, whether it is allowed, and the books that make asking cheap.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "distance.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// Where a task is, in the form from which distances are quickest: its PE's label in a tree (one look-up
+// less per neighbour than by PE number), the number itself in a table.
+inline uint64_t place_of(const TreeDistance& tree, int32_t pe) { return tree.label[pe]; }
+inline int64_t between(const TreeDistance& tree, uint64_t a, uint64_t b) { return tree.bit_cost[std::bit_width(a ^ b)]; }
+inline int32_t place_of(const TableDistance&, int32_t pe) { return pe; }
+inline int64_t between(const TableDistance& table, int32_t a, int32_t b) { return table(a, b); }
+
+// A placement whose tasks trade places. Every task's share of the cost, the sum over its neighbours of
+// weight times distance, is kept up to date, so that judging an exchange reads each neighbour once, at
+// the new place only.
+template <class W, class D> class Exchange {
+ public:
+  using Place = decltype(place_of(std::declval<const D&>(), int32_t{}));
+
+  Exchange(const WorkGraph<W>& graph, const D& distance, std::span<const int64_t> cap, std::span<int32_t> pe)
+      : g_(graph), distance_(distance), cap_(cap), pe_(pe), place_(graph.n), share_(graph.n), held_(cap.size(), 0) {
+    std::vector<int32_t> tasks(cap.size(), 0);
+    for (int64_t v = 0; v < g_.n; ++v) {
+      place_[v] = place_of(distance_, pe[v]);
+      held_[pe[v]] += g_.load[v];
+      ++tasks[pe[v]];
+    }
+    for (int64_t v = 0; v < g_.n; ++v) share_[v] = cost_at(static_cast<int32_t>(v), place_[v]);
+    const bool single = tasks.empty() || *std::max_element(tasks.begin(), tasks.end()) <= 1;
+    if constexpr (std::is_same_v<D, TreeDistance>) indifferent_ = single ? distance.bit_cost[1] : 0;
+  }
+
+  const WorkGraph<W>& graph() const { return g_; }
+  const D& distance() const { return distance_; }
+  int32_t pe(int32_t v) const { return pe_[v]; }
+  Place place(int32_t v) const { return place_[v]; }
+  int64_t share(int32_t v) const { return share_[v]; }
+  // Up to this distance two places are equally far from everything else, so exchanging changes nothing:
+  // the innermost units of a tree when PEs hold one task each. Negative for tables.
+  int64_t indifferent() const { return indifferent_; }
+
+  // What u would pay at a place, its neighbours staying where they are. O(degree).
+  int64_t cost_at(int32_t u, Place at) const {
+    int64_t cost = 0;
+    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e)
+      cost += g_.weight[e] * between(distance_, at, place_[g_.adj[e]]);
+    return cost;
+  }
+
+  // Whether exchanging u and v could matter and keeps the caps.
+  bool allowed(int32_t u, int32_t v) const {
+    const int32_t p = pe_[u], q = pe_[v];
+    if (p == q || between(distance_, place_[u], place_[v]) <= indifferent_) return false;
+    const int64_t shift = g_.load[v] - g_.load[u];
+    return shift == 0 || (shift > 0 ? held_[p] + shift <= cap_[p] : held_[q] - shift <= cap_[q]);
+  }
+
+  // Change of the cost (every edge once) if u and v exchange their PEs. Each is judged as if the other
+  // were still there, at distance 0; the edge between them keeps its length, hence the last term.
+  int64_t delta(int32_t u, int32_t v) const {
+    const Place p = place_[u], q = place_[v];
+    int64_t change = -share_[u] - share_[v], shared = 0;
+    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) {
+      const int32_t w = g_.adj[e];
+      change += g_.weight[e] * between(distance_, q, place_[w]);
+      shared += w == v ? g_.weight[e] : 0;
+    }
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e)
+      change += g_.weight[e] * between(distance_, p, place_[g_.adj[e]]);
+    return shared ? change + 2 * shared * between(distance_, p, q) : change;
+  }
+
+  // Exchange u and v. O(degrees).
+  void apply(int32_t u, int32_t v) {
+    const Place p = place_[u], q = place_[v];
+    move(u, p, q);
+    move(v, q, p);
+    held_[pe_[u]] += g_.load[v] - g_.load[u];
+    held_[pe_[v]] += g_.load[u] - g_.load[v];
+    std::swap(pe_[u], pe_[v]);
+  }
+
+ private:
+  void move(int32_t u, Place from, Place to) {
+    int64_t cost = 0;
+    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) {
+      const int32_t w = g_.adj[e];
+      const int64_t now = between(distance_, to, place_[w]);
+      share_[w] += g_.weight[e] * (now - between(distance_, from, place_[w]));
+      cost += g_.weight[e] * now;
+    }
+    share_[u] = cost;
+    place_[u] = to;
+  }
+
+  const WorkGraph<W>& g_;
+  const D distance_;
+  std::span<const int64_t> cap_;
+  std::span<int32_t> pe_;
+  std::vector<Place> place_;
+  std::vector<int64_t> share_, held_;
+  int64_t indifferent_ = -1;
+};
+
+}  // namespace hopbytes

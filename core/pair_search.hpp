@@ -1,0 +1,111 @@
+// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside index blocks, pairs close
+// in the communication graph (Heider 1972; Brandfass et al. 2013; Schulz and Träff 2017).
+#pragma once
+#include "csr.hpp"
+#include "exchange.hpp"
+#include "local_search.hpp"
+
+namespace hopbytes {
+
+struct PairCounts {
+  int64_t evaluations = 0, swaps = 0;
+};
+
+// Cyclic search over the pairs of tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
+// pairs in a row as there are have failed. Returns whether any exchange was made.
+template <class W, class D>
+bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control, PairCounts& counts) {
+  const int64_t pairs = (last - first) * (last - first - 1) / 2;
+  bool any = false;
+  int64_t i = first, j = first + 1;
+  for (int64_t failed = 0; failed < pairs; ++failed) {
+    if ((failed & 1023) == 0 && control.hurry()) break;
+    const int32_t u = static_cast<int32_t>(i), v = static_cast<int32_t>(j);
+    if (exchange.allowed(u, v)) {
+      ++counts.evaluations;
+      if (exchange.delta(u, v) < 0) {
+        exchange.apply(u, v);
+        ++counts.swaps;
+        any = true;
+        failed = -1;
+      }
+    }
+    if (++j == last) {
+      if (++i == last - 1) i = first;
+      j = i + 1;
+    }
+  }
+  return any;
+}
+
+template <class W, class D>
+void search_all_pairs(Exchange<W, D>& exchange, const Control& control, PairCounts& counts) {
+  search_cyclic(exchange, 0, exchange.graph().n, control, counts);
+}
+
+// Block after block of `size` consecutive tasks, again from the first until a whole round finds nothing.
+template <class W, class D>
+void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& control, PairCounts& counts) {
+  const int64_t n = exchange.graph().n;
+  for (bool any = true; any && !control.hurry();) {
+    any = false;
+    for (int64_t first = 0; first < n && !control.hurry(); first += size)
+      any = search_cyclic(exchange, first, std::min(n, first + size), control, counts) || any;
+  }
+}
+
+// Pairs at most `reach` edges apart. Tasks wait in a queue, at first in the given order; the neighbourhood
+// of the one whose turn it is is walked breadth first and never stored. A pair rests once it has failed
+// and comes back when an exchange has changed what either of its tasks would pay.
+template <class W, class D>
+void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> order, const Control& control,
+                       PairCounts& counts) {
+  const WorkGraph<W>& g = exchange.graph();
+  std::vector<int64_t> scanned(g.n, -1), changed(g.n, 0), seen(g.n, -1);
+  std::vector<int32_t> queue(order.begin(), order.end()), walk;
+  std::vector<uint8_t> waiting(g.n, 1);
+  int64_t clock = 0, turn = 0;
+  auto touch = [&](int32_t v) {
+    changed[v] = clock;
+    if (!waiting[v]) waiting[v] = 1, queue.push_back(v);
+  };
+  auto touch_around = [&](int32_t v) {
+    touch(v);
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) touch(g.adj[e]);
+  };
+  auto consider = [&](int32_t u, int32_t v) {
+    if (scanned[v] > std::max(changed[u], changed[v]) || !exchange.allowed(u, v)) return;
+    ++counts.evaluations;
+    if (exchange.delta(u, v) >= 0) return;
+    exchange.apply(u, v);
+    ++counts.swaps;
+    ++clock;
+    touch_around(u);
+    touch_around(v);
+  };
+  for (size_t head = 0; head < queue.size() && !control.hurry();) {
+    const int32_t u = queue[head++];
+    waiting[u] = 0;
+    scanned[u] = ++clock;
+    seen[u] = ++turn;
+    walk.assign(1, u);
+    size_t from = 0;
+    for (int64_t depth = 0; depth < reach && from < walk.size(); ++depth) {
+      const size_t layer = walk.size();
+      for (; from < layer; ++from)
+        for (int64_t e = g.start[walk[from]]; e < g.start[walk[from] + 1]; ++e) {
+          const int32_t v = g.adj[e];
+          if (seen[v] == turn) continue;
+          seen[v] = turn;
+          walk.push_back(v);
+          consider(u, v);
+        }
+    }
+    if (head > static_cast<size_t>(g.n) && 2 * head > queue.size()) {  // forget those that are through
+      queue.erase(queue.begin(), queue.begin() + head);
+      head = 0;
+    }
+  }
+}
+
+}  // namespace hopbytes

@@ -24,7 +24,7 @@ class Identity(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return contiguous blocks of tasks."""
-        return _fill(graph, bounds, np.arange(graph.n, dtype=np.int64))
+        return fill_in_order(graph, bounds, np.arange(graph.n, dtype=np.int64))
 
 
 @mappers.register("random")
@@ -38,7 +38,7 @@ class Random(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return blocks of a shuffled task list."""
-        return _fill(graph, bounds, random_order(graph.n, effort.seed))
+        return fill_in_order(graph, bounds, random_order(graph.n, effort.seed))
 
 
 def random_order(n: int, seed: int) -> Int64:
@@ -64,14 +64,30 @@ def _mixed(values: UInt64) -> UInt64:
     return mixed
 
 
-def _fill(graph: CommGraph, bounds: Bounds, order: Int64) -> Int32:
-    """Give PEs, one after the other, the next tasks of `order`."""
+def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64) -> Int32:
+    """Give PEs, one after the other, the next tasks of `order` (int64[n], a permutation)."""
     pe = np.empty(graph.n, np.int32)
     if bounds.exact and bounds.count is not None:
         pe[order] = np.repeat(np.arange(len(bounds.count), dtype=np.int32), bounds.count)
     elif graph.n:
         pe[order] = _by_load(graph.task_loads()[order], bounds.load)
     return pe
+
+
+def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
+    """int64[k]: how many tasks each PE takes, n in all, for mappers that place one task after the other.
+
+    Exact counts as they are; under a bound on loads shares as the caps, as if all tasks were equal.
+
+    Examples
+    --------
+    >>> room_for(CommGraph.from_edges([0], [1], n=5), Bounds(np.array([3, 3])))
+    array([2, 3])
+    """
+    if bounds.exact and bounds.count is not None:
+        return bounds.count
+    pe = _by_load(np.ones(graph.n, np.int64), bounds.load)
+    return np.bincount(pe, minlength=len(bounds.load)).astype(np.int64)
 
 
 def _by_load(loads: Int64, caps: Int64) -> Int32:

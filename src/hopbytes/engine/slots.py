@@ -1,0 +1,119 @@
+"""One task per slot: searches over fixed sets of pairs, and greedy constructions.
+
+Unlike the other searches these have a definition, and so a twin in :mod:`hopbytes.reference.slots`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hopbytes.engine.control import MOST, interruptible, moderate
+from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
+from hopbytes.reference import slots as reference
+from hopbytes.reference.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS
+
+__all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
+
+_implementation = implementation(reference)
+
+
+class Searched(NamedTuple):
+    """A placement, and what it took: exchanges evaluated and exchanges made."""
+
+    pe: Int32
+    evaluations: int
+    swaps: int
+
+
+def pair_search(
+    kind: int,
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    pe: Int32,
+    caps: Int64,
+    *,
+    reach: int = 0,
+    order: Int32 | None = None,
+    labels: UInt64 | None = None,
+    bit_costs: Int64 | None = None,
+    table: Int64 | None = None,
+    deadline: float | None = None,
+) -> Searched:
+    """Exchange two tasks at a time until no pair of one kind gains (``core/pair_search.hpp``).
+
+    Parameters
+    ----------
+    kind : {ALL_PAIRS, BLOCKS, NEAR_PAIRS}
+    indptr, targets, weights, loads
+        Symmetric graph without diagonal; None means 1 each.
+    pe : int32[n]
+        The placement to start from; not changed.
+    caps : int64[k]
+        Largest load per PE.
+    reach : int
+        Length of a block (BLOCKS), or edges two tasks may be apart (NEAR_PAIRS).
+    order : int32[n]
+        In which tasks take their first turn (NEAR_PAIRS).
+    labels, bit_costs, table
+        See :func:`hopbytes.engine.refine_placement`.
+    """
+    control, counted, result = np.zeros(1, np.int32), np.zeros(2, np.int64), pe.copy()
+    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
+    most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
+    interruptible(
+        lambda: _implementation.pair_search(
+            kind, reach, np.empty(0, np.int32) if order is None else order,
+            indptr, targets, optional(seen), optional(loads), *_distances(labels, table, near),
+            caps, control, result, counted,
+        ),
+        control, deadline, len(targets) + len(pe) * min(most, len(pe)),
+    )
+    return Searched(result, int(counted[0]), int(counted[1]))
+
+
+def place_greedily(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    room: Int64,
+    *,
+    linked: bool,
+    labels: UInt64 | None = None,
+    bit_costs: Int64 | None = None,
+    table: Int64 | None = None,
+    deadline: float | None = None,
+) -> Int32:
+    """Place the task that talks most with those already placed, again and again (``core/constructions.hpp``).
+
+    Parameters
+    ----------
+    room : int64[k]
+        Number of tasks each PE takes, at least n in all.
+    linked : bool
+        The task goes where it is cheapest; otherwise to the free PE nearest to all tasks placed.
+    """
+    control, result = np.zeros(1, np.int32), np.empty(len(indptr) - 1, np.int32)
+    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
+    if near is not None and len(near):  # distances from a PE to all placed tasks are summed, too
+        most = int(near.max()) * max(len(result), len(room))
+        near = near >> max(0, most.bit_length() - MOST.bit_length())
+    interruptible(
+        lambda: _implementation.place_greedily(
+            linked, indptr, targets, optional(seen), *_distances(labels, table, near), room, control, result
+        ),
+        control, deadline, len(targets) + len(result) * (1 if table is None else len(room)),
+    )
+    return result
+
+
+def _distances(
+    labels: UInt64 | None, table: Int64 | None, near: Int64 | None
+) -> tuple[UInt64, Int64, Int64]:
+    """Labels, bit costs and table as compiled code takes them, with distances `near`."""
+    if table is not None or near is None:
+        return np.empty(0, np.uint64), np.zeros(65, np.int64), optional(near)
+    return np.empty(0, np.uint64) if labels is None else labels, near, optional(None)

@@ -1,0 +1,167 @@
+"""Twins of the searches over fixed sets of pairs and of the greedy constructions (one task per slot)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
+
+#: Kinds of :func:`pair_search`.
+ALL_PAIRS, BLOCKS, NEAR_PAIRS = 0, 1, 2
+
+
+class _Places:
+    """Distances and neighbours as plain Python."""
+
+    def __init__(
+        self, indptr: Int64, targets: Int32, weights: Int64, labels: UInt64, bit_costs: Int64, table: Int64
+    ) -> None:
+        self.n = len(indptr) - 1
+        self.near = [
+            [
+                (int(targets[e]), int(weights[e]) if len(weights) else 1)
+                for e in range(int(indptr[v]), int(indptr[v + 1]))
+            ]
+            for v in range(self.n)
+        ]
+        self._labels, self._bit_costs, self._table = labels, bit_costs, table
+        self.k = round(len(table) ** 0.5) if len(table) else len(labels)
+
+    def distance(self, p: int, q: int) -> int:
+        if len(self._table):
+            return int(self._table[p * self.k + q])
+        return int(self._bit_costs[(int(self._labels[p]) ^ int(self._labels[q])).bit_length()])
+
+    def cost(self, pe: Int32) -> int:
+        """Every edge twice."""
+        return sum(w * self.distance(pe[v], pe[t]) for v in range(self.n) for t, w in self.near[v])
+
+    def alike(self, p: int, q: int, *, single: bool) -> bool:
+        """Tell whether two PEs are equally far from everything else, as far as the machine's form tells."""
+        if p == q:
+            return True
+        if len(self._table):
+            return False
+        return self.distance(p, q) <= (int(self._bit_costs[1]) if single else 0)
+
+
+class _Search:
+    """Judge an exchange by computing the whole cost again."""
+
+    def __init__(self, places: _Places, loads: Int64, caps: Int64, pe: Int32, counted: Int64) -> None:
+        self.places, self.pe, self.caps, self.counted = places, pe, caps, counted
+        self.loads = loads if len(loads) else np.ones(places.n, np.int64)
+        self.single = bool(np.all(np.bincount(pe) <= 1))
+        self.now = places.cost(pe)
+        counted[:] = 0
+
+    def allowed(self, u: int, v: int) -> bool:
+        p, q = int(self.pe[u]), int(self.pe[v])
+        if self.places.alike(p, q, single=self.single):
+            return False
+        shift = int(self.loads[v] - self.loads[u])
+        held = [int(self.loads[self.pe == each].sum()) for each in (p, q)]
+        return shift == 0 or (
+            held[0] + shift <= self.caps[p] if shift > 0 else held[1] - shift <= self.caps[q]
+        )
+
+    def attempt(self, u: int, v: int) -> bool:
+        """Exchange u and v if that gains."""
+        if not self.allowed(u, v):
+            return False
+        self.counted[0] += 1
+        self.pe[u], self.pe[v] = self.pe[v], self.pe[u]
+        after = self.places.cost(self.pe)
+        if after < self.now:
+            self.now = after
+            self.counted[1] += 1
+            return True
+        self.pe[u], self.pe[v] = self.pe[v], self.pe[u]
+        return False
+
+
+def _cyclic(search: _Search, first: int, last: int) -> None:
+    """Try pairs in cyclic order until all of them have failed in a row."""
+    pairs = [(i, j) for i in range(first, last) for j in range(i + 1, last)]
+    at, failed = 0, 0
+    while failed < len(pairs):
+        failed = 0 if search.attempt(*pairs[at]) else failed + 1
+        at = (at + 1) % len(pairs)
+
+
+def _near(search: _Search, reach: int, order: Int32) -> None:
+    near = [[t for t, _ in row] for row in search.places.near]
+    scanned, changed = [-1] * len(near), [0] * len(near)
+    queue, clock = [int(v) for v in order], 0
+    while queue:
+        u = queue.pop(0)
+        clock += 1
+        scanned[u] = clock
+        seen, layer = {u}, [u]
+        for _ in range(reach):
+            deeper = []
+            for w in layer:
+                for v in near[w]:
+                    if v in seen:
+                        continue
+                    seen.add(v)
+                    deeper.append(v)
+                    if scanned[v] > max(changed[u], changed[v]) or not search.attempt(u, v):
+                        continue
+                    clock += 1
+                    for x in (u, *near[u], v, *near[v]):
+                        changed[x] = clock
+                        if x not in queue:
+                            queue.append(x)
+            layer = deeper
+
+
+def pair_search(
+    kind: int, reach: int, order: Int32, indptr: Int64, targets: Int32, weights: Int64, loads: Int64,
+    labels: UInt64, bit_costs: Int64, table: Int64, caps: Int64, control: Int32, pe: Int32, counted: Int64,
+) -> None:
+    """Exchange tasks of one kind of pairs until none gains; count evaluations and exchanges."""
+    search = _Search(_Places(indptr, targets, weights, labels, bit_costs, table), loads, caps, pe, counted)
+    n = len(pe)
+    if kind == ALL_PAIRS:
+        _cyclic(search, 0, n)
+    elif kind == BLOCKS:
+        swaps = -1
+        while swaps < counted[1]:  # another round over all blocks as long as one found something
+            swaps = int(counted[1])
+            for first in range(0, n, reach):
+                _cyclic(search, first, min(n, first + reach))
+    else:
+        _near(search, reach, order)
+
+
+def place_greedily(
+    linked: bool, indptr: Int64, targets: Int32, weights: Int64, labels: UInt64, bit_costs: Int64,
+    table: Int64, room: Int64, control: Int32, pe: Int32,
+) -> None:
+    """Fill `pe` by Müller-Merbach's method, or by GreedyAllC with `linked`, from dense sums. O(n^2 + n k)."""
+    places = _Places(indptr, targets, weights, labels, bit_costs, table)
+    n, k, left = places.n, len(room), [int(r) for r in room]
+    pe[:] = -1
+    apart = np.array([[places.distance(p, q) for q in range(k)] for p in range(k)], object).reshape(k, k)
+    volume = [sum(w for _, w in row) for row in places.near]
+    pull, far = [0] * n, np.zeros(k, object)
+    for step in range(n):
+        task = min(
+            (t for t in range(n) if pe[t] < 0), key=lambda t: (-(pull[t] if step else volume[t]), t)
+        )
+        cost = np.zeros(k, object)
+        if linked and step:
+            for t, w in places.near[task]:
+                if pe[t] >= 0:
+                    cost += w * apart[:, pe[t]]
+        sums = far if step else apart.sum(axis=1)
+        best = min((p for p in range(k) if left[p] > 0), key=lambda p: (cost[p], sums[p], p))
+        pe[task] = best
+        left[best] -= 1
+        far = far + apart[:, best]
+        for t, w in places.near[task]:
+            pull[t] += w

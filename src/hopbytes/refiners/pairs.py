@@ -1,0 +1,29 @@
+"""What the searches over fixed sets of pairs share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.engine.slots import pair_search
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort, Int32
+from hopbytes.refiners.distances import cheaper, kernel_distances
+
+
+def search_pairs(
+    kind: int, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
+    reach: int = 0, order: Int32 | None = None,
+) -> Int32:
+    """Run one search, count its work, and return a placement that costs no more."""
+    if where.k < 2 or graph.n < 2:
+        return pe
+    csr = graph.symmetric_positive()
+    caps = np.full(where.k, graph.n, np.int64) if bounds.exact else bounds.load
+    found = pair_search(
+        kind, csr.indptr, csr.targets, csr.weights, None if bounds.exact else graph.loads, pe, caps,
+        reach=reach, order=order, **kernel_distances(where), deadline=effort.deadline,
+    )
+    for name, count in (("swaps_evaluated", found.evaluations), ("swaps", found.swaps)):
+        effort.work[name] = effort.work.get(name, 0) + count
+    return cheaper(graph, where, pe, found.pe)

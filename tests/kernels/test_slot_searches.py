@@ -103,8 +103,8 @@ def test_places_that_are_alike_are_never_judged():
     labels = np.arange(16, dtype=np.uint64)
     costs = np.array([0, 1, 1, 7, 7], np.int64)[np.minimum(np.arange(65), 4)]
     found = pair_search(
-        ALL_PAIRS, csr.indptr, csr.targets, csr.weights, None, np.arange(16, dtype=np.int32), np.ones(16, np.int64),
-        labels=labels, bit_costs=costs,
+        ALL_PAIRS, csr.indptr, csr.targets, csr.weights, None, np.arange(16, dtype=np.int32),
+        np.ones(16, np.int64), labels=labels, bit_costs=costs,
     )
     across = 16 * 15 // 2 - 4 * 6
     assert across <= found.evaluations <= across * (found.swaps + 1)

@@ -140,6 +140,7 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
   }
   coarse.own_start[count] = filled;
   coarse.sum_loads();
+  if (g.unary) coarse.unary = std::make_shared<const Unary>(g.unary->contracted(level.map, count));
   return level;
 }
 
@@ -151,6 +152,10 @@ std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64
                               Rng& rng) {
   std::vector<Level<W>> levels;
   std::vector<int32_t> coarse_label;
+  if (g.unary) {  // vertices with different forbidden blocks never meet
+    coarse_label = g.unary->labels(label);
+    label = coarse_label.data();
+  }
   const WorkGraph<W>* current = &g;
   const int32_t* current_label = label;
   while (current->n > target) {

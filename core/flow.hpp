@@ -68,6 +68,7 @@ template <class W, class D> class PairFlow {
       int64_t load = 0;
       const size_t begin = region_.size();
       auto add = [&](int32_t v, int32_t depth) {
+        if (g_.unary && !g_.unary->allows(v, own == a_ ? b_ : a_)) return;
         if (local_[v] >= 0 || part_[v] != own || load + g_.load[v] > limit ||
             static_cast<int64_t>(region_.size() - begin) >= options_.max_region)
           return;
@@ -98,6 +99,7 @@ template <class W, class D> class PairFlow {
     for (int64_t i = 0; i < n; ++i) {
       const int32_t v = region_[i];
       fixed_[part_[v] == b_] -= g_.load[v];
+      if (g_.unary) terminal_[i] += (*g_.unary)(v, b_) - (*g_.unary)(v, a_);
       for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
         const int32_t u = g_.adj[e];
         const int64_t w = g_.weight[e];

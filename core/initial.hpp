@@ -15,12 +15,59 @@ struct Score {
   }
 };
 
-template <class W> Score score(const WorkGraph<W>& g, const int32_t* part, std::span<const int64_t> cap) {
+template <class W>
+Score score(const WorkGraph<W>& g, const int32_t* part, std::span<const int64_t> cap, bool with_unary = true) {
   std::vector<int64_t> load(cap.size(), 0);
   for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
   Score s{0, edge_cut(g, part)};
+  if (g.unary && with_unary) s.cut += g.unary->total(part, s.overload);  // a forbidden place counts as overload
   for (size_t b = 0; b < cap.size(); ++b) s.overload += std::max<int64_t>(0, load[b] - cap[b]);
   return s;
+}
+
+// Let each block become the child where its vertices cost least by themselves, and take the rest of the
+// vertices off forbidden blocks: to the cheapest that allows them, of equals to the one with most room.
+template <class W> void settle(const WorkGraph<W>& g, std::span<const int64_t> cap, int32_t* part) {
+  constexpr int32_t most = 512;  // blocks; matching them takes their number cubed
+  const Unary& unary = *g.unary;
+  const int32_t k = static_cast<int32_t>(cap.size());
+  std::vector<int64_t> load(k, 0);
+  for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
+  if (k <= most) {
+    // A forbidden place costs as much as all edges; a child too small for a block costs by the overload.
+    double edges = 1;
+    for (int64_t e = 0; e < g.arcs(); ++e) edges += static_cast<double>(g.weight[e]);
+    const double per_load = edges * static_cast<double>(g.n) / static_cast<double>(std::max<int64_t>(1, g.total_load));
+    std::vector<double> cost(static_cast<size_t>(k) * k, 0.0);
+    for (int32_t b = 0; b < k; ++b)
+      for (int32_t c = 0; c < k; ++c)
+        cost[static_cast<size_t>(b) * k + c] = per_load * static_cast<double>(std::max<int64_t>(0, load[b] - cap[c]));
+    for (int64_t v = 0; v < g.n; ++v) {
+      double* row = cost.data() + static_cast<size_t>(part[v]) * k;
+      const double rest = unary.rest[v] >= Unary::kForbidden ? edges : static_cast<double>(unary.rest[v]);
+      if (rest != 0)
+        for (int32_t c = 0; c < k; ++c) row[c] += rest;
+      for (int64_t e = unary.start[v]; e < unary.start[v + 1]; ++e)
+        row[unary.block[e]] += (unary.cost[e] >= Unary::kForbidden ? edges : static_cast<double>(unary.cost[e])) - rest;
+    }
+    const std::vector<int32_t> child = best_assignment(cost, k);
+    for (int64_t v = 0; v < g.n; ++v) part[v] = child[part[v]];
+    std::fill(load.begin(), load.end(), 0);
+    for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
+  }
+  for (int64_t v = 0; v < g.n; ++v) {
+    if (unary.allows(v, part[v])) continue;
+    int32_t best = -1;
+    for (int32_t b = 0; b < k; ++b) {
+      if (!unary.allows(v, b)) continue;
+      if (best < 0 || unary(v, b) < unary(v, best) || (unary(v, b) == unary(v, best) && cap[b] - load[b] > cap[best] - load[best]))
+        best = b;
+    }
+    if (best < 0) continue;
+    load[part[v]] -= g.load[v];
+    load[best] += g.load[v];
+    part[v] = best;
+  }
 }
 
 // Grow block 0 from a random vertex, always taking the vertex with the largest (weight into the
@@ -80,13 +127,14 @@ std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) degree[v] += g.weight[e];
   VertexHeap heap;
   LocalSearch<W, FlatDistance> search({}, 2, cap);
+  search.edges_only();
   SearchOptions options;
   options.slack = g.max_load;
   for (int32_t t = 0; t < tries; ++t) {
     grow(g, target, degree, part, heap, rng);
     search.adopt(g, part.data());
     search.run(options, nullptr, rng, control);
-    const Score s = score(g, part.data(), std::span<const int64_t>(cap, 2));
+    const Score s = score(g, part.data(), std::span<const int64_t>(cap, 2), false);
     if (s < best_score) best_score = s, best = part;
     control.spend(g.arcs());
   }

@@ -49,12 +49,16 @@ template <class W, class D> class LocalSearch {
 
   const std::vector<int64_t>& loads() const { return load_; }
 
+  // Leave unary costs aside: blocks are not those the costs speak of.
+  void edges_only() { edges_only_ = true; }
+
   // Caps for what follows (k entries, kept by reference).
   void obey(const int64_t* cap) { cap_ = cap; }
 
   // Adopt a partition of a graph (kept by reference and changed in place).
   void adopt(const WorkGraph<W>& g, int32_t* part) {
     g_ = &g, part_ = part;
+    unary_ = edges_only_ ? nullptr : g.unary.get();
     heap_.resize(g.n);
     connectivity_.adopt(g, part);
     mark_.assign(g.n, 0);
@@ -92,7 +96,7 @@ template <class W, class D> class LocalSearch {
   void find_boundary(const uint8_t* candidate) {
     boundary_.clear();
     for (int64_t v = 0; v < g_->n; ++v)
-      if ((!candidate || candidate[v]) && on_boundary(static_cast<int32_t>(v))) boundary_.push_back(static_cast<int32_t>(v));
+      if ((!candidate || candidate[v] || restless(v)) && on_boundary(static_cast<int32_t>(v))) boundary_.push_back(static_cast<int32_t>(v));
   }
 
   // After a round only the old boundary, the moved vertices and their neighbours can lie on it; the
@@ -147,10 +151,13 @@ template <class W, class D> class LocalSearch {
   bool on_boundary(int32_t v) const {
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e)
       if (part_[g_->adj[e]] != part_[v]) return true;
-    return false;
+    return restless(v);
   }
 
-  // Best block for v among the adjacent ones with room; ties go to the emptier block.
+  bool restless(int64_t v) const { return unary_ && unary_->restless(v, part_[v]); }
+
+  // Best block for v among the adjacent ones with room, and those it lists as special; ties go to the
+  // emptier block.
   Choice choose(int32_t v, int64_t slack) {
     arcs_seen_ += g_->degree(v);
     connectivity_.collect(v);
@@ -158,14 +165,27 @@ template <class W, class D> class LocalSearch {
     Choice best;
     int64_t own_cost = -1;
     const bool crowded = load_[own] > cap_[own];
-    for (int32_t b : connectivity_.promising()) {
+    auto consider = [&](int32_t b) {
       // The slack is subtracted on the left: a cap may be as large as an int64.
-      if (b == own || load_[b] + g_->load[v] - (crowded ? 0 : slack) > cap_[b]) continue;
-      if (own_cost < 0) own_cost = connectivity_.cost(distance_, own);
-      const int64_t gain = own_cost - connectivity_.cost(distance_, b);
+      if (b == own || load_[b] + g_->load[v] - (crowded ? 0 : slack) > cap_[b]) return;
+      if (unary_ && !unary_->allows(v, b)) return;
+      if (own_cost < 0) own_cost = cost(v, own);
+      const int64_t gain = own_cost - cost(v, b);
       if (gain > best.gain || (gain == best.gain && load_[b] < load_[best.block])) best = {b, gain};
-    }
+    };
+    for (int32_t b : connectivity_.promising()) consider(b);
+    if (unary_)
+      for (int32_t b : unary_->listed(v)) consider(b);
     return best;
+  }
+
+  // Of the collected vertex v on block b. The price of being where it must not be counts as none: it is
+  // no gain that sums could hold.
+  int64_t cost(int32_t v, int32_t b) const {
+    const int64_t edges = connectivity_.cost(distance_, b);
+    if (!unary_) return edges;
+    const int64_t here = (*unary_)(v, b);
+    return here >= Unary::kForbidden ? edges : edges + here;
   }
 
   void move(int32_t v, int32_t to) {
@@ -296,8 +316,9 @@ template <class W, class D> class LocalSearch {
     if (best.block >= 0) return best;
     const int32_t emptiest = most_room();
     if (emptiest < 0 || g_->load[v] > cap_[emptiest] - load_[emptiest]) return best;
+    if (unary_ && !unary_->allows(v, emptiest)) return best;
     connectivity_.collect(v);
-    return {emptiest, connectivity_.cost(distance_, part_[v]) - connectivity_.cost(distance_, emptiest)};
+    return {emptiest, cost(v, part_[v]) - cost(v, emptiest)};
   }
 
   // The block with the most room (of equals the first), -1 if all are overfull. Rooms only shrink while
@@ -323,6 +344,8 @@ template <class W, class D> class LocalSearch {
   int64_t k_;
   const int64_t* cap_;
   const WorkGraph<W>* g_ = nullptr;
+  const Unary* unary_ = nullptr;
+  bool edges_only_ = false;
   int32_t* part_ = nullptr;
   std::vector<int64_t> load_;
   std::vector<uint8_t> mark_;

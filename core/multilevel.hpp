@@ -102,6 +102,7 @@ template <class W> class Multilevel {
     std::vector<int32_t> coarse(coarsest.n), all(coarsest.n);
     std::iota(all.begin(), all.end(), 0);
     recursive_bisection(coarsest, cap_, 0, options_.growths, rng, control_, all, coarse.data());
+    if (coarsest.unary) settle(coarsest, cap_, coarse.data());
     climb_.refine(coarsest, coarse, nullptr, rng);
     part = climb_.uncoarsen(middle, levels, std::move(coarse), rng);
     return score(middle, part.data(), cap_);

@@ -84,6 +84,7 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
         if (!row) continue;
         std::vector<int32_t> given(graph.n);
         for (int64_t v = 0; v < graph.n; ++v) given[v] = row[members[v]];
+        if (graph.unary) settle(graph, caps_of(i), given.data());
         scores[i].push_back(score(graph, given.data(), caps_of(i)));
         part[i].push_back(std::move(given));
       }
@@ -112,7 +113,9 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
   // Few groups: extract all, spread the runs over the threads. Many: a thread does a group whole, so
   // that only the groups at work are in memory.
   auto extract = [&](int64_t i) {
-    if (!whole) sub[i] = induced(g, grouping.of(i), group.data(), static_cast<int32_t>(i), grouping.local.data());
+    if (whole) return;
+    sub[i] = induced(g, grouping.of(i), group.data(), static_cast<int32_t>(i), grouping.local.data());
+    if (g.unary) sub[i].unary = std::make_shared<const Unary>(g.unary->of(grouping.of(i)));
   };
   if (groups / 2 >= options.threads) {
     parallel_for(groups, options.threads, [&](int64_t i) {

@@ -10,6 +10,7 @@
 #include "csr.hpp"
 #include "distance.hpp"
 #include "nearest.hpp"
+#include "unary.hpp"
 
 namespace hopbytes {
 
@@ -22,8 +23,8 @@ struct RepairResult {
 template <class Distance, class Nearest> class Repair {
  public:
   Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> cap, Distance distance, Nearest nearest,
-         int32_t* control)
-      : g_(graph), load_(load), pe_(pe), distance_(distance), nearest_(nearest), control_(control),
+         int32_t* control, const Unary* unary = nullptr)
+      : g_(graph), unary_(unary), load_(load), pe_(pe), distance_(distance), nearest_(nearest), control_(control),
         k_(static_cast<int64_t>(cap.size())), room_(room_per_pe(cap)), first_(k_, -1), next_(g_.n(), -1),
         previous_(g_.n(), -1), seen_(k_, 0) {
     for (int64_t u = g_.n() - 1; u >= 0; --u)
@@ -47,14 +48,22 @@ template <class Distance, class Nearest> class Repair {
     RoomTree donors(surplus);
     for (int64_t p = 0; p < k_ && !cancelled(); ++p) {
       if (first_[p] >= 0) continue;
-      const int64_t q = nearest_(donors, p, 1);
+      int64_t q = nearest_(donors, p, 1);
       if (q < 0) break;
-      int64_t best = -1, best_change = 0, looked_at = 0;
-      for (int64_t u = first_[q]; u >= 0 && looked_at < kMembersTried; u = next_[u], ++looked_at) {
-        collect(u);
-        const int64_t change = change_to(q, p);
-        if (best < 0 || change < best_change || (change == best_change && u < best)) best = u, best_change = change;
-      }
+      int64_t best = -1, best_change = 0;
+      const auto ask = [&](int64_t donor) {
+        int64_t looked_at = 0;
+        for (int64_t u = first_[donor]; u >= 0 && looked_at < kMembersTried; u = next_[u], ++looked_at) {
+          if (!permitted(u, p)) continue;
+          collect(u);
+          const int64_t change = change_to(u, donor, p);
+          if (best < 0 || change < best_change || (change == best_change && u < best)) best = u, best_change = change;
+        }
+      };
+      ask(q);
+      for (int64_t donor = 0; best < 0 && unary_ && donor < k_; ++donor)
+        if (donors[donor] > 0) ask(q = donor);
+      if (best < 0) continue;
       move(best, p, best_change);
       donors.change(q, -1);
       donors.change(p, 1);
@@ -129,8 +138,10 @@ template <class Distance, class Nearest> class Repair {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
   }
-  int64_t change_to(int64_t from, int64_t to) const {
+  bool permitted(int64_t u, int64_t q) const { return !unary_ || unary_->allows(u, static_cast<int32_t>(q)); }
+  int64_t change_to(int64_t u, int64_t from, int64_t to) const {
     int64_t change = 0;
+    if (unary_) change = (*unary_)(u, static_cast<int32_t>(to)) - (*unary_)(u, static_cast<int32_t>(from));
     for (const auto& [q, w] : near_) change += w * (distance_(q, to) - distance_(q, from));
     return change;
   }
@@ -142,14 +153,16 @@ template <class Distance, class Nearest> class Repair {
     collect(u);
     int64_t best = -1, best_change = 0;
     const auto consider = [&](int64_t q) {
-      if (q < 0 || q == p || q == best || room_[q] < w) return;
-      const int64_t change = change_to(p, q);
+      if (q < 0 || q == p || q == best || room_[q] < w || !permitted(u, q)) return;
+      const int64_t change = change_to(u, p, q);
       if (best < 0 || change < best_change || (change == best_change && q < best)) best = q, best_change = change;
     };
     const size_t tried = std::min(near_.size(), kNeighboursTried);
     for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
     consider(nearest_(room_, p, w));
     for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
+    if (best < 0 && unary_ && unary_->kind[u] != 0)  // the nearest with room are forbidden: any other
+      for (int64_t q = 0; q < k_; ++q) consider(q);
     if (best < 0) return false;
     out = {best_change, std::min(w, -room_[p]), u, best, result_.moves};
     return true;
@@ -204,9 +217,11 @@ template <class Distance, class Nearest> class Repair {
       int64_t relief = 0, give = -1, take = -1;
       for (int64_t q : roomiest()) {
         if (q == p || room_[q] <= 0 || relief == -room_[p]) break;  // roomiest first: the rest is no better
-        const std::vector<int64_t> other = members(q);
+        std::vector<int64_t> other = members(q);
+        if (unary_) std::erase_if(other, [&](int64_t v) { return !permitted(v, p); });
         work_left_ -= static_cast<int64_t>(own.size() + other.size());
         for (int64_t u : own) {
+          if (!permitted(u, q)) continue;
           const int64_t v = partner(other, weight(u), room_[q], -room_[p]);
           const int64_t gain = v < 0 ? 0 : std::min(weight(u) - weight(v), -room_[p]);
           if (gain > relief) relief = gain, give = u, take = v;
@@ -216,9 +231,9 @@ template <class Distance, class Nearest> class Repair {
       if (give < 0) return;
       const int64_t q = pe_[take];
       collect(give);
-      move(give, q, change_to(p, q));
+      move(give, q, change_to(give, p, q));
       collect(take);
-      move(take, p, change_to(q, p));
+      move(take, p, change_to(take, q, p));
       ++result_.swaps;
     }
   }
@@ -237,6 +252,7 @@ template <class Distance, class Nearest> class Repair {
   }
 
   const Csr g_;
+  const Unary* unary_;
   In<int64_t> load_;
   Out<int32_t> pe_;
   Distance distance_;

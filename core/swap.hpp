@@ -21,6 +21,7 @@ template <class W, class D>
 int64_t swap_delta(const WorkGraph<W>& g, const int32_t* pe, const D& distance, int32_t u, int32_t v) {
   const int32_t p = pe[u], q = pe[v];
   int64_t delta = 0;
+  if (g.unary) delta += (*g.unary)(u, q) - (*g.unary)(u, p) + (*g.unary)(v, p) - (*g.unary)(v, q);
   for (int64_t e = g.start[u]; e < g.start[u + 1]; ++e)
     if (const int32_t w = g.adj[e]; w != v) delta += g.weight[e] * (distance(q, pe[w]) - distance(p, pe[w]));
   for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
@@ -66,6 +67,7 @@ int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const in
     auto consider = [&](int32_t v) {
       if (pe[v] == pe[u] || seen[v] == turn || (!all_pairs && hub(v) && !hub(u))) return;
       seen[v] = turn;
+      if (g.unary && !(g.unary->allows(u, pe[v]) && g.unary->allows(v, pe[u]))) return;
       const int64_t shift = g.load[v] - g.load[u];
       if (shift > 0 ? load[pe[u]] + shift > cap[pe[u]] : shift < 0 && load[pe[v]] - shift > cap[pe[v]]) return;
       ++evaluations;

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "unary.hpp"
+
 namespace hopbytes {
 
 // Uninitialised array: pages that are never written never become resident, so buffers may be
@@ -34,6 +36,7 @@ template <class W> struct WorkGraph {
   const int64_t* load = nullptr;
   int64_t total_load = 0;
   int64_t max_load = 0;
+  std::shared_ptr<const Unary> unary;  // null where edges are all that costs
 
   // Storage of graphs that own their arrays; empty for views.
   Buffer<int64_t> own_start;
@@ -97,9 +100,17 @@ template <class W> int64_t average_pair(const WorkGraph<W>& g) {
   return average + std::min(average, g.total_load - average);
 }
 
-// Communication cost, every edge once.
+// Unary costs of all vertices; more than anything else can cost where some are on forbidden blocks.
+template <class W> int64_t unary_cost(const WorkGraph<W>& g, const int32_t* part) {
+  if (!g.unary) return 0;
+  int64_t forbidden = 0;
+  const int64_t sum = g.unary->total(part, forbidden);
+  return sum + std::min<int64_t>(forbidden, 4) * Unary::kForbidden;
+}
+
+// Communication cost, every edge once, and unary costs.
 template <class W, class D> int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
-  int64_t total = 0;
+  int64_t total = unary_cost(g, pe);
   for (int64_t v = 0; v < g.n; ++v)
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
       if (g.adj[e] > v && pe[g.adj[e]] != pe[v]) total += g.weight[e] * distance(pe[v], pe[g.adj[e]]);

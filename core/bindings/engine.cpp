@@ -7,6 +7,7 @@
 #include "partition.hpp"
 #include "refine.hpp"
 #include "swap.hpp"
+#include "unary_view.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -30,6 +31,7 @@ void bind_engine(nb::module_& m) {
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<int32_t> group, InArray<int64_t> cap_start, InArray<int64_t> cap, InArray<uint64_t> seed,
            InArray<int32_t> candidates, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent,
+           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest,
            OutArray<int32_t> child, OutArray<int64_t> cut) {
           const auto set = in(settings);
           ManyOptions options;
@@ -44,19 +46,23 @@ void bind_engine(nb::module_& m) {
           read_search(set, 8, options.partition.search, options.partition.flow);
           options.finished = control.size() > 1 ? control.data() + 1 : nullptr;
           nb::gil_scoped_release release;
-          with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
+          with_weights(in(indptr), in(target), in(weights), in(loads),
+                       read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
             partition_many(graph, in(group), in(cap_start), in(cap), in(seed), in(candidates), options,
                            Control(control.data(), spent.data()), out(child), out(cut));
           });
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "group"_a.noconvert(), "cap_start"_a.noconvert(), "caps"_a.noconvert(), "seeds"_a.noconvert(),
-        "candidates"_a.noconvert(), "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(), "child"_a.noconvert(),
+        "candidates"_a.noconvert(), "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
+        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
+        "unary_rests"_a.noconvert(), "child"_a.noconvert(),
         "cut"_a.noconvert());
   m.def("refine_placement",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent, OutArray<int32_t> pe) {
+           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent,
+           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest, OutArray<int32_t> pe) {
           const auto set = in(settings);
           RefineOptions options;
           options.cycles = static_cast<int32_t>(set[0]);
@@ -65,7 +71,8 @@ void bind_engine(nb::module_& m) {
           options.chains = static_cast<int32_t>(set[8]);
           options.threads = static_cast<int32_t>(set[9]);
           nb::gil_scoped_release release;
-          return with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
+          return with_weights(in(indptr), in(target), in(weights), in(loads),
+                       read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
             const Control flag(control.data(), spent.data());
             return with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
               return refine_placement(graph, distance, in(cap), seed, options, flag, out(pe));
@@ -74,11 +81,14 @@ void bind_engine(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
-        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(), "pe"_a.noconvert());
+        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
+        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
+        "unary_rests"_a.noconvert(), "pe"_a.noconvert());
   m.def("swap_refine",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent, OutArray<int32_t> pe) {
+           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent,
+           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest, OutArray<int32_t> pe) {
           const auto set = in(settings);
           SwapOptions options;
           options.all_pairs_up_to = set[0];
@@ -86,7 +96,8 @@ void bind_engine(nb::module_& m) {
           int64_t evaluations = 0, change = 0;
           {
             nb::gil_scoped_release release;
-            with_weights(in(indptr), in(target), in(weights), in(loads), [&](const auto& graph) {
+            with_weights(in(indptr), in(target), in(weights), in(loads),
+                       read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
               const Control flag(control.data(), spent.data());
               change = with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
                 return swap_refine(graph, distance, in(cap), seed, options, flag, out(pe), evaluations);
@@ -97,5 +108,7 @@ void bind_engine(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
-        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(), "pe"_a.noconvert());
+        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
+        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
+        "unary_rests"_a.noconvert(), "pe"_a.noconvert());
 }

@@ -44,13 +44,22 @@ inline bool fits_32_bits(In<int64_t> weights, size_t arcs) {
   return true;
 }
 
-template <class Work> auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Work work) {
+template <class Work>
+auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads,
+                  std::shared_ptr<const Unary> unary, Work work) {
   if (fits_32_bits(weights, target.size())) {
     View<int32_t> view(indptr, target, weights, loads);
+    view.graph.unary = std::move(unary);
     return work(view.graph);
   }
   View<int64_t> view(indptr, target, weights, loads);
+  view.graph.unary = std::move(unary);
   return work(view.graph);
+}
+
+template <class Work>
+auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads, Work work) {
+  return with_weights(indptr, target, weights, loads, nullptr, std::move(work));
 }
 
 // Distances as Python gives them: a table, or else labels and bit costs.

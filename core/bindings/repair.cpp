@@ -2,6 +2,7 @@
 #include "arrays.hpp"
 #include <nanobind/stl/tuple.h>
 #include "repair.hpp"
+#include "unary_view.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -14,8 +15,8 @@ using Counters = std::tuple<int64_t, int64_t, int64_t>;
 // One of two jobs on one of two forms of distance.
 template <class Distance, class Nearest>
 Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> cap, bool fill, Distance distance,
-             Nearest nearest, Out<int32_t> control) {
-  Repair<Distance, Nearest> repair(graph, load, pe, cap, distance, nearest, control.data());
+             Nearest nearest, Out<int32_t> control, const std::shared_ptr<const Unary>& unary) {
+  Repair<Distance, Nearest> repair(graph, load, pe, cap, distance, nearest, control.data(), unary.get());
   const RepairResult done = fill ? repair.fill_empty() : repair.meet_caps();
   return {done.moves, done.swaps, done.cost_change};
 }
@@ -26,23 +27,29 @@ void bind_repair(nb::module_& m) {
   m.def("repair_tree",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> load,
            OutArray<int32_t> pe, InArray<int64_t> cap, bool fill, InArray<uint64_t> label, InArray<int64_t> bit_cost,
-           OutArray<int32_t> control) {
+           OutArray<int32_t> control, InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost,
+           InArray<int64_t> u_rest) {
           return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(cap), fill,
-                     TreeDistance{label.data(), bit_cost.data()}, NearestInTree(in(label), in(bit_cost)), out(control));
+                     TreeDistance{label.data(), bit_cost.data()}, NearestInTree(in(label), in(bit_cost)), out(control),
+                     read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)));
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "pe"_a.noconvert(), "caps"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(), "bit_costs"_a.noconvert(),
-        "control"_a.noconvert(), Release());
+        "control"_a.noconvert(), "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(),
+        "unary_costs"_a.noconvert(), "unary_rests"_a.noconvert(), Release());
   m.def("repair_table",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> load,
-           OutArray<int32_t> pe, InArray<int64_t> cap, bool fill, InArray<int64_t> table, OutArray<int32_t> control) {
+           OutArray<int32_t> pe, InArray<int64_t> cap, bool fill, InArray<int64_t> table, OutArray<int32_t> control,
+           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest) {
           const int64_t k = static_cast<int64_t>(cap.size());
           return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(cap), fill,
-                     TableDistance{table.data(), k}, NearestInTable(in(table), k), out(control));
+                     TableDistance{table.data(), k}, NearestInTable(in(table), k), out(control),
+                     read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)));
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "pe"_a.noconvert(), "caps"_a.noconvert(), "fill_empty"_a, "table"_a.noconvert(), "control"_a.noconvert(),
-        Release());
+        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
+        "unary_rests"_a.noconvert(), Release());
   m.def("list_schedule",
         [](InArray<int64_t> load, InArray<int64_t> cap, OutArray<int32_t> pe) {
           list_schedule(in(load), in(cap), out(pe));

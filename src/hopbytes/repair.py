@@ -13,6 +13,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine import interruptible
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import TreeDistance
+from hopbytes.unary import Unary
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -38,7 +39,14 @@ class Repaired:
     change: int | None = 0
 
 
-def meet_caps(graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64) -> Repaired:
+def meet_caps(
+    graph: CommGraph,
+    where: Allocation,
+    pe: Int32,
+    loads: Int64 | None,
+    caps: Int64,
+    unary: Unary | None = None,
+) -> Repaired:
     """Move tasks off overfull PEs: the cheapest per unit of load first, to the nearest PE with room.
 
     Where no PE has room for a whole task, tasks are exchanged for lighter ones. If that does not do,
@@ -53,6 +61,8 @@ def meet_caps(graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | Non
     loads : int64[n] or None
         Tasks without load are not moved. None means 1 each; then caps that can hold all tasks are met.
     caps : int64[k]
+    unary : Unary or None
+        No task goes to a PE that is forbidden to it; prices count as communication does.
 
     Notes
     -----
@@ -61,12 +71,12 @@ def meet_caps(graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | Non
     """
     if _overload(pe, loads, caps) == 0:
         return Repaired(np.array(pe, np.int32))
-    best = _run(graph, where, pe, loads, caps, fill_empty=False)
+    best = _run(graph, where, pe, loads, caps, unary, fill_empty=False)
     over = _overload(best.pe, loads, caps)
     if over == 0 or loads is None:
         return best
-    for anew in _rescheduled(best.pe, loads, caps):
-        tried = _run(graph, where, anew, loads, caps, fill_empty=False)
+    for anew in _rescheduled(best.pe, loads, caps, unary):
+        tried = _run(graph, where, anew, loads, caps, unary, fill_empty=False)
         if _overload(tried.pe, loads, caps) < over:
             over = _overload(tried.pe, loads, caps)
             best = Repaired(tried.pe, int(np.count_nonzero(tried.pe != pe)), best.swaps + tried.swaps, None)
@@ -75,20 +85,25 @@ def meet_caps(graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | Non
     return best
 
 
-def _rescheduled(pe: Int32, loads: Int64, caps: Int64) -> Iterator[Int32]:
+def _rescheduled(pe: Int32, loads: Int64, caps: Int64, unary: Unary | None) -> Iterator[Int32]:
     """Place the tasks of the overfull PEs and some roomy ones anew; then of twice as many, up to all.
 
-    So most of the placement survives where a small part is enough.
+    So most of the placement survives where a small part is enough. Tasks that may not go everywhere
+    stay, and the others share what room they leave.
     """
+    free = loads > 0
+    if unary is not None:
+        free &= ~unary.restricted()
+    left = np.maximum(caps - sum_per_pe(np.where(free, 0, loads), pe, len(caps)), 1)
     room = caps - sum_per_pe(loads, pe, len(caps))
     fullest = np.argsort(room, kind="stable")
     over = int(np.count_nonzero(room < 0))
     helpers = over
     while True:
         chosen = np.sort(np.concatenate([fullest[:over], fullest[over:][::-1][:helpers]]))
-        tasks = np.flatnonzero(np.isin(pe, chosen) & (loads > 0))
+        tasks = np.flatnonzero(np.isin(pe, chosen) & free)
         local = np.zeros(len(tasks), np.int32)
-        kernels.list_schedule(loads[tasks], caps[chosen], local)
+        kernels.list_schedule(loads[tasks], left[chosen], local)
         anew = pe.copy()
         anew[tasks] = chosen[local]
         yield anew
@@ -97,11 +112,11 @@ def _rescheduled(pe: Int32, loads: Int64, caps: Int64) -> Iterator[Int32]:
         helpers *= 2
 
 
-def fill_empty(graph: CommGraph, where: Allocation, pe: Int32) -> Repaired:
+def fill_empty(graph: CommGraph, where: Allocation, pe: Int32, unary: Unary | None = None) -> Repaired:
     """Give every empty PE a task from the nearest PE that holds two or more."""
     if np.all(np.bincount(pe, minlength=where.k)):
         return Repaired(np.array(pe, np.int32))
-    return _run(graph, where, pe, None, np.ones(where.k, np.int64), fill_empty=True)
+    return _run(graph, where, pe, None, np.ones(where.k, np.int64), unary, fill_empty=True)
 
 
 def sum_per_pe(loads: Int64 | None, pe: Int32, k: int) -> Int64:
@@ -118,7 +133,8 @@ def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:
 
 
 def _run(
-    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, *, fill_empty: bool
+    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, unary: Unary | None,
+    *, fill_empty: bool,
 ) -> Repaired:
     pe = np.array(pe, np.int32)
     distance = where.distance
@@ -127,8 +143,12 @@ def _run(
     else:
         labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
     symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
+    if unary is not None:
+        unary = unary.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
     moves, swaps, change = interruptible(
-        lambda: kernels.repair(symmetric, loads, pe, caps, labels, costs, control, fill_empty=fill_empty),
+        lambda: kernels.repair(
+            symmetric, loads, pe, caps, labels, costs, control, fill_empty=fill_empty, unary=unary
+        ),
         control, None, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
     )
     return Repaired(pe, moves, swaps, change)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
 from hopbytes.engine import swap_refine
+from hopbytes.unary import as_arrays
 
 KINDS = ["tree", "table", "flat"]
 
@@ -78,7 +79,7 @@ def test_the_claimed_change_is_the_true_one(kind):
                 near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
                 near.get("table", np.empty(0, np.int64)), np.full(16, 40, np.int64), seed,
                 np.array([all_pairs, 3], np.int64), np.zeros(1, np.int32),
-                np.zeros(1, np.int64), after,
+                np.zeros(1, np.int64), *as_arrays(None), after,
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from hopbytes.kernels import Int32, Int64, checked_sum
+from hopbytes.unary import Unary
 
 Result = TypeVar("Result")
 
@@ -41,15 +42,30 @@ def moderate(
     >>> moderate(np.array([2**60, 1]), 2)
     (array([288230376151711744,                  1]), None)
     """
-    total = arcs if weights is None else checked_sum(weights)
-    furthest = 1 if distances is None or not len(distances) else int(distances.max())
-    shift = max(0, (total * furthest).bit_length() - MOST.bit_length() + 1)
+    furthest, shift = _shift(weights, arcs, distances)
     if distances is not None and shift:
         less = min(shift, max(0, furthest.bit_length() - 20))
         distances, shift = distances >> less, shift - less
     if weights is not None and shift:
         weights = np.maximum(weights >> shift, 1)
     return weights, distances
+
+
+def moderate_unary(
+    unary: Unary | None, weights: Int64 | None, arcs: int, distances: Int64 | None
+) -> Unary | None:
+    """Scale costs of single vertices down as :func:`moderate` does with the products."""
+    if unary is None:
+        return None
+    _, shift = _shift(weights, arcs, distances)
+    return unary.scaled(1, 2**shift) if shift else unary
+
+
+def _shift(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tuple[int, int]:
+    """Return the largest distance and how many bits products have too many."""
+    total = arcs if weights is None else checked_sum(weights)
+    furthest = 1 if distances is None or not len(distances) else int(distances.max())
+    return furthest, max(0, (total * furthest).bit_length() - MOST.bit_length() + 1)
 
 
 def interruptible(

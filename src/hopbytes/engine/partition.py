@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, call_size, interruptible, moderate
+from hopbytes.engine.control import Spend, call_size, interruptible, moderate, moderate_unary
 from hopbytes.engine.settings import PartitionSettings
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes.unary import Unary, as_arrays
 
 
 def partition_many(
@@ -27,6 +28,7 @@ def partition_many(
     deadline: float | None = None,
     watch: Callable[[int], None] | None = None,
     spend: Spend | None = None,
+    unary: Unary | None = None,
 ) -> tuple[Int32, Int64]:
     """Cut every group of vertices into its own blocks.
 
@@ -47,6 +49,8 @@ def partition_many(
         Told now and then how many groups are done.
     spend : callable or None
         Told at the end how many arcs were looked at.
+    unary : Unary or None
+        Costs per block of every vertex, in units of weight where each edge counts once.
 
     Returns
     -------
@@ -61,10 +65,11 @@ def partition_many(
     cut = np.zeros(len(cap_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     seen, _ = moderate(weights, len(targets))
+    unary = moderate_unary(unary, weights, len(targets), None)
     interruptible(
         lambda: compiled.partition_many(
             indptr, targets, optional(seen), optional(loads), group, cap_start, caps, seeds, given,
-            settings.array(threads), control, spent, child, cut,
+            settings.array(threads), control, spent, *as_arrays(unary), child, cut,
         ),
         control, deadline, call_size(indptr, targets, caps), watch, spent, spend,
     )

@@ -6,9 +6,10 @@ from dataclasses import astuple
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, call_size, interruptible, moderate
+from hopbytes.engine.control import Spend, call_size, interruptible, moderate, moderate_unary
 from hopbytes.engine.settings import SearchSettings
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes.unary import Unary, as_arrays
 
 DEFAULT_SEARCH = SearchSettings()
 
@@ -32,6 +33,7 @@ def refine_placement(
     threads: int = 1,
     deadline: float | None = None,
     spend: Spend | None = None,
+    unary: Unary | None = None,
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a placement by moves of single tasks or of clusters.
 
@@ -51,6 +53,8 @@ def refine_placement(
         Independent sequences of cycles, side by side; the cheapest result is kept.
     spend : callable or None
         Told at the end how many arcs were looked at.
+    unary : Unary or None
+        Costs per block of every vertex, in units of weight x distance where each edge counts once.
 
     Returns
     -------
@@ -61,14 +65,17 @@ def refine_placement(
     control = np.zeros(1, np.int32)
     spent = np.zeros(1, np.int64)
     result = pe.copy()
-    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
+    distances = bit_costs if table is None else table
+    seen, near = moderate(weights, len(targets), distances)
+    unary = moderate_unary(unary, weights, len(targets), distances)
     moves = interruptible(
         lambda: compiled.refine_placement(
             indptr, targets, optional(seen), optional(loads),
             np.empty(0, np.uint64) if labels is None else labels,
             np.zeros(65, np.int64) if table is not None or near is None else near,
             optional(None if table is None else near), caps, seed % 2**64,
-            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, spent, result,
+            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, spent,
+            *as_arrays(unary), result,
         ),
         control, deadline, call_size(indptr, targets, caps), None, spent, spend,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes.unary import Unary, as_arrays
 
 
 def repair(
     graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, caps: Int64,
     labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
+    unary: Unary | None = None,
 ) -> tuple[int, int, int]:
     """Move tasks, in place, until no PE holds more than its cap, as far as moves and swaps can.
 
@@ -26,6 +28,8 @@ def repair(
         Polled; anything but 0 ends the call early, caps met or not.
     fill_empty : bool
         Instead give every empty PE a task; for loads of None and caps of 1.
+    unary : Unary or None
+        Forbidden places, which are not used, and prices, each pair of tasks counting once.
 
     Returns
     -------
@@ -35,9 +39,9 @@ def repair(
     indptr, targets, weights = graph
     shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
     if labels is None:
-        moves, swaps, change = compiled.repair_table(*shared, distances, control)
+        moves, swaps, change = compiled.repair_table(*shared, distances, control, *as_arrays(unary))
     else:
-        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control)
+        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control, *as_arrays(unary))
     return int(moves), int(swaps), int(change)
 
 

@@ -14,24 +14,13 @@ from numpy.typing import NDArray
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.registry import Registry
+from hopbytes.unary import Unary
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
 mappers: Registry[type[Mapper]] = Registry("mapper", "hopbytes.mappers")
 refiners: Registry[type[Refiner]] = Registry("refiner", "hopbytes.refiners")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unary:
-    """Costs of a task on a PE beyond communication, sparse: task t on ``pes[e]`` costs ``costs[e]``.
-
-    Carries fixed and forbidden places, migration prices and diagonals; rows as in a CSR matrix.
-    """
-
-    indptr: Int64
-    pes: Int32
-    costs: Int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +36,7 @@ class Bounds:
     exact : bool
         One task per slot (or floor/ceil of n/k): counts are met exactly.
     unary : Unary or None
-        Further costs; None for most problems.
+        Costs beyond communication: fixed and forbidden places, migration. None for most problems.
     """
 
     load: Int64

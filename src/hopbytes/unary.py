@@ -1,0 +1,154 @@
+"""Costs of a task on a PE beyond communication: fixed and forbidden places, prices of moving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+Bool = NDArray[np.bool_]
+
+#: A cost of this or more means "never"; core/unary.hpp knows the same number. Others sum to less than half.
+FORBIDDEN = 2**60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unary:
+    """What each task costs where it is: a few listed PEs, and one cost for all others.
+
+    Parameters
+    ----------
+    indptr : int64[n+1]
+        The entries of task t are ``indptr[t]:indptr[t+1]``.
+    pes : int32[...]
+        Listed PEs, ascending within a task.
+    costs : int64[...]
+        What task t costs on ``pes[e]``; :data:`FORBIDDEN` for never.
+    rest : int64[n]
+        What it costs on every PE that is not listed.
+
+    Examples
+    --------
+    Task 0 must be on PE 2, task 1 pays 7 for leaving PE 0, task 2 does not mind.
+
+    >>> unary = Unary(np.array([0, 1, 2, 2]), np.array([2, 0], np.int32), np.array([0, 0]),
+    ...               np.array([FORBIDDEN, 7, 0]))
+    >>> unary.at(np.array([2, 1, 0], np.int32)).tolist()
+    [0, 7, 0]
+    >>> unary.allowed(0, 4).tolist()
+    [False, False, True, False]
+    """
+
+    indptr: Int64
+    pes: Int32
+    costs: Int64
+    rest: Int64
+
+    @property
+    def tasks(self) -> Int64:
+        """int64[...]: task of every entry."""
+        tasks: Int64 = np.repeat(np.arange(len(self.rest)), np.diff(self.indptr))
+        return tasks
+
+    def at(self, pe: Int32) -> Int64:
+        """int64[n]: what every task costs where `pe` puts it. O(n + entries)."""
+        tasks = self.tasks
+        here = self.pes == pe[tasks]
+        costs: Int64 = self.rest.copy()
+        costs[tasks[here]] = self.costs[here]
+        return costs
+
+    def total(self, pe: Int32) -> int:
+        """Sum of the costs of a placement without tasks on forbidden PEs, exact."""
+        return int(self.at(pe).sum())
+
+    def violated(self, pe: Int32) -> Int64:
+        """int64[...]: tasks on a PE that is forbidden to them."""
+        return np.flatnonzero(self.at(pe) >= FORBIDDEN)
+
+    def restricted(self) -> Bool:
+        """bool[n]: tasks to which some PE is forbidden."""
+        some = self.rest >= FORBIDDEN
+        some[self.tasks[self.costs >= FORBIDDEN]] = True
+        return some
+
+    def allowed(self, task: int, k: int) -> Bool:
+        """bool[k]: PEs that one task may use."""
+        entries = slice(int(self.indptr[task]), int(self.indptr[task + 1]))
+        mask = np.full(k, bool(self.rest[task] < FORBIDDEN))
+        mask[self.pes[entries]] = self.costs[entries] < FORBIDDEN
+        return mask
+
+    def scaled(self, numerator: int, denominator: int) -> Unary:
+        """All finite costs times a fraction, rounded half up; O(entries)."""
+        if numerator == denominator:
+            return self
+
+        def scale(costs: Int64) -> Int64:
+            # No product beyond 63 bits: finite costs stay below 2^59, so big factors mean small costs.
+            exact = (costs // denominator) * numerator + (
+                (costs % denominator) * numerator + denominator // 2
+            ) // denominator
+            return np.where(costs >= FORBIDDEN, FORBIDDEN, exact).astype(np.int64)
+
+        return replace(self, costs=scale(self.costs), rest=scale(self.rest))
+
+    def select(self, pes: Int64, k: int) -> Unary:
+        """The same costs when only the PEs `pes` of 0..k-1 (ascending) are left and renumbered."""
+        number = np.full(k, -1, np.int64)
+        number[pes] = np.arange(len(pes))
+        keep = number[self.pes] >= 0
+        return from_entries(self.tasks[keep], number[self.pes[keep]], self.costs[keep], self.rest)
+
+    def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> Unary:
+        """Costs of the children into which groups of PEs are cut: that of the cheapest PE inside.
+
+        Parameters
+        ----------
+        group : int32[n]
+            Group that holds each task.
+        child_of_pe : int32[k]
+        parent, place : int64[children]
+            Group of each child, and its position among the children of that group.
+
+        Returns
+        -------
+        Unary
+            ``pes`` are positions of children within the group of the task.
+        """
+        tasks, child = self.tasks, child_of_pe[self.pes].astype(np.int64)
+        inside = parent[child] == group[tasks]
+        tasks, child, costs = tasks[inside], child[inside], self.costs[inside]
+        key = tasks * len(parent) + child
+        order = np.argsort(key, kind="stable")
+        key, costs = key[order], costs[order]
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else key
+        least = np.minimum.reduceat(costs, first) if len(key) else costs
+        listed = np.diff(np.append(first, len(key)))
+        tasks, child = key[first] // len(parent), key[first] % len(parent)
+        size = np.bincount(child_of_pe, minlength=len(parent))
+        least = np.where(listed < size[child], np.minimum(least, self.rest[tasks]), least)
+        return from_entries(tasks, place[child], least, self.rest)
+
+
+def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> Unary:
+    """Sort entries into rows, leaving out those that say no more than `rest`."""
+    keep = costs != rest[tasks]
+    tasks, pes, costs = tasks[keep], pes[keep], costs[keep]
+    order = np.lexsort((pes, tasks))
+    counts = np.bincount(tasks, minlength=len(rest))
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Unary(
+        indptr, pes[order].astype(np.int32), costs[order].astype(np.int64), rest.astype(np.int64)
+    )
+
+
+def as_arrays(unary: Unary | None) -> tuple[Int64, Int32, Int64, Int64]:
+    """Arrays for compiled code: four empty ones for no costs at all."""
+    if unary is None:
+        none = np.empty(0, np.int64)
+        return none, np.empty(0, np.int32), none, none
+    return unary.indptr, unary.pes, unary.costs, unary.rest

@@ -31,6 +31,8 @@ class Allocation:
         Relative load capacity of each PE; None when all are equal.
     endpoints : int32[k] or None
         Network endpoint (adapter) of each PE; None means one per node.
+    gpus : int32[k] or None
+        GPU of each PE, counted on its node; -1 where it has none. None: slots without GPUs.
     notices : tuple of str
         Sentences for the user about how the slots were cut (cores left over, slots that straddle units).
 
@@ -46,13 +48,14 @@ class Allocation:
     hosts: tuple[str, ...] = ()
     capacity: Int64 | None = None
     endpoints: Int32 | None = None
+    gpus: Int32 | None = None
     notices: tuple[str, ...] = ()
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.core_start) < 2:
             raise InfeasibleError("the allocation has no slot left, expected at least one")
-        for array in (self.core_start, self.cores, self.capacity, self.endpoints):
+        for array in (self.core_start, self.cores, self.capacity, self.endpoints, self.gpus):
             if array is not None:
                 array.setflags(write=False)
 
@@ -88,6 +91,41 @@ class Allocation:
     def cores_of(self, pe: int) -> Int64:
         """Logical cores of one PE."""
         return self.cores[self.core_start[pe] : self.core_start[pe + 1]]
+
+    def os_pus(self, pe: int) -> tuple[int, ...] | None:
+        """CPU numbers that the operating system of its node uses for one PE, ascending; None when unknown.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> where = hb.machine("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", cores_per_task=2)
+        >>> where.os_pus(1)
+        (2, 3, 6, 7)
+        """
+        known = self.machine.os_cpus()
+        if known is None:
+            return None
+        start, numbers = known
+        rows = [numbers[start[core] : start[core + 1]] for core in self.cores_of(pe).tolist()]
+        return tuple(sorted(int(number) for row in rows for number in row))
+
+    def allowed_rank(self, core: int) -> int:
+        """Rank of a place's core among the cores of its node that may be used, as Open MPI counts them.
+
+        `core` is a place of the machine, as :meth:`cores_of` returns them. On a machine of hardware
+        threads several places have the same rank.
+        """
+        nodes = self.machine.node_of_core()
+        first = int(np.searchsorted(nodes, nodes[core]))
+        tree = self.machine.node_tree(int(nodes[core]))
+        return core - first if tree is None else int(tree.cores[core - first])
+
+    def gpu_of(self, pe: int) -> Any:
+        """The Gpu of one PE (:class:`hopbytes.machines.node_tree.Gpu`); None when its slot has none."""
+        if self.gpus is None or self.gpus[pe] < 0:
+            return None
+        tree = self.machine.node_tree(int(self.node_of_pe[pe]))
+        return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None) if tree else None
 
     def split(self, pes: Int64) -> list[Int64]:
         """Cut a set of PEs (ascending) along the machine's outermost seam; see Machine.split."""
@@ -129,5 +167,6 @@ class Allocation:
             self.machine, starts, self.cores[places], self.hosts,
             None if self.capacity is None else self.capacity[pes],
             None if self.endpoints is None else self.endpoints[pes],
+            None if self.gpus is None else self.gpus[pes],
             self.notices,
         )

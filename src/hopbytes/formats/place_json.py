@@ -52,6 +52,7 @@ class Json(Format):
             "slots": [number_list(tuple(where.cores_of(pe).tolist())) for pe in range(where.k)],
             "capacity": None if where.capacity is None else where.capacity.tolist(),
             "endpoints": None if where.endpoints is None else where.endpoints.tolist(),
+            "gpus": None if where.gpus is None else where.gpus.tolist(),
             "info": dict(mapping.info),
             "metrics": options.get("metrics"),
             "pe": mapping.pe.tolist(),
@@ -167,6 +168,7 @@ class _Record:
             machine, starts, np.concatenate(slots), tuple(self.texts("hosts")),
             capacity=self._per_slot("capacity", np.int64, len(slots)),
             endpoints=self._per_slot("endpoints", np.int32, len(slots)),
+            gpus=self._per_slot("gpus", np.int32, len(slots)),
         )
 
     def _per_slot(self, field: str, dtype: Any, count: int) -> Any:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.registry import Registry
+
+if TYPE_CHECKING:
+    from hopbytes.machines.node_tree import NodeTree
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -192,6 +196,33 @@ class Machine(ABC):
             )
             found.append(grouping)
         return found or [np.zeros(len(cores), np.int32)]
+
+    def with_distances(self, distances: Mapping[str, int]) -> Machine:
+        """Return the machine with other distances of the levels named; UnsupportedError without levels."""
+        wanted = ", ".join(distances)
+        raise UnsupportedError(f"a distance of {wanted} needs levels, '{self.spec()}' has none to change")
+
+    def level_same_as(self, name: str) -> str | None:
+        """Level with the same units as the kind `name`, which has no level of its own; None: unknown."""
+        return None
+
+    def node_names(self) -> tuple[str, ...]:
+        """Host name of every node, where the machine's source has them; else empty."""
+        return ()
+
+    def node_tree(self, node: int) -> NodeTree | None:
+        """The tree of one node with the numbers its operating system uses; None when nobody knows it."""
+        return None
+
+    def os_cpus(self) -> tuple[Int64, Int64] | None:
+        """CPU numbers of the operating system of every place, as row starts and numbers; None: unknown.
+
+        Returns
+        -------
+        int64[n_cores + 1], int64[...]
+            Place p has CPUs ``numbers[start[p]:start[p + 1]]``, counted on its own node.
+        """
+        return None
 
     def level_named(self, names: tuple[str, ...]) -> int | None:
         """Index of the first level with one of the names, None when there is none."""

@@ -11,6 +11,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.hostlist import read_hosts
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
+from hopbytes.machines.gpu_slots import gpu_slots
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import excluded, rank_in_runs, reserved, units_of
 
@@ -49,7 +50,8 @@ def machine(
         Cores of a slot. They lie in one node, and in one unit of any level that can hold them.
     per : str, optional
         ``"core"`` (default), ``"pu"`` or another level: one slot per unit with all its cores, or with
-        the first `cores_per_task` of them when that is more than 1.
+        the first `cores_per_task` of them when that is more than 1. ``"gpu"``: one slot per GPU with the
+        cores nearest to it.
 
     Returns
     -------
@@ -90,6 +92,8 @@ def machine(
     single_leaves = per in PLACES and cores_per_task == 1 and _place_name(hardware, per) is None
     if single_leaves and allowed.all():
         return Allocation.whole(hardware, names)
+    if per == "gpu":
+        return _one_per_gpu(hardware, np.flatnonzero(allowed), cores_per_task, names)
     slots = _Slots.cut(hardware, np.flatnonzero(allowed), cores_per_task, per)
     return Allocation(hardware, slots.starts, slots.cores, names, notices=slots.notices)
 
@@ -105,12 +109,18 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
 
 def _names_of_nodes(hardware: Machine, hosts: str | Sequence[str] | None) -> tuple[str, ...]:
     if hosts is None:
-        return ()
+        return hardware.node_names()
     names = read_hosts(hosts)
     nodes = int(hardware.node_of_core()[-1]) + 1
     if len(names) != nodes:
         raise FormatError("--hosts", None, f"{len(names)} hosts for {nodes} nodes, expected one per node")
     return names
+
+
+def _one_per_gpu(hardware: Machine, allowed: Int64, size: int, names: tuple[str, ...]) -> Allocation:
+    starts, places, gpus = gpu_slots(hardware, allowed, size)
+    notices = _notices(hardware, allowed, len(places), size, "gpu", 0)
+    return Allocation(hardware, starts, places, names, gpus=gpus, notices=notices)
 
 
 def _place_name(hardware: Machine, per: str | None) -> str | None:

@@ -15,7 +15,6 @@ new topology needs no change here. A part that begins with any other word is a t
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
 
@@ -114,20 +113,15 @@ def from_hierarchy(hierarchy: str, distance: str | None = None) -> Tree:
 
 def with_distances(machine: Machine, distance: str) -> Machine:
     """Replace distances of named levels: ``"l3=3,package=12"``."""
-    if not isinstance(machine, Tree):
-        raise UnsupportedError(f"--distance {shorten(distance)} needs a tree, {machine.spec()} has no levels")
-    tiers = {level.name: level for level in machine.tiers}
+    wanted = {}
     for item in distance.split(","):
         name, equals, value = (word.strip() for word in item.partition("="))
-        if name not in tiers:
+        if not name or not equals or not INTEGER.fullmatch(value):
             raise FormatError(
-                "--distance", None,
-                f"{shorten(item)}, expected LEVEL=DISTANCE with a level of {', '.join(tiers)}",
+                "--distance", None, f"{shorten(item)}, expected LEVEL=N with N an integer >= 0, like l3=3"
             )
-        if not equals or not INTEGER.fullmatch(value):
-            raise FormatError("--distance", None, f"{shorten(item)}, expected {name}=N, N an integer >= 0")
-        tiers[name] = dataclasses.replace(tiers[name], distance=int(value))
-    return Tree(tuple(tiers.values()), machine.children)
+        wanted[name] = int(value)
+    return machine.with_distances(wanted)
 
 
 def _parse_part(text: str) -> Machine:

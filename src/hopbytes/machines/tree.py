@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Int32, Int64, Level, Machine, TreeDistance, machines
 
 MAX_CORES = 2**24
@@ -111,6 +112,15 @@ class Tree(Machine):
     def distance(self) -> TreeDistance:
         """Bit-field labels and a cost per level."""
         return _lower(self)
+
+    def with_distances(self, distances: Mapping[str, int]) -> Tree:
+        """Return the tree with other distances of the levels named; UnsupportedError for unknown levels."""
+        names = [level.name for level in self.tiers]
+        for name in distances:
+            if name not in names:
+                raise unknown_name("level", name, names)
+        tiers = (replace(level, distance=distances.get(level.name, level.distance)) for level in self.tiers)
+        return Tree(tuple(tiers), self.children)
 
     def split(self, cores: Int64) -> list[Int64]:
         """Children of the lowest unit that holds all `cores`; levels of equal distance count as one."""

@@ -27,6 +27,9 @@ def units_of(machine: Machine, name: str) -> Int64:
         return np.arange(machine.n_cores, dtype=np.int64)
     if name in NODE_NAMES:
         return machine.node_of_core().astype(np.int64)
+    same = machine.level_same_as(name)
+    if same is not None:
+        return units_of(machine, same)
     raise unknown_name("level", name, [level.name for level in machine.levels] or ["core", "node"])
 
 

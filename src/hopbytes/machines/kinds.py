@@ -1,0 +1,116 @@
+"""Kinds of hardware inside a node: their names, their usual nesting, and default distances. One table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+#: Distance of two places that first differ at a kind, when nobody measured or chose another. In the order in
+#: which kinds usually lie inside each other, innermost first.
+DEFAULT_DISTANCE = {
+    "pu": 1,
+    "core": 1,
+    "l1": 1,
+    "l2": 2,
+    "l3": 3,
+    "l4": 4,
+    "l5": 4,
+    "group": 5,
+    "numa": 5,
+    "die": 5,
+    "package": 10,
+    "node": 40,
+}
+#: What every switch level outside the nodes adds to the distance of the level inside it.
+SWITCH_STEP = 20
+
+#: When several kinds are the same units, the level is called after the first of them.
+NAMES_BY_WORTH = (
+    "node", "core", "pu", "package", "numa", "l3", "die", "l2", "l4", "l5", "l1", "group",
+)  # fmt: skip
+_DEPTH = {kind: depth for depth, kind in enumerate(reversed(DEFAULT_DISTANCE))}  # node is 0
+
+
+def base_kind(name: str) -> str:
+    """Return the kind of a level: a kind nested in itself has a number added (``group-2``, ``numa-3``)."""
+    return name.partition("-")[0]
+
+
+def default_distance(names: Iterable[str], inner: int) -> int:
+    """Return the distance of a level that stands for `names` around a level of distance `inner`.
+
+    The largest of the table; a kind found outside one that the table puts further out (a NUMA domain
+    that holds packages) adds its own distance to that.
+
+    Examples
+    --------
+    >>> default_distance(["l3", "numa"], 1), default_distance(["numa"], 10)
+    (5, 15)
+    """
+    own = max(DEFAULT_DISTANCE.get(base_kind(name), 5) for name in names)
+    return own if own >= inner else inner + own
+
+
+def worth(name: str) -> tuple[int, str]:
+    """Sort key: how good a name is for a level that has several."""
+    kind = base_kind(name)
+    place = NAMES_BY_WORTH.index(kind) if kind in NAMES_BY_WORTH else len(NAMES_BY_WORTH)
+    return place, name
+
+
+def numbered(chain: Sequence[str]) -> list[str]:
+    """Make the names of a chain, outermost first, distinct: the second ``group`` is ``group-2``.
+
+    Examples
+    --------
+    >>> numbered(["numa", "group", "numa"])
+    ['numa', 'group', 'numa-2']
+    """
+    names: list[str] = []
+    for kind in chain:
+        seen = sum(base_kind(name) == kind for name in names)
+        names.append(f"{kind}-{seen + 1}" if seen else kind)
+    return names
+
+
+def common_order(chains: Iterable[Sequence[str]]) -> list[str]:
+    """Return one order of names, outermost first, in which every chain appears.
+
+    Parameters
+    ----------
+    chains : iterable of sequences of str
+        Names of the kinds from the outside to the inside, distinct within a chain.
+
+    Raises
+    ------
+    ValueError
+        Two chains nest the same two kinds the other way round.
+
+    Notes
+    -----
+    A new name goes between its neighbours at the place its kind usually has.
+
+    Examples
+    --------
+    >>> common_order([["package", "l3", "core"], ["package", "die", "core"]])
+    ['package', 'die', 'l3', 'core']
+    """
+    order: list[str] = []
+    for chain in sorted({tuple(chain) for chain in chains}, key=lambda chain: (-len(chain), chain)):
+        after = 0
+        for place, name in enumerate(chain):
+            if name in order:
+                if order.index(name) < after:
+                    raise ValueError(f"{name} lies outside and inside {order[after - 1]}")
+                after = order.index(name) + 1
+                continue
+            # Not beyond the next name of the chain that already has a place.
+            fixed = [order.index(later) for later in chain[place + 1 :] if later in order]
+            end = min(fixed, default=len(order))
+            depth = _DEPTH.get(base_kind(name), 0)
+            if end < after:
+                raise ValueError(f"{order[end]} lies outside and inside {chain[place - 1]}")
+            while after < end and _DEPTH.get(base_kind(order[after]), 0) < depth:
+                after += 1
+            order.insert(after, name)
+            after += 1
+    return order

@@ -157,8 +157,8 @@ def test_what_is_no_set_of_hwloc(text):
 
 
 REAL = {
-    # name: (levels, usable PUs, cores, packages, memory nodes, GPUs); checked against lstopo 2.9 where it reads
-    # the file, and against the descriptions of the collection otherwise.
+    # name: (levels, usable PUs, cores, packages, memory nodes, GPUs); checked against lstopo 2.9 where it
+    # reads the file, and against the descriptions of the collection otherwise.
     "v1_corona11": ("package:2@10 numa:4@5 l3:2@3 core:3@2 pu:2@1", 96, 48, 2, 8, 4),
     "v1_fourmi012": ("package:2@10 core:4@2", 8, 8, 2, 2, 0),
     "v1_lassen": ("package:2@10 l3:10@3 core:2@1 pu:4@1", 160, 40, 2, 2, 4),
@@ -204,6 +204,7 @@ def test_no_real_machine_is_forgotten():
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")
 def test_generations_of_a_file_agree():
     for name in ("corona11", "lassen"):
-        old, new = read_hwloc(str(SHARED / f"v1_{name}.xml")), read_hwloc(str(SHARED / f"v2_{name}_converted.xml"))
+        old = read_hwloc(str(SHARED / f"v1_{name}.xml"))
+        new = read_hwloc(str(SHARED / f"v2_{name}_converted.xml"))
         assert old.os_pus.tolist() == new.os_pus.tolist()
         assert old.gpus == new.gpus

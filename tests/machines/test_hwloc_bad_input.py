@@ -62,7 +62,7 @@ def test_files_with_a_fault(tmp_path, text, words):
 def test_future_generations_are_named(tmp_path):
     path = tmp_path / "node.xml"
     path.write_text(document(f'<object type="Machine">{PU}</object>', '<topology version="4.0">'))
-    with pytest.raises(UnsupportedError, match="version 4.0, this hopbytes reads 1 to 3"):
+    with pytest.raises(UnsupportedError, match=r"version 4\.0, this hopbytes reads 1 to 3"):
         read_hwloc(str(path))
 
 
@@ -94,7 +94,7 @@ def test_kinds_nested_both_ways_round_are_refused(tmp_path):
         ("hwloc:{0}@a,a", "'a' twice"),
         ("hwloc:{0}@a,hwloc:{0}", "without hosts"),
         ("hwloc:{0}@a,hwloc:{0}@a", "'a' twice"),
-        ("hwloc:{0}:l3=99999999999999999999", "expected"),
+        ("hwloc:{0}:l2=9999999999999999999", "expected an integer from 0 to"),
     ],
 )
 def test_specs_with_a_fault(spec, words):
@@ -108,10 +108,18 @@ def test_hosts_option_must_fit():
         hb.machine(f"hwloc:{sample('v3_hybrid.xml')}@a,b", hosts="x,y,z")
 
 
-@pytest.mark.parametrize("name", ["v1_numa_outside.xml", "v2_smt_gpus.xml", "v2_no_cores.xml", "v3_hybrid.xml"])
+def answer(spec: str) -> tuple[str, int]:
+    """What is wrong with a machine, and how many slots it has."""
+    try:
+        return "", hb.machine(spec).k
+    except HopbytesError as error:
+        return str(error), 0
+
+
+@pytest.mark.parametrize("name", ["v1_numa_outside", "v2_smt_gpus", "v2_no_cores", "v3_hybrid"])
 def test_damaged_copies_end_in_a_machine_or_a_clear_line(tmp_path, name):
     """Cut anywhere, with bytes exchanged, lines missing or doubled, words swapped for others of the file."""
-    with open(sample(name), "rb") as stream:
+    with open(sample(f"{name}.xml"), "rb") as stream:
         whole = stream.read()
     lines = whole.splitlines(keepends=True)
     words = sorted(set(whole.replace(b'"', b" ").split()))
@@ -134,9 +142,5 @@ def test_damaged_copies_end_in_a_machine_or_a_clear_line(tmp_path, name):
             for _ in range(rng.randrange(1, 4)):
                 damaged = bytearray(bytes(damaged).replace(rng.choice(words), rng.choice(words), 1))
         path.write_bytes(bytes(damaged))
-        try:
-            where = hb.machine(f"hwloc:{path}@a,b")
-        except HopbytesError as error:
-            assert "\n" not in str(error)
-        else:
-            assert where.k >= 2
+        said, k = answer(f"hwloc:{path}@a,b")
+        assert k >= 2 or (said and "\n" not in said)

@@ -4,13 +4,13 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import check_groupings
 
 from hopbytes.allocation import Allocation
 from hopbytes.machines.kinds import common_order
 from hopbytes.machines.leveling import level
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.node_tree import Part, node_tree
+from strategies import check_groupings
 
 KINDS = ("package", "numa", "l3", "l2", "core")
 
@@ -21,7 +21,7 @@ def nodes(draw, max_pus=40):
     numbers = itertools.count()
 
     def part(depth: int) -> Part:
-        deeper = [kind for kind in range(depth + 1, len(KINDS) + 1)]
+        deeper = list(range(depth + 1, len(KINDS) + 1))
         inside = []
         for _ in range(draw(st.integers(1, 3))):
             chosen = draw(st.sampled_from(deeper))

@@ -50,6 +50,17 @@ def default_distance(names: Iterable[str], inner: int) -> int:
     return own if own >= inner else inner + own
 
 
+def usual_depth(name: str) -> int:
+    """How far inside a kind usually lies; 0 for kinds nobody knows.
+
+    Examples
+    --------
+    >>> usual_depth("package") < usual_depth("numa") < usual_depth("l3")
+    True
+    """
+    return _DEPTH.get(base_kind(name), 0)
+
+
 def worth(name: str) -> tuple[int, str]:
     """Sort key: how good a name is for a level that has several."""
     kind = base_kind(name)
@@ -106,10 +117,9 @@ def common_order(chains: Iterable[Sequence[str]]) -> list[str]:
             # Not beyond the next name of the chain that already has a place.
             fixed = [order.index(later) for later in chain[place + 1 :] if later in order]
             end = min(fixed, default=len(order))
-            depth = _DEPTH.get(base_kind(name), 0)
             if end < after:
                 raise ValueError(f"{order[end]} lies outside and inside {chain[place - 1]}")
-            while after < end and _DEPTH.get(base_kind(order[after]), 0) < depth:
+            while after < end and usual_depth(order[after]) < usual_depth(name):
                 after += 1
             order.insert(after, name)
             after += 1

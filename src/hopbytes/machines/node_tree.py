@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Int32, Int64
-from hopbytes.machines.kinds import common_order, numbered
+from hopbytes.machines.kinds import common_order, numbered, usual_depth
 
 #: No node has more hardware threads, and no operating system numbers them higher.
 MAX_PUS = 2**16
@@ -191,6 +191,9 @@ def node_tree(
         for part, name in zip(chain, chain_names, strict=True):
             numbers = seen[columns[name]]
             units[row, columns[name]] = numbers.setdefault(id(part), len(numbers))
+    order = _usual_order(kinds, units)
+    kinds, units = [kinds[column] for column in order], np.ascontiguousarray(units[:, order])
+    columns = {name: column for column, name in enumerate(kinds)}
     os_pus = np.array([chain[-1].os_index for chain in chains], np.int64)
     logical_pus = np.arange(len(chains), dtype=np.int64)
     cores = logical_pus
@@ -218,6 +221,22 @@ def _chains(root: Part) -> list[list[Part]]:
     return chains
 
 
+def _usual_order(kinds: list[str], units: Int32) -> list[int]:
+    """Columns with neighbours of equal units in the order such kinds usually have.
+
+    hwloc 1.x puts a package inside its memory node and hwloc 2 the memory node inside its package; where
+    they are the same, both shall be the same node.
+    """
+    order = list(range(len(kinds)))
+    for end in range(len(order) - 1, 0, -1):
+        for place in range(end):
+            outer, inner = order[place : place + 2]
+            same = np.array_equal(units[:, outer], units[:, inner])
+            if same and usual_depth(kinds[outer]) > usual_depth(kinds[inner]):
+                order[place : place + 2] = [inner, outer]
+    return order
+
+
 def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collection[int]) -> Part:
     """Build the parts of a node from the PUs of each unit.
 
@@ -239,13 +258,10 @@ def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collect
     >>> [len(part.inside) for part in parts_from_sets(halves, range(4)).inside]
     [2, 2]
     """
-    from hopbytes.machines.kinds import DEFAULT_DISTANCE
-
-    depth = {kind: place for place, kind in enumerate(DEFAULT_DISTANCE)}
     units = [(frozenset(members) & frozenset(pus), kind, index) for (kind, index), members in sets.items()]
     # Largest first; of equal ones, the kind that usually lies outside.
     units = sorted(
-        (unit for unit in units if unit[0]), key=lambda u: (-len(u[0]), -depth.get(u[1], 0), min(u[0]), u[2])
+        (unit for unit in units if unit[0]), key=lambda u: (-len(u[0]), usual_depth(u[1]), min(u[0]), u[2])
     )
     kept: list[tuple[frozenset[int], str, int]] = []
     inside: dict[int, list[int]] = {-1: []}

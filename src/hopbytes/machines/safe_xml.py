@@ -75,7 +75,7 @@ class _Reader:
         self.open: list[Element] = []
         self.count = 0
         self.failure = expat.ExpatError
-        self.parser: Any = expat.ParserCreate()
+        self.parser: Any = expat.ParserCreate("UTF-8")  # whatever the file claims
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start

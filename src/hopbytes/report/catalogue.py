@@ -42,8 +42,8 @@ def catalogue(kind: str) -> list[Row]:
 
     Examples
     --------
-    >>> [row["name"] for row in catalogue("machines")]
-    ['table', 'tree']
+    >>> "tree" in [row["name"] for row in catalogue("machines")]
+    True
     """
     if kind not in KINDS:
         from hopbytes.errors import unknown_name

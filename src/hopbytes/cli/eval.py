@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from hopbytes.cli.launching_options import given_mapping
 from hopbytes.cli.options import Json, MachineOptions, PatternFile, ReadingOptions, SpreadOptions
 
 
@@ -16,7 +17,7 @@ def eval(
     spread: SpreadOptions,
     mapping: Annotated[
         str | None,
-        typer.Argument(metavar="[MAPPING]", help="A placement: one PE a line, or a stored mapping (json)."),
+        typer.Argument(metavar="[MAPPING]", help="A placement: PE per line, stored mapping or launch file."),
     ] = None,
     placement: Annotated[
         str | None,
@@ -24,6 +25,12 @@ def eval(
             "--placement",
             metavar="ORDER",
             help="Instead of MAPPING, what a launcher does: default:block, cyclic, bynode or plane=N.",
+        ),
+    ] = None,
+    mapping_format: Annotated[
+        str | None,
+        typer.Option(
+            "--mapping-format", metavar="FORMAT", help="Of MAPPING, when its name and content do not tell."
         ),
     ] = None,
     json: Json = False,
@@ -42,7 +49,7 @@ def eval(
         placed = launcher_placement(where, graph.n, placement, per=per, **spread.keywords())
     else:
         assert mapping is not None
-        placed = hb.read(mapping, holds="placement", where=where, n=graph.n, graph=graph)
+        placed = given_mapping(mapping, mapping_format, where, graph.n, graph)
     evaluation = hb.evaluate(graph, placed)
     if json:
         print_json(evaluation.to_dict())

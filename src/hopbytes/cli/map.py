@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
 from hopbytes.cli.options import (
     Json,
-    Launched,
     MachineOptions,
     MethodOptions,
     OutputFile,
@@ -25,8 +25,9 @@ def map(
     method: MethodOptions,
     reading: ReadingOptions,
     writing: WritingOptions,
+    blocks: BlockOptions,
+    launching: LaunchingOptions,
     output: OutputFile = None,
-    launched: Launched = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -34,21 +35,21 @@ def map(
 
     The placement goes to -o FILE, or to stdout unless --json is given. A summary goes to stderr.
     """
-    import hopbytes as hb
     from hopbytes.cli.output import print_json, seconds_of, tell, tell_launch
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
     where, per = machine.allocation(), machine.tasks_per_unit()
+    writing = writing.preferring(blocks.for_format)
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
     options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
     with progress_bar(quiet=quiet) as progress:
-        mapping = hb.map_tasks(graph, where, progress=progress, **options)
+        mapping = blocks.map(graph, where, progress=progress, **options)
     receipt = None
     if output is not None or not json:
         receipt = writing.write(
-            mapping, output, graph=graph, launched=launched, oversubscribe=spread.oversubscribe
+            mapping, output, graph=graph, oversubscribe=spread.oversubscribe, **launching.keywords()
         )
     record = map_record(mapping, read_seconds, receipt)
     if json:

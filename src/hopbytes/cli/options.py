@@ -44,14 +44,6 @@ Hosts: TypeAlias = Annotated[
     str | None,
     _machine("--hosts", metavar="LIST", help="Host names in machine order: n[001-016],m or a file of them."),
 ]
-Launched: TypeAlias = Annotated[
-    str | None,
-    _output(
-        "--launched",
-        metavar="ORDER",
-        help="Format newrank: how ranks start, block, cyclic or a file with the PE of each.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -95,6 +87,11 @@ class MachineOptions:
             help="LEVEL: a slot is a whole unit of it (core, pu, …). LEVEL=N: N tasks on each. Repeatable.",
         ),
     ] = None
+
+    @property
+    def given(self) -> bool:
+        """Somebody said which machine."""
+        return self.on is not None or self.hierarchy is not None
 
     def allocation(self) -> Allocation:
         """Return the allocation these options describe."""
@@ -277,6 +274,10 @@ class WritingOptions:
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.convert`."""
         return {"format": self.format, "force": self.force}
+
+    def preferring(self, form: str | None) -> WritingOptions:
+        """Return these options with another format where none was given."""
+        return self if self.format is not None or form is None else dataclasses.replace(self, format=form)
 
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""

@@ -6,29 +6,39 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.options import Hosts, Launched, OutputFile, Quiet, WritingOptions
+from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
+from hopbytes.cli.options import MachineOptions, OutputFile, Quiet, WritingOptions
 
 
 def write(
     mapping: Annotated[
-        str, typer.Argument(metavar="MAPPING", help="A mapping stored by 'map -o FILE.json'.")
+        str,
+        typer.Argument(
+            metavar="MAPPING", help="Stored by 'map -o FILE.json'; with --on any readable placement."
+        ),
     ],
+    machine: MachineOptions,
     writing: WritingOptions,
+    launching: LaunchingOptions,
+    mapping_format: Annotated[
+        str | None,
+        typer.Option(
+            "--mapping-format", metavar="FORMAT", help="Of MAPPING, when its name and content do not tell."
+        ),
+    ] = None,
     output: OutputFile = None,
-    hosts: Hosts = None,
-    launched: Launched = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the files a launcher needs from a stored mapping: map once, launch often."""
-    import hopbytes as hb
     from hopbytes.cli.output import tell, tell_launch
     from hopbytes.hostlist import read_hosts
 
     writing.check(output)
-    stored = hb.read(mapping, "json", holds="placement")
-    receipt = writing.write(
-        stored, output, hosts=None if hosts is None else read_hosts(hosts), launched=launched
-    )
+    where = machine.allocation() if machine.given else None
+    form = mapping_format or ("json" if where is None else None)
+    stored = given_mapping(mapping, form, where)
+    hosts = None if machine.hosts is None or where is not None else read_hosts(machine.hosts)
+    receipt = writing.write(stored, output, hosts=hosts, **launching.keywords())
     if not quiet:
         tell(*receipt.notices)
         tell_launch(receipt.launch)

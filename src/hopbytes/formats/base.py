@@ -30,14 +30,37 @@ MARK = "written by hopbytes"
 
 @dataclass(frozen=True, slots=True)
 class Can:
-    """What a launch format can express (INTERFACE words)."""
+    """What a launch format can express.
+
+    Parameters
+    ----------
+    any_host_order : bool
+        Nodes may be filled in any order, not only in the launcher's own.
+    scattered_ranks : bool
+        A node may hold any ranks; otherwise only consecutive ones.
+    per_rank_cores : bool
+        Every rank has its own cores (at least by a script written beside the file).
+    per_node_cores : bool
+        Nodes may use different cores.
+    several_cores_per_rank : bool
+    unequal_nodes : bool
+        Nodes may hold different numbers of ranks.
+    gpus : bool
+        Every rank sees its own GPUs.
+    launcher : str
+        The program that reads the file; "" for files that are not for launchers.
+    tested_with_launcher : bool
+        The tests run that launcher on what is written.
+    """
 
     any_host_order: bool = False
+    scattered_ranks: bool = False
     per_rank_cores: bool = False
     per_node_cores: bool = False
     several_cores_per_rank: bool = False
     unequal_nodes: bool = False
     gpus: bool = False
+    launcher: str = ""
     tested_with_launcher: bool = False
 
 

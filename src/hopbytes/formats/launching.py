@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.errors import FormatError, InfeasibleError
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.formats.numbering import Numbering
 from hopbytes.mapping import Mapping
 
 #: What stands for the user's program in a printed command.
@@ -18,8 +20,16 @@ PROGRAM = "./app"
 
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-#: Names of innermost levels whose units are hardware threads, not cores.
-THREAD_NAMES = ("pu", "thread", "hwthread")
+Numbers = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive ranks on one node: `count` of them from rank `first` on."""
+
+    node: int
+    first: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,15 +45,15 @@ class Launch:
         The names are placeholders: nobody said what the nodes are called.
     node : int32[n]
         Node of each task.
-    first_core : int64[nodes]
-        Number of the first core of each node within the machine.
+    numbering : Numbering
+        How cores are counted: within the node, among those allowed, by the operating system.
     """
 
     mapping: Mapping
     hosts: tuple[str, ...]
     invented: bool
     node: NDArray[np.int32]
-    first_core: NDArray[np.int64]
+    numbering: Numbering
 
     @property
     def n(self) -> int:
@@ -54,15 +64,29 @@ class Launch:
         """Name of the node a task runs on."""
         return self.hosts[int(self.node[task])]
 
-    def cores_of_pe(self, pe: int) -> tuple[int, ...]:
-        """Cores of a PE, counted from the first core of its node."""
-        where = self.mapping.where
-        start = self.first_core[where.node_of_pe[pe]]
-        return tuple((where.cores_of(pe) - start).tolist())
+    def cores_of_pe(self, pe: int) -> Numbers:
+        """Places of a PE, counted from the first of its node."""
+        return self.numbering.in_node(self.mapping.where.cores_of(pe))
 
-    def cores(self, task: int) -> tuple[int, ...]:
-        """Cores of a task, counted from the first core of its node."""
+    def cores(self, task: int) -> Numbers:
+        """Places of a task, counted from the first of its node."""
         return self.cores_of_pe(int(self.mapping.pe[task]))
+
+    def cpus_of_pe(self, pe: int) -> Numbers:
+        """CPU numbers of the operating system of a PE, as taskset takes them."""
+        return self.numbering.os_cpus(self.mapping.where.cores_of(pe))
+
+    def cpus(self, task: int) -> Numbers:
+        """CPU numbers of the operating system of a task."""
+        return self.cpus_of_pe(int(self.mapping.pe[task]))
+
+    def gpus(self, task: int) -> Numbers:
+        """GPUs of a task, counted within its node; empty when the slot carries none."""
+        return gpus_of_pe(self.mapping, int(self.mapping.pe[task]))
+
+    def threads_of_pe(self, pe: int) -> int:
+        """OpenMP threads that suit a PE: one for each of its cores."""
+        return self.numbering.whole_cores(self.mapping.where.cores_of(pe))
 
     def slots_per_node(self) -> NDArray[np.int64]:
         """int64[nodes]: PEs of the allocation on each node."""
@@ -76,11 +100,15 @@ class Launch:
         """Largest number of tasks on one PE; 1 unless slots are oversubscribed."""
         return int(self.mapping.tasks_per_pe().max())
 
-    @property
-    def places_are_threads(self) -> bool:
-        """The machine's places are hardware threads, so its core numbers count threads."""
-        levels = self.mapping.where.machine.levels
-        return bool(levels) and levels[-1].name in THREAD_NAMES
+    def runs(self) -> list[Run]:
+        """Cut the ranks into runs on the same node, in rank order."""
+        starts = np.flatnonzero(np.diff(self.node, prepend=-1)).tolist()
+        ends = [*starts[1:], self.n]
+        return [Run(int(self.node[a]), a, b - a) for a, b in zip(starts, ends, strict=True)]
+
+    def rearranged(self, mapping: Mapping) -> Launch:
+        """Return the same launch of another placement on the same nodes."""
+        return dataclasses.replace(self, mapping=mapping, node=mapping.where.node_of_pe[mapping.pe])
 
 
 def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
@@ -91,26 +119,96 @@ def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
     mapping : Mapping
     options : mapping
         ``hosts``: names of the nodes in machine order (default: those of the allocation);
-        ``oversubscribe``: several tasks on one slot are meant.
+        ``oversubscribe``: several tasks on one slot are meant; ``allowed``: the CPUs of each node that
+        the job may use, numbers of the operating system like ``"0-15,32-47"``.
 
     Raises
     ------
     InfeasibleError
-        No task; more tasks than slots that nobody asked for; fewer host names than nodes.
+        No task; more tasks than slots that nobody asked for; fewer host names than nodes; a slot in use
+        with a core outside `allowed`.
     FormatError
-        A host name no launcher should see, or one that names two nodes.
+        A host name no launcher should see, or one that names two nodes; `allowed` is no list of numbers.
     """
     if mapping.n == 0:
         raise InfeasibleError("no task to launch, expected at least one")
     _check_slots(mapping, options)
-    node_of_core = mapping.where.machine.node_of_core()
-    nodes = int(node_of_core[-1]) + 1
-    hosts, invented = _host_names(tuple(options.get("hosts") or mapping.where.hosts), nodes)
-    return Launch(
-        mapping, hosts, invented,
-        mapping.where.node_of_pe[mapping.pe],
-        np.searchsorted(node_of_core, np.arange(nodes)).astype(np.int64),
-    )
+    where = mapping.where
+    nodes = int(where.machine.node_of_core()[-1]) + 1
+    hosts, invented = _host_names(tuple(options.get("hosts") or where.hosts), nodes)
+    numbering = Numbering.of(where.machine, options.get("allowed"))
+    if numbering.restricted:
+        used = np.unique(mapping.pe).tolist()
+        for pe in used:
+            numbering.check_allowed(where.cores_of(pe), hosts[int(where.node_of_pe[pe])])
+    return Launch(mapping, hosts, invented, where.node_of_pe[mapping.pe], numbering)
+
+
+def gpus_of_pe(mapping: Mapping, pe: int) -> Numbers:
+    """GPUs of a PE, counted within its node; empty when the allocation knows of none."""
+    gpus = getattr(mapping.where, "gpus", None)
+    if gpus is None:
+        return ()
+    found = gpus[pe]
+    numbers = (found,) if isinstance(found, (int, np.integer)) else tuple(found)
+    return tuple(int(number) for number in numbers if number >= 0)
+
+
+def contiguous_runs(launch: Launch, form: str) -> list[Run]:
+    """Return the runs of ranks, one per node in use, or refuse a placement that scatters them.
+
+    Raises
+    ------
+    UnsupportedError
+        A node holds ranks that are not consecutive.
+    """
+    runs = launch.runs()
+    seen: dict[int, Run] = {}
+    for run in runs:
+        if run.node in seen:
+            before = seen[run.node]
+            raise UnsupportedError(
+                f"ranks {before.first + before.count - 1} and {run.first} share host "
+                f"{launch.hosts[run.node]} but not those between, which {form} cannot say: map again with "
+                f"--for {form}, or write openmpi, slurm or newrank"
+            )
+        seen[run.node] = run
+    return runs
+
+
+def equal_count(launch: Launch, form: str) -> int:
+    """Return how many tasks every node in use holds.
+
+    Raises
+    ------
+    UnsupportedError
+        The nodes hold different numbers of tasks.
+    """
+    tasks = launch.tasks_per_node()
+    used = np.flatnonzero(tasks)
+    counts = np.unique(tasks[used])
+    if len(counts) > 1:
+        few, many = (int(used[np.flatnonzero(tasks[used] == count)[0]]) for count in (counts[0], counts[-1]))
+        raise UnsupportedError(
+            f"{tasks[few]} tasks on host {launch.hosts[few]} and {tasks[many]} on {launch.hosts[many]}, "
+            f"which {form} cannot say: map again with --tasks-per-node, or write openmpi, slurm or newrank"
+        )
+    return int(counts[0])
+
+
+def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
+    """Return what the user has to know about names and numbers that nobody gave."""
+    notices = []
+    if launch.invented:
+        notices.append(
+            f"host names are unknown: put the real ones into {what} for {launch.hosts[0]}, ... "
+            "or give --hosts"
+        )
+    if not launch.numbering.known:
+        notices.append(
+            "cores are taken to be CPU numbers of the operating system; check with: hopbytes verify"
+        )
+    return notices
 
 
 def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:
@@ -145,7 +243,7 @@ def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bo
     return hosts[:nodes], False
 
 
-def number_list(numbers: tuple[int, ...]) -> str:
+def number_list(numbers: Numbers, join: str = ",") -> str:
     """Return ascending numbers as launchers write them: ``0-3,6``."""
     runs: list[list[int]] = []
     for number in numbers:
@@ -153,4 +251,4 @@ def number_list(numbers: tuple[int, ...]) -> str:
             runs[-1] = [runs[-1][0], number]
         else:
             runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs)
+    return join.join("-".join(map(str, run)) for run in runs)

@@ -28,8 +28,8 @@ class Json(Format):
     suffixes = (".json",)
     summary = "mapping with machine, slots, hosts, hashes and metrics"
     can = Can(
-        any_host_order=True, per_rank_cores=True, per_node_cores=True,
-        several_cores_per_rank=True, unequal_nodes=True,
+        any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
+        several_cores_per_rank=True, unequal_nodes=True, gpus=True,
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:

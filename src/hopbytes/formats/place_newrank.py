@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
+import re
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
 import numpy as np
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, Written, formats
+from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.files import open_source
+from hopbytes.formats.host_lists import allocation_of, check_count
 from hopbytes.formats.launching import PROGRAM, Launch, prepare
 from hopbytes.formats.place_plain import Plain
 from hopbytes.machines.base import Int32
 from hopbytes.mapping import Mapping
+from hopbytes.spread import spread
 
 #: Bounds of a file of PEs: bytes a line, and lines that hold none.
 MAX_LINE, MAX_COMMENTS = 100, 10_000
@@ -28,7 +33,10 @@ class NewRank(Format):
 
     holds = "placement"
     summary = "new rank of old rank i in line i, for MPI_Comm_split"
-    can = Can(any_host_order=True, per_rank_cores=True, unequal_nodes=True, several_cores_per_rank=True)
+    can = Can(
+        any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
+        several_cores_per_rank=True, unequal_nodes=True, launcher="MPI_Comm_split", tested_with_launcher=True,
+    )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per old rank.
@@ -58,12 +66,48 @@ class NewRank(Format):
         lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
         return Written({"": "\n".join(lines) + "\n"}, _command(launch, launched), _notices(launch, launched))
 
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a file of new ranks: where they sit when ranks start as `launched` says.
+
+        Options: `where`; `launched` as for writing (default: what our own last line says, else block);
+        `n`. The launcher is taken to use the PEs that ``map`` would use.
+
+        Raises
+        ------
+        FormatError
+            A line that is no rank, a rank twice, another number of ranks than `n`.
+        UnsupportedError
+            No machine was given.
+        InfeasibleError
+            More ranks than PEs.
+        """
+        where = allocation_of(source, "a file of new ranks")
+        data = source.stream.read()
+        new = np.asarray(Plain().read(dataclasses.replace(source, stream=_again(data), options={})))
+        check_count(source, len(new))
+        twice = np.flatnonzero(np.bincount(new, minlength=len(new)) != 1)
+        if len(twice):
+            rank = int(twice[0])
+            times = int(np.count_nonzero(new == rank))
+            raise FormatError(source.name, None, f"new rank {rank} {times} times, expected every rank once")
+        said = re.search(rb"; launched: (\S+)", data[-200:])
+        launched = source.options.get("launched") or (said[1].decode() if said else "block")
+        info = {"problem": "processes", "mapper": source.title}
+        in_order = Mapping(spread(where, len(new)).astype(np.int32), where, info)
+        pe = np.empty(len(new), np.int32)
+        pe[new] = _launched_pe(prepare(in_order, {}), launched)
+        return Mapping(pe, where, info)
+
     def sniff(self, name: str, head: bytes) -> bool:
         """Never: the numbers alone look like a plain placement."""
         return False
 
 
 formats.register("newrank")(NewRank())
+
+
+def _again(data: bytes) -> io.BufferedReader[Any]:
+    return io.BufferedReader(io.BytesIO(data))
 
 
 def _launched_pe(launch: Launch, launched: str) -> Int32:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.formats.base import MARK, Can, Format, Written, formats
+from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.launching import PROGRAM, Launch, number_list, prepare
+from hopbytes.formats.place_script import place_script
+from hopbytes.formats.rankfile import read_rankfile
 from hopbytes.mapping import Mapping
 
 
@@ -26,13 +28,15 @@ class OpenMpi(Format):
     several_files = True
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True,
-        several_cores_per_rank=True, unequal_nodes=True, tested_with_launcher=True,
+        several_cores_per_rank=True, unequal_nodes=True, gpus=True, scattered_ranks=True,
+        launcher="mpirun", tested_with_launcher=True,
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the rankfile, the hostfile ``.hosts`` and the command.
 
-        Options: `hosts`, `oversubscribe` (see :func:`hopbytes.formats.launching.prepare`). Without host
+        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`). Slots
+        with GPUs need ``.place.sh``, which shows every rank its own and binds as well. Without host
         names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
 
         Raises
@@ -41,16 +45,25 @@ class OpenMpi(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
+        slots, threads = _slots(launch)
         command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts --map-by rankfile:file={{stem}}"
-        if launch.places_are_threads:
+        if threads:
             command += ":hwtcpus"
         if launch.most_tasks_on_a_slot() > 1:
             command += " --bind-to :overload-allowed"
-        return Written(
-            {"": _rankfile(launch), ".hosts": _hostfile(launch)},
-            f"{command} {PROGRAM}",
-            _notices(launch),
-        )
+        files = {"": _rankfile(launch, slots, threads), ".hosts": _hostfile(launch)}
+        program, notices = PROGRAM, _notices(launch, threads)
+        if any(launch.gpus(task) for task in range(launch.n)):
+            # A rankfile knows no GPUs: the launcher binds, the script shows each rank its own.
+            files[".place.sh"] = place_script(launch)
+            program = f"sh {{stem}}.place.sh {PROGRAM}"
+            notices = tuple(text.replace(PROGRAM, program) for text in notices)
+        executable = tuple(suffix for suffix in files if suffix == ".place.sh")
+        return Written(files, f"{command} {program}", notices, executable)
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a rankfile; see :func:`hopbytes.formats.rankfile.read_rankfile`."""
+        return read_rankfile(source)
 
     def sniff(self, name: str, head: bytes) -> bool:
         """A line that begins with ``rank 0=``."""
@@ -60,13 +73,25 @@ class OpenMpi(Format):
 formats.register("openmpi")(OpenMpi())
 
 
-def _rankfile(launch: Launch) -> str:
-    what = "hardware threads" if launch.places_are_threads else "cores"
-    lines = [f"# rankfile {MARK}: {launch.n} ranks; slot = logical {what} within the node"]
-    slots: dict[int, str] = {}
+def _slots(launch: Launch) -> tuple[dict[int, str], bool]:
+    """Return what is written for every PE in use, and whether it counts hardware threads."""
+    numbering, where = launch.numbering, launch.mapping.where
+    used = sorted(set(launch.mapping.pe.tolist()))
+    cores = {pe: numbering.launcher_cores(where.cores_of(pe)) for pe in used}
+    threads = any(own is None for own in cores.values())
+    # A slot of some hardware threads of a core can only be said by counting threads for all.
+    slots = {
+        pe: number_list(numbering.launcher_places(where.cores_of(pe)) if threads or own is None else own)
+        for pe, own in cores.items()
+    }
+    return slots, threads
+
+
+def _rankfile(launch: Launch, slots: dict[int, str], threads: bool) -> str:
+    what = "hardware threads" if threads else "cores"
+    among = " that the job may use" if launch.numbering.restricted else ""
+    lines = [f"# rankfile {MARK}: {launch.n} ranks; slot = logical {what} within the node{among}"]
     for rank, pe in enumerate(launch.mapping.pe.tolist()):
-        if pe not in slots:
-            slots[pe] = number_list(launch.cores_of_pe(pe))
         host = f"+n{launch.node[rank]}" if launch.invented else launch.host(rank)
         lines.append(f"rank {rank}={host} slot={slots[pe]}")
     return "\n".join(lines) + "\n"
@@ -84,14 +109,14 @@ def _hostfile(launch: Launch) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _notices(launch: Launch) -> tuple[str, ...]:
+def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
     notices = []
     if launch.invented:
         notices.append(
             f"host names are unknown: put the real ones into {{stem}}.hosts for {launch.hosts[0]}, ... or "
             "give --hosts; inside a batch job leave '--hostfile {stem}.hosts' away instead"
         )
-    if launch.places_are_threads:
+    if threads:
         notices.append("Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5")
         if _more_ranks_than_cores(launch):
             notices.append(

@@ -21,7 +21,10 @@ class Plain(Format):
     holds = "placement"
     suffixes = (".txt", ".map", ".part")
     summary = "PE of task i in line i"
-    can = Can(any_host_order=True, per_rank_cores=True, per_node_cores=True, unequal_nodes=True)
+    can = Can(
+        any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
+        several_cores_per_rank=True, unequal_nodes=True, gpus=True,
+    )
 
     def read(self, source: Source) -> Mapping | Int32:
         """Return a Mapping when the option `where` (an Allocation) is given, else int32[n].

@@ -1,44 +1,94 @@
-"""place.sh: a script between launcher and program that binds each rank to its own cores."""
+"""place.sh: a script between launcher and program that binds each rank to its own cores and GPUs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from hopbytes.formats.base import MARK
 from hopbytes.formats.launching import Launch, number_list
 
+#: Where launchers leave a rank's number. SLURM_PROCID comes last: mpirun inside a batch script inherits it
+#: as 0 in every rank.
+RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID")
+
 _HEAD = """\
 #!/bin/sh
-# {mark}: binds each of {n} ranks to its cores, then starts the program.
+# {mark}: binds each of {n} ranks to its cores{gpus}, then starts the program.
 # Use: LAUNCHER ... sh {name} PROGRAM ARGUMENTS
 # Cores are numbers of the operating system, as taskset takes them.
 
-# SLURM_PROCID comes last: mpirun inside a batch script inherits it as 0 in every rank.
-rank=${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-${{PALS_RANKID:-${{SLURM_PROCID:-}}}}}}}}
-case $rank in
+# The last comes last because other launchers inside its batch script inherit it as 0 in every rank.
+rank={lookup}
+{defaults}case $rank in
 """
 
 _TAIL = """\
 *)
     echo "{name}: rank '$rank' is none of 0 to {last}" >&2
-    echo "{name}: looked at PMI_RANK, OMPI_COMM_WORLD_RANK, PALS_RANKID, SLURM_PROCID" >&2
+    echo "{name}: looked at {variables}" >&2
     exit 1
     ;;
 esac
-OMP_NUM_THREADS=${{OMP_NUM_THREADS:-$threads}}
-OMP_PLACES=${{OMP_PLACES:-cores}}
+"""
+
+# A device list means something else to each vendor's runtime, and two of them at once may hide every device.
+_GPUS = """\
+if [ -n "$gpus" ]; then
+    if [ -e /dev/kfd ] && [ ! -e /dev/nvidiactl ]; then
+        ROCR_VISIBLE_DEVICES=$gpus
+        export ROCR_VISIBLE_DEVICES
+    elif [ -e /dev/dri/renderD128 ] && [ ! -e /dev/nvidiactl ]; then
+        ZE_AFFINITY_MASK=$gpus
+        export ZE_AFFINITY_MASK
+    else
+        CUDA_VISIBLE_DEVICES=$gpus
+        export CUDA_VISIBLE_DEVICES
+    fi
+fi
+"""
+
+_START = """\
+OMP_NUM_THREADS=${OMP_NUM_THREADS:-$threads}
+OMP_PLACES=${OMP_PLACES:-cores}
 export OMP_NUM_THREADS OMP_PLACES
 exec taskset -c "$cores" "$@"
 """
 
 
-def place_script(launch: Launch, name: str = "place.sh") -> str:
+def place_script(
+    launch: Launch,
+    name: str = "place.sh",
+    order: Sequence[int] | None = None,
+    variables: Sequence[str] = RANK_VARIABLES,
+) -> str:
     """Return a POSIX shell script that looks its rank up and binds it.
 
     It needs nothing but sh and taskset on the compute nodes. Where no rank is known it ends with an
     error instead of leaving the program unbound.
+
+    Parameters
+    ----------
+    launch : Launch
+    name : str
+        What messages call the script.
+    order : sequence of int, optional
+        The task that the launcher's rank 0, 1, … becomes (default: rank i is task i).
+    variables : sequence of str
+        Environment variables with the launcher's number of a process; the first that is set counts.
     """
-    lines = []
-    for rank in range(launch.n):
-        cores = launch.cores(rank)
-        lines.append(f"{rank}) cores={number_list(cores)} threads={len(cores)} ;;\n")
-    head = _HEAD.format(mark=MARK, n=launch.n, name=name)
-    return head + "".join(lines) + _TAIL.format(name=name, last=launch.n - 1)
+    lines, carries = [], False
+    for rank, task in enumerate(range(launch.n) if order is None else order):
+        gpus = launch.gpus(task)
+        carries = carries or bool(gpus)
+        threads = launch.threads_of_pe(int(launch.mapping.pe[task]))
+        extra = f" gpus={','.join(map(str, gpus))}" if gpus else ""
+        lines.append(f"{rank}) cores={number_list(launch.cpus(task))} threads={threads}{extra} ;;\n")
+    lookup = ""
+    for variable in reversed(variables):
+        lookup = f"${{{variable}:-{lookup}}}"
+    head = _HEAD.format(
+        mark=MARK, n=launch.n, name=name, lookup=lookup,
+        gpus=" and GPUs" if carries else "", defaults="gpus=\n" if carries else "",
+    )
+    tail = _TAIL.format(name=name, last=launch.n - 1, variables=", ".join(variables))
+    return head + "".join(lines) + tail + (_GPUS if carries else "") + _START

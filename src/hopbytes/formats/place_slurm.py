@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Written, formats
+from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.binding import Binding, one_list
+from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
 from hopbytes.formats.launching import PROGRAM, Launch, prepare
 from hopbytes.formats.place_script import place_script
-from hopbytes.formats.symmetry import renumbered
 from hopbytes.mapping import Mapping
-
-Cores = tuple[int, ...]
 
 
 class Slurm(Format):
@@ -20,22 +18,23 @@ class Slurm(Format):
 
     Slurm takes one list of cores for all nodes, applied to the ranks of a node in ascending order. Where
     nodes need different lists, slots are renumbered inside nodes (no metric changes); where that does not
-    help, the script ``.place.sh`` binds.
+    help, the script ``.place.sh`` binds. GPUs are told by ``--gpu-bind``, or by the script.
 
-    Source: srun(1), sections --distribution, --cpu-bind and SLURM_HOSTFILE.
+    Source: srun(1), sections --distribution, --cpu-bind, --gpu-bind and SLURM_HOSTFILE.
     """
 
     holds = "placement"
     summary = "Slurm hostfile with --cpu-bind, or place.sh where nodes differ"
     can = Can(
-        any_host_order=True, per_rank_cores=True, per_node_cores=True,
-        several_cores_per_rank=True, unequal_nodes=True, tested_with_launcher=True,
+        any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
+        several_cores_per_rank=True, unequal_nodes=True, gpus=True,
+        launcher="srun", tested_with_launcher=True,
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the hostfile, if need be ``.place.sh``, and the command (one prefix, nothing exported).
 
-        Options: `hosts`, `oversubscribe` (see :func:`hopbytes.formats.launching.prepare`).
+        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`).
 
         Raises
         ------
@@ -43,30 +42,37 @@ class Slurm(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
-        notices = _notices(launch)
-        files = {"": _hostfile(launch)}
-        binding = _one_list(launch)
-        if binding is None:
-            alike = dataclasses.replace(launch, mapping=dataclasses.replace(mapping, pe=renumbered(mapping)))
-            binding = _one_list(alike)
-            if binding is not None:
-                launch = alike
-                notices.append("slots renumbered inside nodes so that one list serves all; no metric changes")
-        widest = max(len(launch.cores_of_pe(pe)) for pe in set(launch.mapping.pe.tolist()))
+        binding = one_list(launch)
+        files = {"": hosts_by_rank(binding.launch, f"Slurm hostfile {MARK}: host of rank 0, 1, 2, ...")}
         used = int((launch.tasks_per_node() > 0).sum())
         # No --cpus-per-task: it would shrink the step to as many CPUs as its tasks ask for, and srun then
         # refuses to bind to any other CPU of a node that is not full.
         srun = f"srun -n {launch.n} -N {used} --distribution=arbitrary"
         if launch.most_tasks_on_a_slot() > 1:
             srun += " --overcommit"
-        if binding is None:
+        notices = _notices(launch)
+        said = srun_binding(binding)
+        if said is None:
             files[".place.sh"] = place_script(launch)
             notices.append("nodes need different cores, which srun cannot say: {stem}.place.sh binds instead")
             command = f"SLURM_HOSTFILE={{stem}} {srun} --cpu-bind=none sh {{stem}}.place.sh {PROGRAM}"
         else:
-            threads = f"OMP_NUM_THREADS={widest} OMP_PLACES=cores " if widest > 1 else ""
-            command = f"SLURM_HOSTFILE={{stem}} {threads}{srun} --cpu-bind={binding} {PROGRAM}"
+            notices += binding.notices
+            command = f"SLURM_HOSTFILE={{stem}} {binding.openmp}{srun} {said} {PROGRAM}"
         return Written(files, command, tuple(notices), tuple(suffix for suffix in files if suffix))
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a list with the host of every rank.
+
+        Cores are those Slurm gives by itself: the slots of a node in order. Options: `where` (an
+        Allocation with host names), `n`.
+
+        Raises
+        ------
+        FormatError, UnsupportedError
+            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
+        """
+        return placed_by_hosts(source, rank_hosts(source))
 
     def sniff(self, name: str, head: bytes) -> bool:
         """Only our own mark tells a list of hosts from any other list of words."""
@@ -76,28 +82,22 @@ class Slurm(Format):
 formats.register("slurm")(Slurm())
 
 
-def _hostfile(launch: Launch) -> str:
-    lines = [f"# Slurm hostfile {MARK}: host of rank 0, 1, 2, ..."]
-    lines += [launch.host(rank) for rank in range(launch.n)]
-    return "\n".join(lines) + "\n"
+def srun_binding(binding: Binding) -> str | None:
+    """Return the options of srun that bind cores and GPUs, None where srun cannot say it."""
+    if binding.cpus is None or any(len(own) > 1 for own in binding.gpus):
+        return None
+    if all(len(own) == 1 for own in binding.cpus):
+        said = "--cpu-bind=map_cpu:" + ",".join(str(own[0]) for own in binding.cpus)
+    else:
+        said = "--cpu-bind=mask_cpu:" + ",".join(cpu_mask(own) for own in binding.cpus)
+    if binding.gpus:
+        said += " --gpu-bind=map_gpu:" + ",".join(str(own[0]) for own in binding.gpus)
+    return said
 
 
-def _one_list(launch: Launch) -> str | None:
-    """Return the ``--cpu-bind`` value that serves every node, None when there is none."""
-    position = [0] * len(launch.hosts)
-    common: list[Cores] = []
-    for rank, node in enumerate(launch.node.tolist()):
-        cores, place = launch.cores(rank), position[node]
-        position[node] += 1
-        if place == len(common):
-            common.append(cores)
-        elif common[place] != cores:
-            return None
-    if all(len(cores) == 1 for cores in common):
-        return "map_cpu:" + ",".join(str(cores[0]) for cores in common)
-    if len({len(cores) for cores in common}) > 1:
-        return None  # OMP_NUM_THREADS could not be right for all
-    return "mask_cpu:" + ",".join(hex(sum(1 << core for core in cores)) for cores in common)
+def cpu_mask(cpus: tuple[int, ...]) -> str:
+    """Return CPUs as a hexadecimal number with one bit each."""
+    return hex(sum(1 << cpu for cpu in cpus))
 
 
 def _notices(launch: Launch) -> list[str]:
@@ -107,8 +107,13 @@ def _notices(launch: Launch) -> list[str]:
             f"host names are unknown: put the real ones into {{stem}} for {launch.hosts[0]}, ... "
             "or give --hosts"
         )
-    notices.append(
-        "cores are taken to be CPU numbers of the operating system on whole nodes (sbatch --exclusive); "
-        "check with: srun --cpu-bind=verbose"
-    )
+    if launch.numbering.known:
+        notices.append(
+            "binding counts on whole nodes (sbatch --exclusive); check with: srun --cpu-bind=verbose"
+        )
+    else:
+        notices.append(
+            "cores are taken to be CPU numbers of the operating system on whole nodes (sbatch --exclusive); "
+            "check with: srun --cpu-bind=verbose"
+        )
     return notices

@@ -12,6 +12,7 @@ Row = dict[str, Any]
 #: Words for what a launch format can express, in the order of :class:`hopbytes.formats.base.Can`.
 CAN_WORDS = {
     "any_host_order": "any order of hosts",
+    "scattered_ranks": "any ranks on a host",
     "per_rank_cores": "cores per rank",
     "per_node_cores": "cores per node",
     "several_cores_per_rank": "several cores per rank",
@@ -33,7 +34,7 @@ def catalogue(kind: str) -> list[Row]:
     list of dict
         ``name`` and ``summary`` (one sentence), then what that kind has to say: ``options`` (the
         hyperparameters with their defaults), or for formats ``holds``, ``reads``, ``writes``,
-        ``suffixes``, ``can`` and ``tested_with_launcher``.
+        ``suffixes``, ``can``, ``launcher`` and ``tested_with_launcher``.
 
     Raises
     ------
@@ -59,7 +60,25 @@ def describe(rows: list[Row]) -> str:
     for row in rows:
         lines.append(f"{row['name']:<{width}}  {row['summary']}".rstrip())
         lines += [f"{'':<{width}}  {detail}" for detail in _details(row)]
+    launchable = [row for row in rows if row.get("can")]
+    if launchable:
+        lines += ["", *_capabilities(launchable)]
     return "\n".join(lines)
+
+
+def _capabilities(rows: list[Row]) -> list[str]:
+    """Lay out what each placement format can say: a line per format, a column per word."""
+    words = list(CAN_WORDS.values())
+    width = max(len(row["name"]) for row in rows)
+    lines = ["what placement formats can say, and whether the tests run their launcher"]
+    for place, word in enumerate(words):
+        lines.append(" " * (width + 2) + "|  " * place + f"{word}")
+    for row in rows:
+        marks = "  ".join("x" if word in row["can"] else "-" for word in CAN_WORDS)
+        tested = "tested with" if row["tested_with_launcher"] else "untested:"
+        launcher = f"  {tested} {row['launcher']}" if row["launcher"] else ""
+        lines.append(f"{row['name']:<{width}}  {marks}{launcher}")
+    return lines
 
 
 def first_sentence(thing: Any) -> str:
@@ -78,9 +97,6 @@ def _details(row: Row) -> list[str]:
         details.append(f"{' and '.join(verbs)} {row['holds']}s{names}")
     if "unit" in row:
         details.append(f"unit: {row['unit']}; family: {row['family']}")
-    if row.get("can"):
-        tested = "; tested with its launcher" if row["tested_with_launcher"] else ""
-        details.append("can say: " + ", ".join(CAN_WORDS[word] for word in row["can"]) + tested)
     return details
 
 
@@ -146,6 +162,7 @@ def _formats() -> list[Row]:
                 or kind.write_placement is not Format.write_placement,
                 "suffixes": list(form.suffixes),
                 "can": [word for word in CAN_WORDS if can[word]],
+                "launcher": form.can.launcher,
                 "tested_with_launcher": form.can.tested_with_launcher,
             }
         )

@@ -1,0 +1,228 @@
+"""Mapping under what a launcher can say: consecutive ranks stay together on a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.formats.base import formats
+from hopbytes.graph import CommGraph
+from hopbytes.machines.base import Int32, Int64
+from hopbytes.mappers.base import Bounds, Effort, Mapper
+from hopbytes.mapping import Mapping
+from hopbytes.objectives.base import objectives
+from hopbytes.run import map_tasks
+from hopbytes.spread import spread
+
+
+def map_for(
+    graph: CommGraph,
+    where: Allocation,
+    form: str,
+    *,
+    block: int | None = None,
+    tasks_per_node: int | None = None,
+    per: Any = None,
+    pack: bool = False,
+    **options: Any,
+) -> Mapping:
+    """Map so that a launch format can say the result.
+
+    Parameters
+    ----------
+    graph, where
+        As for :func:`hopbytes.map_tasks`.
+    form : str
+        Name of a placement format. Where it leaves only consecutive ranks to a node, blocks of ranks
+        are mapped to nodes, and then (where it can say cores) the ranks of each node to its slots.
+    block : int, optional
+        Ranks of a block; by default all that a node holds.
+    tasks_per_node, per, pack
+        Which PEs are used.
+    **options
+        For :func:`hopbytes.map_tasks`.
+
+    Raises
+    ------
+    UnsupportedError
+        No such format, or one for patterns.
+    InfeasibleError
+        Blocks that do not fit the nodes.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> far = hb.CommGraph.from_edges([0, 1, 2, 3], [2, 3, 0, 1], [9, 9, 9, 9])
+    >>> map_for(far, hb.machine("node:2@10 core:2@1"), "hosts").pe.tolist()
+    [0, 1, 2, 3]
+    """
+    can = formats[form].can
+    if formats[form].holds != "placement":
+        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
+    spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
+    if can.scattered_ranks and block is None:
+        return map_tasks(graph, where, **spreading, **options)
+    return map_in_blocks(graph, where, block, inside=can.per_rank_cores, **spreading, **options)
+
+
+def map_in_blocks(
+    graph: CommGraph,
+    where: Allocation,
+    block: int | None = None,
+    *,
+    inside: bool = True,
+    tasks_per_node: int | None = None,
+    per: Any = None,
+    pack: bool = False,
+    **options: Any,
+) -> Mapping:
+    """Map blocks of consecutive tasks to groups of neighbouring PEs.
+
+    Task r belongs to block r // block. The pattern of the blocks is mapped to the groups, then the tasks
+    of every block to the PEs of its group, which is kept only if it makes the whole cheaper.
+
+    Parameters
+    ----------
+    graph : CommGraph
+        n tasks, one per PE in use.
+    where : Allocation
+        k >= n PEs.
+    block : int, optional
+        Tasks of a block, a divisor of n and of the tasks of every node. By default all tasks of a node;
+        nodes that hold different numbers then keep their order.
+    inside : bool
+        Map inside blocks as well; otherwise their tasks stay in order.
+    tasks_per_node, per, pack
+        Which PEs are used, see :func:`hopbytes.spread.spread`.
+    **options
+        For :func:`hopbytes.map_tasks`.
+
+    Raises
+    ------
+    InfeasibleError
+        More tasks than PEs; a block that does not divide the tasks of all or of a node.
+    """
+    if options.pop("oversubscribe", False) or options.pop("partition", None):
+        raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
+    if graph.n > where.k:
+        raise InfeasibleError(f"{graph.n} tasks for {where.k} slots, expected one each")
+    spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
+    pes = spread(where, graph.n, **spreading).astype(np.int64)
+    counts = _tasks_of_nodes(where, pes)
+    seen = graph.weighing(options.get("weight", "bytes"))  # sums over arcs of a block keep this weight only
+    inner = {**options, "weight": "bytes", "partition": False}
+    if inner.get("time_limit") is not None:
+        inner["time_limit"] /= 2 * (1 + len(counts) * inside)
+    notices: tuple[str, ...] = ()
+    if block is None and len(set(counts)) > 1:
+        notices = ("nodes hold different numbers of ranks, so blocks of ranks keep the order of the nodes",)
+        groups = [pes[a:b] for a, b in _ranges(counts)]
+        pe = pes.astype(np.int32)
+    else:
+        size = _block_size(graph.n, counts, block)
+        cut = [pes[first : first + size] for first in range(0, graph.n, size)]
+        groups = _mapped_groups(seen, where, cut, inner)
+        pe = np.concatenate(groups).astype(np.int32) if groups else pes.astype(np.int32)
+    if inside:
+        pe = _mapped_inside(seen, where, pe, groups, inner)
+    given = Blocks(np.searchsorted(pes, pe).astype(np.int32))
+    mapping = map_tasks(graph, where, mapper=given, **_recorded(options), **spreading)
+    method = {"mapper": f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"}
+    method |= {"preset": options.get("preset"), "notices": [*mapping.info["notices"], *notices]}
+    return Mapping(mapping.pe, where, {**mapping.info, **method})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks(Mapper):
+    """The placement that was found block by block, so that it is verified and recorded like any other."""
+
+    pe: Int32
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return what was found."""
+        return self.pe
+
+
+def _recorded(options: dict[str, Any]) -> dict[str, Any]:
+    kept = ("objective", "weight", "seed", "threads")
+    return {"partition": False, **{key: options[key] for key in kept if key in options}}
+
+
+def _tasks_of_nodes(where: Allocation, pes: Int64) -> list[int]:
+    counts = np.bincount(where.node_of_pe[pes])
+    return [int(count) for count in counts if count]
+
+
+def _ranges(counts: list[int]) -> list[tuple[int, int]]:
+    ends = np.cumsum(counts).tolist()
+    return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def _block_size(n: int, counts: list[int], block: int | None) -> int:
+    if block is None:
+        return max(counts[0], 1) if counts else 1
+    if block < 1:
+        raise UnsupportedError(f"--block {block}, expected an integer >= 1")
+    uneven = [count for count in counts if count % block]
+    if n % block or uneven:
+        found = f"{uneven[0]} on a node" if uneven else str(n)
+        raise InfeasibleError(f"blocks of {block} ranks, expected a divisor of the ranks: {found}")
+    return block
+
+
+def _mapped_groups(
+    graph: CommGraph, where: Allocation, groups: list[Int64], options: dict[str, Any]
+) -> list[Int64]:
+    """Return the PEs of every block, in the order of the blocks."""
+    size = len(groups[0]) if groups else 1
+    owner = np.arange(graph.n) // size
+    blocks = map_tasks(_quotient(graph, owner, len(groups)), _merged(where, groups), **options)
+    return [groups[int(group)] for group in blocks.pe]
+
+
+def _merged(where: Allocation, groups: list[Int64]) -> Allocation:
+    """One PE per group, with all its cores; the first of them stands for it in distances."""
+    cores = [np.concatenate([where.cores_of(int(pe)) for pe in group]) for group in groups]
+    starts = np.cumsum([0, *map(len, cores)]).astype(np.int64)
+    return Allocation(where.machine, starts, np.concatenate(cores), where.hosts)
+
+
+def _quotient(graph: CommGraph, owner: Int64, count: int) -> CommGraph:
+    """Sum the arcs between blocks; arcs inside a block are left out."""
+    source = owner[np.repeat(np.arange(graph.n), np.diff(graph.indptr))]
+    target = owner[graph.targets]
+    between = source != target
+    volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
+    return CommGraph.from_edges(source[between], target[between], volumes[between], n=count)
+
+
+def _mapped_inside(
+    graph: CommGraph, where: Allocation, start: Int32, groups: list[Int64], options: dict[str, Any]
+) -> Int32:
+    """Map the tasks of each block to its PEs; kept only if the whole gets cheaper.
+
+    On a tree it does whenever the blocks do: what leaves a node costs the same from each of its PEs.
+    """
+    best = start.copy()
+    first = 0
+    for group in groups:
+        tasks = np.arange(first, first + len(group))
+        first += len(group)
+        if len(group) > 2:  # two tasks have one distance
+            found = map_tasks(_induced(graph, tasks), where.select(group), **options)
+            best[tasks] = group[found.pe]
+    objective = objectives[options.get("objective", "comm_cost").replace("-", "_")]()
+    return best if objective.value(graph, where, best) < objective.value(graph, where, start) else start
+
+
+def _induced(graph: CommGraph, tasks: Int64) -> CommGraph:
+    first, last = int(graph.indptr[tasks[0]]), int(graph.indptr[tasks[-1] + 1])
+    source = np.repeat(np.arange(len(tasks)), np.diff(graph.indptr[tasks[0] : tasks[-1] + 2]))
+    target = graph.targets[first:last] - tasks[0]
+    keep = (target >= 0) & (target < len(tasks))
+    volumes = None if graph.volumes is None else graph.volumes[first:last][keep]
+    return CommGraph.from_edges(source[keep], target[keep], volumes, n=len(tasks))

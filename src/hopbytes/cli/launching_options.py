@@ -1,0 +1,82 @@
+"""Options about launchers that verbs share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from hopbytes.allocation import Allocation
+    from hopbytes.graph import CommGraph
+    from hopbytes.mapping import Mapping
+
+_launching: Any = partial(typer.Option, show_default=False, rich_help_panel="Launching")
+
+
+@dataclass(frozen=True)
+class LaunchingOptions:
+    """What the launcher does and counts."""
+
+    launched: Annotated[
+        str | None,
+        _launching(
+            "--launched",
+            metavar="ORDER",
+            help="Format newrank: how ranks start, block, cyclic or a file with the PE of each.",
+        ),
+    ] = None
+    allowed: Annotated[
+        str | None,
+        _launching("--allowed", metavar="CPUSET", help="CPUs of each node the job may use: 0-15,32-47."),
+    ] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return options of writers."""
+        given = {"launched": self.launched, "allowed": self.allowed}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class BlockOptions:
+    """What the placement must look like for a launcher to make it."""
+
+    for_format: Annotated[
+        str | None,
+        _launching("--for", metavar="FORMAT", help="Map so that FORMAT can say it, and write that."),
+    ] = None
+    block: Annotated[
+        int | None,
+        _launching("--block", metavar="N", min=1, help="Keep blocks of N consecutive ranks together."),
+    ] = None
+
+    def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
+        """Map under these constraints, if any."""
+        import hopbytes as hb
+
+        mapping: Mapping
+        if self.for_format is None and self.block is None:
+            mapping = hb.map_tasks(graph, where, **options)
+        else:
+            from hopbytes.blocks import map_for
+
+            mapping = map_for(graph, where, self.for_format or "plain", block=self.block, **options)
+        return mapping
+
+
+def given_mapping(
+    path: str, form: str | None, where: Allocation | None, n: int | None = None, graph: Any = None
+) -> Mapping:
+    """Return a stored mapping, or a placement in any readable format on the machine `where`."""
+    import hopbytes as hb
+    from hopbytes.errors import UnsupportedError
+    from hopbytes.mapping import Mapping
+
+    options = {"where": where, "n": n, "graph": graph}
+    given = {name: value for name, value in options.items() if value is not None}
+    found = hb.read(path, form, holds="placement", **given)
+    if not isinstance(found, Mapping):
+        raise UnsupportedError(f"{path}: PEs of an unknown machine, expected --on to say which")
+    return found

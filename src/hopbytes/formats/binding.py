@@ -1,0 +1,80 @@
+"""One list of cores for all nodes: what most launchers take, and how far a placement can be bent to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from hopbytes.formats.launching import Launch, Numbers
+from hopbytes.formats.symmetry import renumbered
+
+SCRIPT_BINDS = "nodes or GPUs differ beyond what the command can say: {stem}.place.sh binds instead"
+RENUMBERED = "slots renumbered inside nodes so that one list serves all; no metric changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What every node does with its ranks, by their order within the node.
+
+    Parameters
+    ----------
+    launch : Launch
+        The placement that is written: the one asked for, or one just as good.
+    cpus : tuple of tuples or None
+        CPUs of the first, second, … rank of a node; None when nodes need different lists.
+    gpus : tuple of tuples
+        GPUs likewise; empty when no slot carries one.
+    notices : tuple of str
+    """
+
+    launch: Launch
+    cpus: tuple[Numbers, ...] | None
+    gpus: tuple[Numbers, ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def widest(self) -> int:
+        """OpenMP threads that suit the largest slot in use."""
+        return max(self.launch.threads_of_pe(pe) for pe in set(self.launch.mapping.pe.tolist()))
+
+    @property
+    def openmp(self) -> str:
+        """Settings to put before a command whose ranks have several cores each, with a blank behind them."""
+        return f"OMP_NUM_THREADS={self.widest} OMP_PLACES=cores " if self.widest > 1 else ""
+
+
+def one_list(launch: Launch) -> Binding:
+    """Return the binding of a placement; slots are renumbered inside nodes where that gives one list.
+
+    Launchers that take one list apply it to the ranks of a node in ascending order. Renumbering changes
+    no distance (:func:`hopbytes.formats.symmetry.renumbered`). O(n).
+    """
+    found = _common(launch)
+    if found is not None:
+        return Binding(launch, *found)
+    alike = launch.rearranged(dataclasses.replace(launch.mapping, pe=renumbered(launch.mapping)))
+    found = _common(alike)
+    if found is not None:
+        return Binding(alike, *found, (RENUMBERED,))
+    return Binding(launch, None, ())
+
+
+def _common(launch: Launch) -> tuple[tuple[Numbers, ...], tuple[Numbers, ...]] | None:
+    """CPUs and GPUs by order within the node, None when nodes differ."""
+    filled = [0] * len(launch.hosts)
+    cpus: list[Numbers] = []
+    gpus: list[Numbers] = []
+    threads: set[int] = set()
+    for rank, node in enumerate(launch.node.tolist()):
+        own, carried = launch.cpus(rank), launch.gpus(rank)
+        threads.add(launch.threads_of_pe(int(launch.mapping.pe[rank])))
+        place = filled[node]
+        filled[node] += 1
+        if place == len(cpus):
+            cpus.append(own)
+            gpus.append(carried)
+        elif (cpus[place], gpus[place]) != (own, carried):
+            return None
+    if len(threads) > 1:
+        return None  # OMP_NUM_THREADS could not be right for all
+    return tuple(cpus), tuple(gpus) if any(gpus) else ()

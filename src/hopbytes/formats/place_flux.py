@@ -1,0 +1,93 @@
+"""flux: a host for every rank, with the binding in the command or in place.sh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.binding import one_list
+from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
+from hopbytes.formats.launching import PROGRAM, assumptions, equal_count, number_list, prepare
+from hopbytes.formats.place_script import place_script
+from hopbytes.mapping import Mapping
+
+
+class Flux(Format):
+    """Host of rank i in line i for ``flux run --taskmap=hostfile:F``; one list of CPUs for all nodes.
+
+    ``-o cpu-affinity=map:`` and ``-o gpu-affinity=map:`` name the sets of the first, second, … rank of a
+    node, separated by semicolons. Where nodes need different ones, ``.place.sh`` binds. Comments are
+    left out of the file, because nothing says that Flux skips them.
+
+    Source: flux-run(1) on --taskmap, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
+    """
+
+    holds = "placement"
+    summary = "Flux task map by host with cpu-affinity=map:, or place.sh where nodes differ"
+    can = Can(
+        any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
+        several_cores_per_rank=True, gpus=True,
+        launcher="flux run",
+    )
+
+    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the list of hosts, if need be ``.place.sh``, and the command.
+
+        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`).
+
+        Raises
+        ------
+        UnsupportedError
+            Nodes hold different numbers of ranks.
+        InfeasibleError, FormatError
+            See :func:`hopbytes.formats.launching.prepare`.
+        """
+        launch = prepare(mapping, options)
+        count = equal_count(launch, "flux")
+        binding = one_list(launch)
+        files = {"": hosts_by_rank(binding.launch, MARK).split("\n", 1)[1]}
+        command = f"flux run -N {launch.n // count} --tasks-per-node={count} --taskmap=hostfile:{{stem}}"
+        notices = assumptions(launch)
+        notices.append(f"older Flux: --taskmap=manual:'{_task_map(binding.launch)}', nodes in machine order")
+        if binding.cpus is None:
+            files[".place.sh"] = place_script(launch)
+            notices.append("nodes need different cores, which Flux cannot say: {stem}.place.sh binds instead")
+            command = f"{command} -o cpu-affinity=off sh {{stem}}.place.sh {PROGRAM}"
+        else:
+            notices += binding.notices
+            command += f" -o cpu-affinity='map:{_sets(binding.cpus)}'"
+            if binding.gpus:
+                command += f" -o gpu-affinity='map:{_sets(binding.gpus)}'"
+            command = f"{binding.openmp}{command} {PROGRAM}"
+        return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a list of hosts; the slots of a node are taken in order.
+
+        Options: `where` (an Allocation with host names), `n`.
+
+        Raises
+        ------
+        FormatError, UnsupportedError
+            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
+        """
+        return placed_by_hosts(source, rank_hosts(source))
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Never: a list of hosts alone looks like any list of words."""
+        return False
+
+
+formats.register("flux")(Flux())
+
+
+def _sets(sets: tuple[tuple[int, ...], ...]) -> str:
+    return ";".join(number_list(own) for own in sets)
+
+
+def _task_map(launch: Any) -> str:
+    """Return blocks [node, nodes, ranks, 1] in rank order; nodes are counted among those in use."""
+    used = sorted(set(launch.node.tolist()))
+    number = {node: place for place, node in enumerate(used)}
+    return "[" + ",".join(f"[{number[run.node]},1,{run.count},1]" for run in launch.runs()) + "]"

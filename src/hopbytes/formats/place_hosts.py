@@ -1,0 +1,83 @@
+"""hosts: the host of node i in line i, for launchers that leave nothing but the order of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+import numpy as np
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.host_lists import in_blocks, placed_by_hosts
+from hopbytes.formats.launching import Launch, contiguous_runs, equal_count, prepare
+from hopbytes.mapping import Mapping
+
+
+class Hosts(Format):
+    """Hosts in the order in which they are to be numbered: rank = node * ranks per node + place in node.
+
+    Ranks must be consecutive on a host, as many on each, and in the order of its slots: make such a
+    mapping with ``map --for hosts``.
+    """
+
+    holds = "placement"
+    summary = "host of node i in line i, where only the order of nodes is free"
+    can = Can(any_host_order=True)
+
+    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return one line per node in use.
+
+        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`).
+
+        Raises
+        ------
+        UnsupportedError
+            Ranks of a host that are not consecutive, not in the order of its slots, or fewer than on another.
+        InfeasibleError, FormatError
+            See :func:`hopbytes.formats.launching.prepare`.
+        """
+        launch = prepare(mapping, options)
+        names, count = nodes_in_order(launch, "hosts")
+        lines = [f"# hosts {MARK}: {count} ranks each, rank = line * {count} + place on the host"]
+        notices = ("host names are placeholders: give --hosts",) if launch.invented else ()
+        return Written({"": "\n".join(lines + names) + "\n"}, "", notices)
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a list of hosts: `n` ranks in blocks, slots in order.
+
+        Options: `where` (an Allocation with host names), `n`, without which every slot gets a rank.
+
+        Raises
+        ------
+        FormatError, UnsupportedError
+            See :func:`hopbytes.formats.host_lists.placed_by_hosts`; `n` that the hosts do not share evenly.
+        """
+        return placed_by_hosts(source, in_blocks(source))
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Only our own mark tells a list of hosts from any other list of words."""
+        return head.startswith(f"# hosts {MARK}".encode())
+
+
+formats.register("hosts")(Hosts())
+
+
+def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
+    """Return the hosts in rank order and the ranks of each.
+
+    Raises
+    ------
+    UnsupportedError
+        The placement needs more than an order of nodes.
+    """
+    runs = contiguous_runs(launch, form)
+    count = equal_count(launch, form)
+    falls = np.flatnonzero((np.diff(launch.mapping.pe) < 0) & (np.diff(launch.node) == 0))
+    if len(falls):
+        rank = int(falls[0])
+        raise UnsupportedError(
+            f"rank {rank + 1} sits before rank {rank} on host {launch.host(rank)}, but {form} leaves the "
+            f"order inside a node to the launcher: map again with --for {form}"
+        )
+    return [launch.hosts[run.node] for run in runs], count

@@ -1,0 +1,96 @@
+"""hydra: a machine file for MPICH's mpiexec, with the binding in the command or in place.sh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.binding import SCRIPT_BINDS, Binding, one_list
+from hopbytes.formats.host_lists import counted_hosts, placed_by_hosts
+from hopbytes.formats.launching import PROGRAM, Launch, assumptions, contiguous_runs, prepare
+from hopbytes.formats.place_script import place_script
+from hopbytes.mapping import Mapping
+
+
+class Hydra(Format):
+    """Lines ``host:ranks`` in rank order for ``mpiexec.hydra -f``, and ``-bind-to user:``.
+
+    A host that came up again later would count as a new node, whose ranks share no memory with the first
+    ones (tried with 4.0.2), so the ranks of a host must be consecutive (``map --for hydra``). One list of
+    CPUs serves all hosts; where they need different ones, ``.place.sh`` binds.
+
+    Source: the MPICH wiki, "Using the Hydra process manager", sections on host files and on binding.
+    """
+
+    holds = "placement"
+    summary = "MPICH Hydra host file with -bind-to user:, or place.sh where nodes differ"
+    can = Can(
+        any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True,
+        unequal_nodes=True, gpus=True, launcher="mpiexec.hydra", tested_with_launcher=True,
+    )
+
+    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the host file, if need be ``.place.sh``, and the command.
+
+        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`).
+
+        Raises
+        ------
+        UnsupportedError
+            A host holds ranks that are not consecutive.
+        InfeasibleError, FormatError
+            See :func:`hopbytes.formats.launching.prepare`.
+        """
+        launch = prepare(mapping, options)
+        files = {"": machine_file(launch, "hydra")}
+        binding = one_list(launch)
+        command = f"mpiexec.hydra -f {{stem}} -n {launch.n}"
+        return bound(binding, files, command, _binding(binding))
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a machine file; the slots of a host are taken in order.
+
+        Options: `where` (an Allocation with host names), `n`.
+
+        Raises
+        ------
+        FormatError, UnsupportedError
+            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
+        """
+        return placed_by_hosts(source, counted_hosts(source))
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Only our own mark: so short a line could be anything."""
+        return head.startswith(f"# hydra machine file {MARK}".encode())
+
+
+formats.register("hydra")(Hydra())
+
+
+def machine_file(launch: Launch, form: str) -> str:
+    """Return ``host:ranks`` lines in rank order; UnsupportedError where a host's ranks are scattered."""
+    runs = contiguous_runs(launch, form)
+    lines = [f"# {form} machine file {MARK}: ranks in order"]
+    lines += [f"{launch.hosts[run.node]}:{run.count}" for run in runs]
+    return "\n".join(lines) + "\n"
+
+
+def bound(binding: Binding, files: dict[str, str], command: str, said: str | None) -> Written:
+    """Return a command that binds by `said`, or by place.sh where that is None."""
+    launch = binding.launch
+    notices = assumptions(launch)
+    if said is None:
+        files[".place.sh"] = place_script(launch)
+        notices.append(SCRIPT_BINDS)
+        command = f"{command} -bind-to none sh {{stem}}.place.sh {PROGRAM}"
+    else:
+        notices += binding.notices
+        command = f"{binding.openmp}{command} {said} {PROGRAM}"
+    return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
+
+
+def _binding(binding: Binding) -> str | None:
+    if binding.cpus is None or binding.gpus:
+        return None
+    return "-bind-to user:" + ",".join("+".join(map(str, own)) for own in binding.cpus)

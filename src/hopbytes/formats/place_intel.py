@@ -1,0 +1,94 @@
+"""intel: a machine file for Intel MPI, with the pinning in the command or in place.sh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.binding import SCRIPT_BINDS, Binding, one_list
+from hopbytes.formats.host_lists import counted_hosts, placed_by_hosts
+from hopbytes.formats.launching import PROGRAM, assumptions, prepare
+from hopbytes.formats.place_hydra import machine_file
+from hopbytes.formats.place_script import place_script
+from hopbytes.formats.place_slurm import cpu_mask
+from hopbytes.mapping import Mapping
+
+
+class Intel(Format):
+    """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; processes pinned by environment.
+
+    ``I_MPI_PIN_PROCESSOR_LIST`` names the CPU of the i-th rank of every host, ``I_MPI_PIN_DOMAIN`` its set
+    of CPUs. Both hold for all hosts; where they differ, ``.place.sh`` binds and pinning is off.
+
+    Source: Intel MPI Library Developer Reference for Linux 2021.15, sections "Global Hydra Options"
+    (-machinefile), "Environment Variables for Process Pinning" (I_MPI_PIN, I_MPI_PIN_PROCESSOR_LIST,
+    intel.com/content/www/us/en/docs/mpi-library/developer-reference-linux/2021-15/
+    environment-variables-for-process-pinning.html) and "Interoperability with OpenMP" (I_MPI_PIN_DOMAIN).
+    """
+
+    holds = "placement"
+    summary = "Intel MPI machine file with I_MPI_PIN_PROCESSOR_LIST, or place.sh where nodes differ"
+    can = Can(
+        any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True,
+        unequal_nodes=True, gpus=True,
+        launcher="mpirun of Intel MPI",
+    )
+
+    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the machine file, if need be ``.place.sh``, and the command.
+
+        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`).
+
+        Raises
+        ------
+        UnsupportedError
+            A host holds ranks that are not consecutive.
+        InfeasibleError, FormatError
+            See :func:`hopbytes.formats.launching.prepare`.
+        """
+        launch = prepare(mapping, options)
+        files = {"": machine_file(launch, "intel")}
+        binding = one_list(launch)
+        said = _pinning(binding)
+        command = f"mpirun -machinefile {{stem}} -n {launch.n}"
+        notices = assumptions(launch)
+        # A batch system's own number of processes per node would otherwise win.
+        notices.append("inside a batch job put I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off before the command")
+        if said is None:
+            files[".place.sh"] = place_script(launch)
+            notices.append(SCRIPT_BINDS)
+            command = f"{command} -genv I_MPI_PIN=off sh {{stem}}.place.sh {PROGRAM}"
+        else:
+            notices += binding.notices
+            threads = binding.widest
+            openmp = f" -genv OMP_NUM_THREADS {threads} -genv OMP_PLACES cores" if threads > 1 else ""
+            command = f"{command} {said}{openmp} {PROGRAM}"
+        return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a machine file; the slots of a host are taken in order.
+
+        Options: `where` (an Allocation with host names), `n`.
+
+        Raises
+        ------
+        FormatError, UnsupportedError
+            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
+        """
+        return placed_by_hosts(source, counted_hosts(source))
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Only our own mark: so short a line could be anything."""
+        return head.startswith(f"# intel machine file {MARK}".encode())
+
+
+formats.register("intel")(Intel())
+
+
+def _pinning(binding: Binding) -> str | None:
+    if binding.cpus is None or binding.gpus:
+        return None
+    if all(len(own) == 1 for own in binding.cpus):
+        return "-genv I_MPI_PIN_PROCESSOR_LIST=" + ",".join(str(own[0]) for own in binding.cpus)
+    return "-genv I_MPI_PIN_DOMAIN='[" + ",".join(cpu_mask(own)[2:] for own in binding.cpus) + "]'"

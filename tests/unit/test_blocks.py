@@ -1,0 +1,61 @@
+"""Mapping under a launcher's constraint: blocks of consecutive ranks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from hopbytes.blocks import map_for, map_in_blocks
+from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.formats.base import formats
+from strategies import graphs
+
+WHERE = hb.machine("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "b", "c", "d"))
+
+
+@given(st.data(), st.sampled_from(["hydra", "pals", "hosts", "torchrun", "slurm", "cray"]))
+@settings(deadline=None, max_examples=40)
+def test_what_is_mapped_for_a_format_can_be_written_in_it(data, form):
+    graph = data.draw(graphs(n=16))
+    mapping = map_for(graph, WHERE, form, preset="fast")
+    assert sorted(mapping.pe.tolist()) == list(range(16))
+    formats[form].write_placement(mapping, {})
+    assert mapping.info["comm_cost"] == hb.evaluate(graph, mapping).comm_cost
+
+
+def test_blocks_that_talk_end_up_beside_each_other():
+    """Blocks 0 and 3, 1 and 2 exchange; two nodes of a switch are 10 apart, others 100."""
+    source = np.arange(16)
+    partner = {0: 3, 3: 0, 1: 2, 2: 1}
+    target = [4 * partner[task // 4] + task % 4 for task in range(16)]
+    graph = hb.CommGraph.from_edges(source, target, np.full(16, 5))
+    mapping = map_for(graph, WHERE, "hosts")
+    assert mapping.info["comm_cost"] == 16 * 5 * 10
+    assert [int(mapping.where.node_of_pe[pe]) // 2 for pe in mapping.pe[::4]] in ([0, 1, 1, 0], [1, 0, 0, 1])
+
+
+def test_ranks_of_a_node_are_mapped_to_its_cores_where_the_format_can_say_it():
+    graph = hb.CommGraph.from_edges([0, 2, 1, 3], [2, 0, 3, 1], [9, 9, 9, 9], n=16)
+    assert map_for(graph, WHERE, "hydra").info["comm_cost"] == 36
+    assert map_for(graph, WHERE, "hosts").info["comm_cost"] == 4 * 9 * 3
+
+
+def test_unequal_nodes_keep_their_order():
+    where = hb.machine("node:2@10 core:[3,2]@1", hosts=("a", "b"))
+    graph = hb.CommGraph.from_edges([0, 2, 0], [2, 0, 1], [9, 9, 1], n=5)
+    mapping = map_for(graph, where, "hydra")
+    assert where.node_of_pe[mapping.pe].tolist() == [0, 0, 0, 1, 1]
+    assert "different numbers of ranks" in mapping.info["notices"][-1]
+
+
+def test_blocks_that_do_not_divide_are_named():
+    graph = hb.CommGraph.from_edges([0], [1], n=16)
+    with pytest.raises(InfeasibleError, match="blocks of 3 ranks, expected a divisor of the ranks: 4 on a node"):
+        map_in_blocks(graph, WHERE, 3)
+    with pytest.raises(InfeasibleError, match="17 tasks for 16 slots"):
+        map_in_blocks(hb.CommGraph.from_edges([0], [1], n=17), WHERE)
+    with pytest.raises(UnsupportedError, match="slot of their own"):
+        map_in_blocks(graph, WHERE, 4, partition=True)
+    with pytest.raises(UnsupportedError, match="holds a pattern"):
+        map_for(graph, WHERE, "metis")

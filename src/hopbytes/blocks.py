@@ -131,7 +131,8 @@ def map_in_blocks(
         pe = _mapped_inside(seen, where, pe, groups, inner)
     given = Blocks(np.searchsorted(pes, pe).astype(np.int32))
     mapping = map_tasks(graph, where, mapper=given, **_recorded(options), **spreading)
-    method = {"mapper": f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"}
+    method: dict[str, Any] = {}
+    method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
     method |= {"preset": options.get("preset"), "notices": [*mapping.info["notices"], *notices]}
     return Mapping(mapping.pe, where, {**mapping.info, **method})
 

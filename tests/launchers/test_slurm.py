@@ -135,7 +135,7 @@ def test_ranks_run_where_the_mapping_says(cluster, tmp_path, monkeypatch, case):
     mapping = CASES[case]
     renumbering = Mapping(renumbered(mapping), mapping.where)
     if case == "script":  # on nodes of two equal cores a list would always do
-        monkeypatch.setattr(place_slurm, "_one_list", lambda launch: None)
+        monkeypatch.setattr(place_slurm, "srun_binding", lambda binding: None)
     receipt = hb.write(mapping, tmp_path / "host file", "slurm")
     app = tmp_path / "app"
     app.write_text(

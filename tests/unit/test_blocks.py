@@ -9,19 +9,20 @@ import hopbytes as hb
 from hopbytes.blocks import map_for, map_in_blocks
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
+from hopbytes.objectives.comm_cost import CommCost
 from strategies import graphs
 
 WHERE = hb.machine("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "b", "c", "d"))
 
 
 @given(st.data(), st.sampled_from(["hydra", "pals", "hosts", "torchrun", "slurm", "cray"]))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=12)
 def test_what_is_mapped_for_a_format_can_be_written_in_it(data, form):
     graph = data.draw(graphs(n=16))
     mapping = map_for(graph, WHERE, form, preset="fast")
     assert sorted(mapping.pe.tolist()) == list(range(16))
     formats[form].write_placement(mapping, {})
-    assert mapping.info["comm_cost"] == hb.evaluate(graph, mapping).comm_cost
+    assert mapping.info["comm_cost"] == CommCost().value(graph, WHERE, mapping.pe)
 
 
 def test_blocks_that_talk_end_up_beside_each_other():
@@ -51,7 +52,7 @@ def test_unequal_nodes_keep_their_order():
 
 def test_blocks_that_do_not_divide_are_named():
     graph = hb.CommGraph.from_edges([0], [1], n=16)
-    with pytest.raises(InfeasibleError, match="blocks of 3 ranks, expected a divisor of the ranks: 4 on a node"):
+    with pytest.raises(InfeasibleError, match=r"blocks of 3 ranks, expected a divisor .*: 4 on a node"):
         map_in_blocks(graph, WHERE, 3)
     with pytest.raises(InfeasibleError, match="17 tasks for 16 slots"):
         map_in_blocks(hb.CommGraph.from_edges([0], [1], n=17), WHERE)

@@ -1,0 +1,165 @@
+"""A folder with what the InfiniBand tools printed: which file is which, and all of them as one fabric."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from dataclasses import dataclass
+
+from hopbytes.errors import FormatError
+from hopbytes.fabrics import ibnetdiscover, ibports, ibtables
+from hopbytes.fabrics.fabric import Fabric, build_fabric
+from hopbytes.fabrics.ibtables import SwitchTable
+from hopbytes.fabrics.survey import Survey
+
+#: Files looked at; a folder with more is not a folder of one fabric.
+MAX_FILES = 20_000
+HEAD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a folder by what they hold."""
+
+    discovery: tuple[str, ...]
+    tables: tuple[str, ...]
+
+
+def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0) -> Fabric:
+    """Read a fabric from a folder (or one discovery file).
+
+    Parameters
+    ----------
+    path : str
+        Folder with the output of ``ibnetdiscover`` (either form) and of ``ibroute`` or ``dump_fts`` in any
+        number of files, also in folders inside it; other files are ignored. Or the discovery file alone.
+    tables : str, optional
+        The files with tables to use when there are several sets: a name or pattern like
+        ``dump_fts_minhop.txt.gz`` or ``ibroutes/*``, relative to the folder, or a path.
+    lid_offset : int
+        See :func:`hopbytes.fabrics.fabric.build_fabric`.
+
+    Returns
+    -------
+    Fabric
+        Without forwarding when the folder has no tables.
+
+    Raises
+    ------
+    FormatError
+        No discovery file or several, several sets of tables and no word which, whatever the parsers find.
+
+    Notes
+    -----
+    O(bytes of the files). Files are told apart by content, not by name.
+    """
+    files = sort_files(path, tables)
+    if len(files.discovery) != 1:
+        found = ", ".join(map(repr, files.discovery[:3])) or "none"
+        raise FormatError(path, None, f"discovery files: {found}; expected one output of ibnetdiscover")
+    return build_fabric(read_discovery(files.discovery[0]), read_all_tables(files.tables), lid_offset)
+
+
+def read_discovery(path: str) -> Survey:
+    """Read the output of ibnetdiscover in either form, told apart by content.
+
+    Raises
+    ------
+    FormatError
+        Neither form, or a fault in it.
+    """
+    head = _head(path)
+    if ibports.is_mine(head):
+        return ibports.read_ibports(path)
+    if ibnetdiscover.is_mine(head):
+        return ibnetdiscover.read_ibnetdiscover(path)
+    raise FormatError(path, None, "neither form of ibnetdiscover, expected its plain output or that of -p")
+
+
+def read_all_tables(paths: tuple[str, ...]) -> list[SwitchTable] | None:
+    """Read the tables of several files; None when there is no file."""
+    if not paths:
+        return None
+    return [table for path in paths for table in ibtables.read_tables(path)]
+
+
+def sort_files(path: str, tables: str | None) -> Files:
+    """Find out what each file of a folder holds.
+
+    Raises
+    ------
+    FormatError
+        No such folder or file, a pattern of tables that fits none.
+    """
+    if not os.path.isdir(path):
+        folder, candidates, discovery = os.path.dirname(path) or ".", [], [path]
+        if tables is not None:
+            candidates = _inside(folder)
+    else:
+        folder, candidates = path, _inside(path)
+        discovery = [name for name in candidates if _is_discovery(name)]
+    if tables is not None:
+        chosen = [name for name in candidates if _fits(name, folder, tables)]
+        if not chosen and os.path.isfile(tables):
+            chosen = [tables]
+        if not chosen:
+            raise FormatError(path, None, f"tables={tables}: no such file in {folder}")
+    else:
+        chosen = [name for name in candidates if name not in discovery and ibtables.is_mine(_head(name))]
+        _refuse_several_sets(path, folder, chosen)
+    return Files(tuple(discovery), tuple(chosen))
+
+
+def _inside(folder: str) -> list[str]:
+    """Return the regular files of a folder and of the folders in it, sorted."""
+    found: list[str] = []
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        if root.count(os.sep) - folder.rstrip(os.sep).count(os.sep) >= 2:
+            folders.clear()
+        found += [os.path.join(root, name) for name in sorted(names) if not name.startswith(".")]
+        if len(found) > MAX_FILES:
+            raise FormatError(folder, None, f"more than {MAX_FILES} files, expected those of one fabric")
+    return [name for name in found if os.path.isfile(name)]
+
+
+def _fits(name: str, folder: str, pattern: str) -> bool:
+    inside = os.path.relpath(name, folder)
+    return fnmatch.fnmatchcase(inside, pattern) or fnmatch.fnmatchcase(os.path.basename(name), pattern)
+
+
+def _head(path: str) -> str:
+    """Return the beginning of a file as text; "" when it cannot be read as one."""
+    from hopbytes.opening import open_stream
+
+    with open_stream(path) as source:
+        return source.stream.read(HEAD_BYTES).decode("utf-8", "replace")
+
+
+def _is_discovery(path: str) -> bool:
+    try:
+        head = _head(path)
+    except FormatError:
+        return False
+    return ibports.is_mine(head) or ibnetdiscover.is_mine(head)
+
+
+def _refuse_several_sets(path: str, folder: str, chosen: list[str]) -> None:
+    """Raise when two files hold a table of the same switch: the user has to say which set is meant."""
+    owner: dict[bytes, str] = {}
+    for name in chosen:
+        first = _first_switch(name)
+        if first in owner:
+            names = [os.path.relpath(file, folder) for file in (owner[first], name)]
+            raise FormatError(
+                path, None,
+                f"several sets of forwarding tables ({', '.join(names)}), expected one: "
+                f"say which, as in ib:{path}:tables={names[0]}",
+            )
+        owner[first] = name
+
+
+def _first_switch(path: str) -> bytes:
+    found = ibtables.HEADER.search(_head(path).encode())
+    assert found is not None
+    return found["guid"] or found["switch"]

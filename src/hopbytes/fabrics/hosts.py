@@ -1,0 +1,206 @@
+"""Which adapters belong to which host, and which of them tasks use."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hopbytes.errors import FormatError
+from hopbytes.fabrics.survey import Device
+from hopbytes.fabrics.text import natural_key, read_lines
+from hopbytes.hostlist import HOST_NAME, expand_hosts
+
+#: Descriptions that drivers give before the host has set its own name: they name no host.
+NAMELESS = re.compile(r"MT[0-9]+|Mellanox|NVIDIA|QLogic|Intel|localhost(?:\.localdomain)?|\(none\)", re.ASCII)
+MAP_LINE = re.compile(
+    r'(?P<guid>0x[0-9a-fA-F]{1,16})\s+(?:"(?P<quoted>[^"]*)"|(?P<plain>[^"#]*?))\s*(?:#.*)?', re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host and its adapter ports.
+
+    Parameters
+    ----------
+    name : str
+        First word of the node description; ``guid-0123456789abcdef`` when that names no host.
+    adapters : tuple of int
+        Numbers of its adapter ports, in the natural order of their names.
+    adapter_names : tuple of str
+        Rest of the node descriptions: ``mlx5_0``, ``HCA-1``; with ``/2`` for a second port.
+    named : bool
+        False when the name had to be made from the GUID.
+    """
+
+    name: str
+    adapters: tuple[int, ...]
+    adapter_names: tuple[str, ...]
+    named: bool = True
+
+
+def read_node_name_map(path: str) -> dict[int, str]:
+    """Read a file that names GUIDs: lines ``0x0002c90200493108 "host mlx5_0"``, comments after ``#``.
+
+    Returns
+    -------
+    dict of int → str
+        Node description by GUID (of a node or of a port).
+
+    Raises
+    ------
+    FormatError
+        With path and line: anything else, or a GUID twice.
+    """
+    names: dict[int, str] = {}
+    for number, text in enumerate(read_lines(path, 2**28), start=1):
+        line = text.strip()
+        if not line or line.startswith("#"):
+            continue
+        found = MAP_LINE.fullmatch(line)
+        name = (found["quoted"] or found["plain"] or "").strip() if found else ""
+        if found is None or not name:
+            raise FormatError(
+                path, number, f'{line[:40]!r}, expected a GUID and a name like 0x2c90200493108 "n1"'
+            )
+        guid = int(found["guid"], 16)
+        if guid in names:
+            raise FormatError(path, number, f"GUID {found['guid']} a second time, expected one name for each")
+        names[guid] = name
+    return names
+
+
+def group_hosts(
+    adapters: Sequence[Device], names: Mapping[int, str] | None = None, wanted: str | None = None
+) -> tuple[Host, ...]:
+    """Group adapter ports by the host their description names.
+
+    Parameters
+    ----------
+    adapters : sequence of Device
+    names : mapping, optional
+        Better descriptions by GUID, see :func:`read_node_name_map`.
+    wanted : str, optional
+        Adapters to use: names like ``mlx5_[0-3]`` or ``HCA-1,HCA-2``, or a pattern like ``mlx5_*``.
+        Hosts without any of them are left out.
+
+    Returns
+    -------
+    tuple of Host
+        In the natural order of their names, as resource managers sort them; hosts without a name last.
+
+    Raises
+    ------
+    FormatError
+        No adapter is wanted, or two adapters of one host have the same name.
+
+    Examples
+    --------
+    >>> names = ["n10 mlx5_0", "n9 mlx5_1", "n9 mlx5_0"]
+    >>> ports = [Device(str(number), False, name) for number, name in enumerate(names)]
+    >>> [(host.name, host.adapters) for host in group_hosts(ports)]
+    [('n9', (2, 1)), ('n10', (0,))]
+    """
+    found: dict[tuple[bool, str], list[tuple[str, int]]] = {}
+    for number, adapter in enumerate(adapters):
+        named, host, name = _names(adapter, names or {})
+        found.setdefault((not named, host), []).append((name, number))
+    takes = _filter(wanted)
+    hosts = []
+    for nameless, host in sorted(found, key=lambda key: (key[0], natural_key(key[1]))):
+        ports = [port for port in found[nameless, host] if takes(port[0])]
+        ports.sort(key=lambda port: (natural_key(port[0]), port[1]))
+        if ports:
+            numbers, labels = zip(*((number, name) for name, number in ports), strict=True)
+            hosts.append(Host(host, numbers, labels, not nameless))
+    if not hosts:
+        known = sorted({name for ports in found.values() for name, _ in ports}, key=natural_key)
+        raise FormatError(
+            "--adapters", None, f"{wanted!r} fits no adapter (there are {', '.join(known[:6])})"
+        )
+    return tuple(hosts)
+
+
+def _names(adapter: Device, names: Mapping[int, str]) -> tuple[bool, str, str]:
+    """Return whether a host is named, its name and that of the adapter."""
+    description = names.get(adapter.guid) or names.get(adapter.node_guid) or adapter.name
+    host, _, rest = description.strip().partition(" ")
+    port = f"/{adapter.port}" if adapter.port > 1 else ""
+    if not HOST_NAME.fullmatch(host) or NAMELESS.fullmatch(host):
+        guid = adapter.node_guid or adapter.guid
+        return False, f"guid-{guid:016x}" if guid else f"nameless-{adapter.key}", "HCA-1" + port
+    return True, host, (rest.strip() or "HCA-1") + port
+
+
+class _Filter:
+    """Which adapter names are wanted."""
+
+    def __init__(self, text: str) -> None:
+        self.names: set[str] = set()
+        self.patterns: list[str] = []
+        for word in _words(text):
+            if "*" in word or "?" in word:
+                self.patterns.append(word)
+            else:
+                self.names.update(expand_hosts(word, "--adapters"))
+
+    def __call__(self, name: str) -> bool:
+        plain = name.partition("/")[0]
+        return bool({name, plain} & self.names) or any(
+            fnmatch.fnmatchcase(name, pattern) for pattern in self.patterns
+        )
+
+
+def _filter(text: str | None) -> _Filter:
+    return _Filter("*" if text is None else text)
+
+
+def _words(text: str) -> list[str]:
+    """Split at commas outside brackets."""
+    return [word for word in re.split(r",(?![^\[]*\])", text) if word.strip()]
+
+
+def match_hosts(wanted: Sequence[str], hosts: Sequence[Host]) -> list[int]:
+    """Find the hosts of an allocation in a fabric: by the exact name, else by the short one.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+        As the resource manager calls them; ``n1.site.org`` also finds ``n1`` and the reverse.
+    hosts : sequence of Host
+
+    Returns
+    -------
+    list of int
+        Number in `hosts` of each.
+
+    Raises
+    ------
+    FormatError
+        Hosts the fabric does not have, or a short name that several have; lists the first three.
+    """
+    exact = {host.name: number for number, host in enumerate(hosts)}
+    short: dict[str, list[int]] = {}
+    for number, host in enumerate(hosts):
+        short.setdefault(host.name.partition(".")[0], []).append(number)
+    found, missing = [], []
+    for name in wanted:
+        candidates = [exact[name]] if name in exact else short.get(name.partition(".")[0], [])
+        if len(candidates) != 1:
+            missing.append(name)
+        else:
+            found.append(candidates[0])
+    if missing:
+        nameless = sum(not host.named for host in hosts)
+        hint = f"; {nameless} adapters name no host: --node-name-map says whose they are" if nameless else ""
+        raise FormatError(
+            "--hosts", None,
+            f"{len(missing)} of {len(wanted)} hosts are not in the fabric ({', '.join(missing[:3])}), "
+            f"expected names like {hosts[0].name}{hint}",
+        )
+    if len(set(found)) < len(found):
+        twice = next(name for number, name in zip(found, wanted, strict=True) if found.count(number) > 1)
+        raise FormatError("--hosts", None, f"host {twice!r} a second time, expected distinct hosts")
+    return found

@@ -63,7 +63,7 @@ def read_ibports(path: str) -> Survey:
         if found is None:
             survey.fail(
                 number,
-                f"{line[:60]!r}, expected type, LID, port, port GUID, width and speed of a port, and its peer",
+                f"{line[:60]!r}, expected type, LID, port, GUID, width and speed of a port, and its peer",
             )
         near = _device(survey, found, "", found["alone"] if found["name"] is None else found["name"], number)
         port = int(found["port"])

@@ -23,7 +23,8 @@ def read_bytes(path: str, max_bytes: int = MAX_BYTES) -> bytes:
     from hopbytes.opening import open_stream
 
     with open_stream(path, max_bytes=max_bytes) as source:
-        return source.stream.read()
+        content: bytes = source.stream.read()
+    return content
 
 
 def read_lines(path: str, max_bytes: int = MAX_BYTES, longest: int = LONGEST_LINE) -> list[str]:
@@ -36,9 +37,9 @@ def read_lines(path: str, max_bytes: int = MAX_BYTES, longest: int = LONGEST_LIN
     """
     data = read_bytes(path, max_bytes)
     if b"\0" in data:
-        line = data[: data.index(b"\0")].count(b"\n") + 1
-        raise FormatError(path, line, "a NUL byte, expected text")
-    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+        at = data[: data.index(b"\0")].count(b"\n") + 1
+        raise FormatError(path, at, "a NUL byte, expected text")
+    lines: list[str] = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines, start=1):
         if len(line) > longest:
             raise FormatError(path, number, f"a line of {len(line)} characters, expected at most {longest}")

@@ -1,0 +1,145 @@
+"""Slurm's view of the network: topology.conf, topology.yaml and ``scontrol show topology``."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.fabrics.switch_tree import Switch, SwitchTree
+from hopbytes.fabrics.text import read_lines
+from hopbytes.hostlist import expand_hosts
+
+MAX_BYTES = 2**28
+LONGEST_LINE = 2**20
+PAIR = re.compile(r"([A-Za-z_]+)=(\S*)", re.ASCII)
+
+
+def read_records(path: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and ``key=value`` pairs (keys in lower case) of every record of a topology file.
+
+    Raises
+    ------
+    FormatError
+        A line with something else than pairs, or a key twice.
+    """
+    number, held, begin = 0, "", 1
+    for number, text in enumerate(read_lines(path, MAX_BYTES, LONGEST_LINE), start=1):
+        line = text.partition("#")[0].rstrip()
+        begin = begin if held else number
+        if line.endswith("\\"):
+            held += line[:-1] + " "
+            if len(held) > LONGEST_LINE:
+                raise FormatError(path, begin, f"a record of more than {LONGEST_LINE} characters")
+            continue
+        record, held = (held + line).strip(), ""
+        if record:
+            yield begin, _pairs(path, begin, record)
+    if held:
+        raise FormatError(path, number, "the file ends in a continued line, expected the rest of it")
+
+
+def _pairs(path: str, number: int, record: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for word in record.split():
+        found = PAIR.fullmatch(word)
+        if found is None or found[1].lower() in pairs:
+            raise FormatError(path, number, f"{word[:40]!r}, expected KEY=VALUE with each key once")
+        pairs[found[1].lower()] = found[2]
+    return pairs
+
+
+def read_slurm_topology(path: str) -> SwitchTree:
+    """Read topology.conf, or what ``scontrol show topology`` prints, of the tree and block plugins.
+
+    Parameters
+    ----------
+    path : str
+        Text, possibly compressed.
+
+    Returns
+    -------
+    SwitchTree
+        Blocks are switches without children; BlockSizes makes levels of groups of blocks.
+
+    Raises
+    ------
+    FormatError
+        With path and line: records that cannot be read, neither switch nor block, trees and blocks mixed.
+    UnsupportedError
+        A ring (``RingName=``), which is no tree: write ``torus:N``.
+
+    Notes
+    -----
+    Inner switches of ``scontrol show topology`` list all nodes below them; only those without
+    ``Switches=`` count. O(bytes + hosts). Source: topology.conf(5).
+    """
+    switches, blocks = SwitchTree(path), SwitchTree(path, level_names=("block",))
+    sizes: list[int] = []
+    for number, record in read_records(path):
+        if "switchname" in record:
+            switches.add(_switch(path, number, record))
+        elif "blockname" in record:
+            hosts = expand_hosts(record.get("nodes", ""), path, number)
+            blocks.add(Switch(record["blockname"], number, [], hosts))
+        elif "blocksizes" in record:
+            sizes = _sizes(path, number, record["blocksizes"])
+        elif "ringname" in record:
+            raise UnsupportedError(f"{path}:{number}: rings are no trees: use torus:N for N nodes")
+        else:
+            raise FormatError(path, number, f"{next(iter(record))}=…, expected SwitchName= or BlockName=")
+    if switches.switches and blocks.switches:
+        raise FormatError(path, None, "both switches and blocks, expected one topology")
+    if blocks.switches:
+        return group_blocks(blocks, sizes)
+    if not switches.switches:
+        raise FormatError(path, None, "neither SwitchName= nor BlockName=, expected one of them")
+    return switches
+
+
+def _switch(path: str, number: int, record: dict[str, str]) -> Switch:
+    name = record["switchname"]
+    if "switches" in record:
+        return Switch(name, number, expand_hosts(record["switches"], path, number))
+    if "nodes" not in record:
+        raise FormatError(path, number, f"switch {name!r} with neither Nodes= nor Switches=")
+    return Switch(name, number, [], expand_hosts(record["nodes"], path, number))
+
+
+def _sizes(path: str, number: int, text: str) -> list[int]:
+    words = text.split(",")
+    if not all(word.isascii() and word.isdigit() and int(word[:9]) > 0 for word in words):
+        raise FormatError(path, number, f"BlockSizes={text[:40]}, expected integers >= 1 like 4,8,16")
+    sizes = [int(word[:9]) for word in words]
+    for small, large in itertools.pairwise(sizes):
+        if large <= small or large % sizes[0]:
+            raise FormatError(
+                path, number, f"block size {large} after {small}, expected growing multiples of {sizes[0]}"
+            )
+    return sizes
+
+
+def group_blocks(blocks: SwitchTree, sizes: list[int]) -> SwitchTree:
+    """Put levels of neighbouring blocks above blocks, one per block size beyond the first.
+
+    Parameters
+    ----------
+    blocks : SwitchTree
+        Blocks without children, in their order.
+    sizes : list of int
+        Planned nodes of a block and of the groups of blocks that jobs are given, ascending.
+    """
+    tree = SwitchTree(blocks.path, dict(blocks.switches), ("block", *(f"block{size}" for size in sizes[1:])))
+    members, size_of_member = list(blocks.switches), sizes[0] if sizes else 1
+    for size in sizes[1:]:
+        if size % size_of_member:
+            raise FormatError(
+                blocks.path, None, f"block size {size} after {size_of_member}, expected a multiple of it"
+            )
+        each = size // size_of_member
+        groups = [members[first : first + each] for first in range(0, len(members), each)]
+        for number, group in enumerate(groups):
+            tree.add(Switch(f"block{size}-{number}", None, group))
+        members, size_of_member = [f"block{size}-{number}" for number in range(len(groups))], size
+    return tree

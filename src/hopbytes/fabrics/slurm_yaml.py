@@ -1,0 +1,158 @@
+"""Slurm's topology.yaml (25.05 and later): several named topologies in one file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.fabrics.slurm_topology import group_blocks
+from hopbytes.fabrics.switch_tree import Switch, SwitchTree
+from hopbytes.fabrics.yaml_text import Yaml, read_yaml
+from hopbytes.hostlist import expand_hosts
+
+KINDS = ("tree", "block", "flat", "ring", "torus3d")
+
+
+@dataclass(frozen=True, slots=True)
+class GridOfHosts:
+    """Hosts on a ring or a torus.
+
+    Parameters
+    ----------
+    dims : tuple of int
+        Sizes, in the order x, y, z.
+    hosts : tuple of str
+        The first dimension (x) runs fastest.
+    """
+
+    dims: tuple[int, ...]
+    hosts: tuple[str, ...]
+
+
+def read_slurm_yaml(path: str, name: str | None = None) -> SwitchTree | GridOfHosts:
+    """Read one topology of a topology.yaml.
+
+    Parameters
+    ----------
+    path : str
+    name : str, optional
+        Which topology; by default the one marked ``cluster_default: true``, or the only one.
+
+    Raises
+    ------
+    FormatError
+        With path and line: not the structure of topology.yaml(5), no topology of that name, counts that
+        do not fit.
+    UnsupportedError
+        A flat topology, several rings or toruses in one.
+
+    Notes
+    -----
+    O(bytes + hosts). On a torus nodes are laid out with x running fastest.
+    """
+    topology = _choose(path, read_yaml(path), name)
+    pairs = topology.mapping("a topology")
+    kind = next((word for word in KINDS if word in pairs), None)
+    if kind is None:
+        raise topology.fail(f"a topology with none of {', '.join(KINDS)}")
+    if kind == "tree":
+        return _tree(path, pairs["tree"])
+    if kind == "block":
+        return _blocks(path, pairs["block"])
+    if kind == "flat":
+        raise UnsupportedError(f"{path}:{topology.line}: a flat topology has no structure: use node:N")
+    return _ring(pairs["ring"]) if kind == "ring" else _torus(pairs["torus3d"])
+
+
+def _choose(path: str, document: Yaml, name: str | None) -> Yaml:
+    found: dict[str, Yaml] = {}
+    default = ""
+    for entry in document.items("the document"):
+        pairs = entry.mapping("a topology")
+        if "topology" not in pairs:
+            raise entry.fail("an entry without topology: NAME")
+        label = pairs["topology"].text("topology")
+        if label in found:
+            raise entry.fail(f"topology {label!r} a second time, expected distinct names")
+        found[label] = entry
+        if "cluster_default" in pairs and pairs["cluster_default"].text("cluster_default").lower() == "true":
+            default = label
+    wanted = name or default or (next(iter(found)) if len(found) == 1 else "")
+    if wanted not in found:
+        known = ", ".join(found) or "none"
+        what = f"no topology {wanted!r}" if wanted else "no topology is the default"
+        raise FormatError(path, None, f"{what}, expected topology=NAME with one of {known}")
+    return found[wanted]
+
+
+def _hosts(value: Yaml) -> list[str]:
+    return expand_hosts(value.text("nodes"), value.path, value.line)
+
+
+def _tree(path: str, body: Yaml) -> SwitchTree:
+    tree = SwitchTree(path)
+    for entry in _list(body, "tree", "switches"):
+        pairs = entry.mapping("a switch")
+        if "switch" not in pairs or ("nodes" in pairs) == ("children" in pairs):
+            raise entry.fail("a switch needs its name (switch:) and either nodes: or children:")
+        children: list[str] = []
+        if "children" in pairs:
+            below = pairs["children"]
+            children = expand_hosts(below.text("children"), path, below.line)
+        nodes = _hosts(pairs["nodes"]) if "nodes" in pairs else []
+        tree.add(Switch(pairs["switch"].text("switch"), entry.line, children, nodes))
+    return tree
+
+
+def _blocks(path: str, body: Yaml) -> SwitchTree:
+    blocks = SwitchTree(path, level_names=("block",))
+    for entry in _list(body, "block", "blocks"):
+        pairs = entry.mapping("a block")
+        if "block" not in pairs:
+            raise entry.fail("a block without a name (block:)")
+        nodes = _hosts(pairs["nodes"]) if "nodes" in pairs else []
+        blocks.add(Switch(pairs["block"].text("block"), entry.line, [], nodes))
+    sizes: list[int] = []
+    if "block_sizes" in body.mapping("block"):
+        sizes = [size.integer("a block size") for size in _list(body, "block", "block_sizes")]
+    if sizes != sorted(set(sizes)):
+        raise body.fail("block sizes that do not grow, expected a list like 4, 16")
+    return group_blocks(blocks, sizes)
+
+
+def _list(body: Yaml, what: str, key: str) -> list[Yaml]:
+    pairs = body.mapping(what)
+    if key not in pairs:
+        raise body.fail(f"{what} without {key}:")
+    return list(pairs[key].items(key))
+
+
+def _only(body: Yaml, what: str, key: str) -> dict[str, Yaml]:
+    entries = _list(body, what, key)
+    if len(entries) != 1:
+        raise UnsupportedError(
+            f"{body.path}:{body.line}: {len(entries)} {key} side by side; keep the one to use"
+        )
+    return entries[0].mapping(key)
+
+
+def _ring(body: Yaml) -> GridOfHosts:
+    pairs = _only(body, "ring", "rings")
+    if "nodes" not in pairs:
+        raise body.fail("a ring without nodes:")
+    hosts = _hosts(pairs["nodes"])
+    return GridOfHosts((len(hosts),), tuple(hosts))
+
+
+def _torus(body: Yaml) -> GridOfHosts:
+    pairs = _only(body, "torus3d", "toruses")
+    if "nodes" not in pairs or "dims" not in pairs:
+        raise UnsupportedError(f"{body.path}:{body.line}: a torus of regions cannot be read, list nodes:")
+    sizes = pairs["dims"].mapping("dims")
+    if set(sizes) != {"x", "y", "z"}:
+        raise pairs["dims"].fail("dims, expected x, y and z")
+    dims = tuple(sizes[axis].integer(axis, 1, 4096) for axis in "xyz")
+    hosts = _hosts(pairs["nodes"])
+    if len(hosts) != dims[0] * dims[1] * dims[2]:
+        raise pairs["nodes"].fail(f"{len(hosts)} nodes, expected {dims[0]} x {dims[1]} x {dims[2]} of them")
+    return GridOfHosts(dims, tuple(hosts))

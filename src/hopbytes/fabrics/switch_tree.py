@@ -1,0 +1,201 @@
+"""Switches above hosts as configuration files name them, and the tree of levels they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hopbytes.errors import FormatError
+
+#: Switches, and hosts, that a file may name.
+MAX_SWITCHES = 2**20
+MAX_HEIGHT = 60
+
+
+@dataclass(slots=True)
+class Switch:
+    """A switch (or block of nodes) with what hangs below it."""
+
+    name: str
+    line: int | None
+    switches: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class LeveledTree:
+    """A switch tree with every host at the same depth.
+
+    Parameters
+    ----------
+    levels : tuple of str
+        Names of levels, outermost first; the last is ``node``.
+    counts : tuple of tuple of int
+        Per level and unit of the level outside it: how many units.
+    hosts : tuple of str
+        In the order of the tree.
+    switches : tuple of tuple of str
+        Per level but the last: name of each unit.
+    notices : tuple of str
+        Sentences for the user.
+    """
+
+    levels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    hosts: tuple[str, ...]
+    switches: tuple[tuple[str, ...], ...]
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class SwitchTree:
+    """Switches by name, in the order of the file.
+
+    Parameters
+    ----------
+    path : str
+        For messages.
+    switches : dict of name → Switch
+    level_names : tuple of str
+        Names to give to the levels from the innermost switches outwards; ``switch2``, … beyond them.
+    """
+
+    path: str
+    switches: dict[str, Switch] = field(default_factory=dict)
+    level_names: tuple[str, ...] = ("leaf",)
+
+    def add(self, switch: Switch) -> None:
+        """Add a switch.
+
+        Raises
+        ------
+        FormatError
+            The name is taken, or there are too many.
+        """
+        if switch.name in self.switches:
+            first = self.switches[switch.name].line
+            at = f", first at line {first}" if first else ""
+            raise FormatError(self.path, switch.line, f"switch {switch.name!r} a second time{at}")
+        if len(self.switches) >= MAX_SWITCHES:
+            raise FormatError(self.path, switch.line, f"more than {MAX_SWITCHES} switches")
+        self.switches[switch.name] = switch
+
+    def leveled(self) -> LeveledTree:
+        """Give every host the same depth: a switch missing between two others is a level of one unit.
+
+        Raises
+        ------
+        FormatError
+            No host, a switch that is never described, has two parents or is below itself.
+
+        Notes
+        -----
+        A switch stands as many levels above the hosts as its longest way down. Trees without a common
+        root get one. Levels in which every unit has one child are left out. A host at several switches
+        counts at the first. O(switches x levels + hosts).
+        """
+        parents = self._parents()
+        heights = self._heights(parents)
+        notices, hosts_of = self._hosts()
+        alive = self._with_hosts(parents, hosts_of)
+        if not alive:
+            raise FormatError(self.path, None, "no node below any switch, expected at least one")
+        empty = len(self.switches) - len(alive)
+        if empty:
+            notices.append(f"{empty} of {len(self.switches)} switches have no node below them: left out")
+        units = [name for name in self.switches if name in alive and name not in parents]
+        rows: list[tuple[int, ...]] = [(len(units),)]
+        names = [tuple(units)]
+        if len(units) > 1:
+            notices.append(f"{len(units)} switches have nothing above them: a common root is assumed")
+        for height in range(max(heights[name] for name in units), 0, -1):
+            row, below = [], []
+            for name in units:
+                inside = [name]
+                if heights[name] == height:
+                    inside = [child for child in self.switches[name].switches if child in alive]
+                row.append(len(inside))
+                below += inside
+            rows.append(tuple(row))
+            names.append(tuple(below))
+            units = below
+        hosts = [host for name in units for host in hosts_of[name]]
+        rows.append(tuple(len(hosts_of[name]) for name in units))
+        return self._named(rows, names, hosts, notices)
+
+    def _named(
+        self, rows: list[tuple[int, ...]], names: list[tuple[str, ...]], hosts: list[str], notices: list[str]
+    ) -> LeveledTree:
+        inner = len(rows) - 1  # the row of hosts
+        kept = [level for level in range(inner) if max(rows[level]) > 1]
+        labels = []
+        for level in kept:
+            outwards = inner - 1 - level
+            known = outwards < len(self.level_names)
+            labels.append(self.level_names[outwards] if known else f"switch{outwards - len(self.level_names) + 2}")
+        return LeveledTree(
+            (*labels, "node"),
+            (*(rows[level] for level in kept), rows[inner]),
+            tuple(hosts),
+            tuple(names[level] for level in kept),
+            tuple(notices),
+        )
+
+    def _parents(self) -> dict[str, str]:
+        parents: dict[str, str] = {}
+        for switch in self.switches.values():
+            for child in switch.switches:
+                if child not in self.switches:
+                    raise FormatError(
+                        self.path, switch.line, f"switch {child!r} below {switch.name!r} is never described"
+                    )
+                if child in parents:
+                    what = f"switch {child!r} below {switch.name!r} and {parents[child]!r}, expected one"
+                    raise FormatError(self.path, switch.line, what)
+                parents[child] = switch.name
+        return parents
+
+    def _heights(self, parents: dict[str, str]) -> dict[str, int]:
+        """Levels between each switch and the hosts, found from the leaves up."""
+        open_children = {name: len(switch.switches) for name, switch in self.switches.items()}
+        heights = dict.fromkeys((name for name, count in open_children.items() if not count), 0)
+        ready = list(heights)
+        for name in ready:  # grows while it runs
+            parent = parents.get(name)
+            if parent is not None:
+                open_children[parent] -= 1
+                heights[parent] = max(heights.get(parent, 0), heights[name] + 1)
+                if not open_children[parent]:
+                    ready.append(parent)
+        if len(ready) < len(self.switches):
+            name = next(name for name, count in open_children.items() if count)
+            raise FormatError(self.path, self.switches[name].line, f"switch {name!r} is below itself")
+        if max(heights.values(), default=0) > MAX_HEIGHT:
+            raise FormatError(self.path, None, f"more than {MAX_HEIGHT} levels of switches")
+        return heights
+
+    def _hosts(self) -> tuple[list[str], dict[str, list[str]]]:
+        """Return notices, and the hosts of each switch, each host once."""
+        place: dict[str, str] = {}
+        several: list[str] = []
+        hosts_of: dict[str, list[str]] = {}
+        for switch in self.switches.values():
+            hosts_of[switch.name] = []
+            for host in switch.hosts:
+                if host in place:
+                    several.append(host)
+                else:
+                    place[host] = switch.name
+                    hosts_of[switch.name].append(host)
+        if not several:
+            return [], hosts_of
+        text = ", ".join(f"{host} (counted at {place[host]})" for host in several[:3])
+        return [f"{len(several)} nodes are named more than once: {text}"], hosts_of
+
+    def _with_hosts(self, parents: dict[str, str], hosts_of: dict[str, list[str]]) -> set[str]:
+        alive: set[str] = set()
+        for name, hosts in hosts_of.items():
+            above: str | None = name if hosts else None
+            while above is not None and above not in alive:
+                alive.add(above)
+                above = parents.get(above)
+        return alive

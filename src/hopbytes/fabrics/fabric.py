@@ -103,7 +103,7 @@ def build_fabric(survey: Survey, tables: Sequence[SwitchTable] | None, lid_offse
     for end in ends:
         if end.near_port >= PORTS - 1:
             survey.fail(end.line, f"port {end.near_port}, expected at most {PORTS - 2}")
-    capacity, assumed = _capacities([end.rate for end in ends])
+    capacity, assumed = link_rates([end.rate for end in ends])
     notices += assumed
     forward = None
     if tables is not None:
@@ -123,7 +123,7 @@ def build_fabric(survey: Survey, tables: Sequence[SwitchTable] | None, lid_offse
     )
 
 
-def _capacities(rates: list[int | None]) -> tuple[Int64, list[str]]:
+def link_rates(rates: list[int | None]) -> tuple[Int64, list[str]]:
     """Return bytes per second of each link; unknown ones count as the slowest known one."""
     known = [rate for rate in rates if rate]
     if not known:

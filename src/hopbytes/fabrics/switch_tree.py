@@ -131,7 +131,8 @@ class SwitchTree:
         for level in kept:
             outwards = inner - 1 - level
             known = outwards < len(self.level_names)
-            labels.append(self.level_names[outwards] if known else f"switch{outwards - len(self.level_names) + 2}")
+            number = outwards - len(self.level_names) + 2  # leaves are switches of level 1
+            labels.append(self.level_names[outwards] if known else f"switch{number}")
         return LeveledTree(
             (*labels, "node"),
             (*(rows[level] for level in kept), rows[inner]),

@@ -105,7 +105,7 @@ def sort_files(path: str, tables: str | None) -> Files:
         if not chosen:
             raise FormatError(path, None, f"tables={tables}: no such file in {folder}")
     else:
-        chosen = [name for name in candidates if name not in discovery and ibtables.is_mine(_head(name))]
+        chosen = [name for name in candidates if name not in discovery and _is_table(name)]
         _refuse_several_sets(path, folder, chosen)
     return Files(tuple(discovery), tuple(chosen))
 
@@ -139,9 +139,16 @@ def _head(path: str) -> str:
 def _is_discovery(path: str) -> bool:
     try:
         head = _head(path)
-    except FormatError:
+    except FormatError:  # an empty or damaged file that is none of ours, or it will be missed
         return False
     return ibports.is_mine(head) or ibnetdiscover.is_mine(head)
+
+
+def _is_table(path: str) -> bool:
+    try:
+        return ibtables.is_mine(_head(path))
+    except FormatError:
+        return False
 
 
 def _refuse_several_sets(path: str, folder: str, chosen: list[str]) -> None:

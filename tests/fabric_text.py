@@ -55,7 +55,11 @@ class FabricText:
         for name in self.switches:
             guid = self.guid(name)
             lines += [
-                "", "vendid=0x2c9", "devid=0xd2f0", f"sysimgguid=0x{guid:x}", f"switchguid=0x{guid:x}({guid:x})",
+                "",
+                "vendid=0x2c9",
+                "devid=0xd2f0",
+                f"sysimgguid=0x{guid:x}",
+                f"switchguid=0x{guid:x}({guid:x})",
                 f'Switch\t40 "{self.key(name)}"\t\t# "{name}" enhanced port 0 lid {self.lid(name)} lmc 0',
             ]
             for port, far, rate in self.ends(name):
@@ -67,7 +71,11 @@ class FabricText:
         for name in self.adapters:
             guid = self.guid(name)
             lines += [
-                "", "vendid=0x2c9", "devid=0x101b", f"sysimgguid=0x{guid:x}", f"caguid=0x{guid:x}",
+                "",
+                "vendid=0x2c9",
+                "devid=0x101b",
+                f"sysimgguid=0x{guid:x}",
+                f"caguid=0x{guid:x}",
                 f'Ca\t1 "{self.key(name)}"\t\t# "{name}"',
             ]
             for port, far, rate in self.ends(name):
@@ -102,7 +110,8 @@ class FabricText:
         lines = [
             f"Unicast lids [0x0-0x{max(rows, default=0):x}] of switch {where} "
             f"guid 0x{self.guid(switch):016x} ({switch}):",
-            "  Lid  Out   Destination", "       Port     Info ",
+            "  Lid  Out   Destination",
+            "       Port     Info ",
         ]
         lines += [f"0x{lid:04x} {port:03} : (somewhere)" for lid, port in sorted(rows.items())]
         return "\n".join([*lines, f"{len(rows)} valid lids dumped "]) + "\n"
@@ -115,7 +124,9 @@ class FabricText:
         if ports:
             (folder / "ibroutes").mkdir(exist_ok=True)
             for switch in self.switches:
-                (folder / "ibroutes" / f"ibroute-{self.lid(switch)}.txt").write_text(self.table(switch, False))
+                (folder / "ibroutes" / f"ibroute-{self.lid(switch)}.txt").write_text(
+                    self.table(switch, False)
+                )
         else:
             (folder / "dump_fts.txt").write_text("".join(self.table(name, True) for name in self.switches))
         return str(folder)
@@ -129,7 +140,9 @@ def two_level_fabric(
     Host h of leaf g is ``n{g * hosts + h + 1}``. With several rails every host has an adapter on each of
     `rails` neighbouring leaves.
     """
-    text = FabricText([f"leaf{g + 1}" for g in range(leaves)] + [f"spine{s + 1}" for s in range(spines)], lmc=lmc)
+    text = FabricText(
+        [f"leaf{g + 1}" for g in range(leaves)] + [f"spine{s + 1}" for s in range(spines)], lmc=lmc
+    )
     port_of: dict[str, tuple[int, int]] = {}
     next_port = [1] * leaves
     for g in range(leaves):
@@ -147,7 +160,9 @@ def two_level_fabric(
             for cable in range(parallel):
                 up[g, s, cable] = 30 + s * parallel + cable
                 down = 1 + g * parallel + cable
-                text.cables.append((Plug(f"leaf{g + 1}", up[g, s, cable]), Plug(f"spine{s + 1}", down), "4xHDR"))
+                text.cables.append(
+                    (Plug(f"leaf{g + 1}", up[g, s, cable]), Plug(f"spine{s + 1}", down), "4xHDR")
+                )
     for switch in text.switches:
         text.tables[switch] = {text.lid(switch): 0}
     for name in text.adapters:

@@ -291,7 +291,7 @@ def test_a_folder_without_a_fabric(tmp_path):
         read_fabric(str(tmp_path / "missing"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_damaged_files_never_crash(tmp_path_factory, data):
     text = two_level_fabric(hosts=2)

@@ -242,9 +242,7 @@ def test_a_switch_listed_twice_is_refused(tmp_path):
     text = two_level_fabric()
     block = text.discovery().split("\n\n")[1]
     (tmp_path / "d.txt").write_text(text.discovery() + "\n" + block + "\n")
-    with pytest.raises(
-        FormatError, match=r"d\.txt:\d+: Switch 'S-\w+1000' a second time, first at line 9"
-    ):
+    with pytest.raises(FormatError, match=r"d\.txt:\d+: Switch 'S-\w+1000' a second time, first at line 9"):
         read_discovery(str(tmp_path / "d.txt"))
     text.write(tmp_path / "p", ports=True)
     lines = (tmp_path / "p/discovery.txt").read_text().splitlines()

@@ -29,7 +29,7 @@ def read_records(path: str) -> Iterator[tuple[int, dict[str, str]]]:
         line = text.partition("#")[0].rstrip()
         begin = begin if held else number
         if line.endswith("\\"):
-            held += line[:-1] + " "
+            held += line[:-1]
             if len(held) > LONGEST_LINE:
                 raise FormatError(path, begin, f"a record of more than {LONGEST_LINE} characters")
             continue

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.xml_events import walk_xml
 from hopbytes.hostlist import HOST_NAME
+from hopbytes.safe_xml import Element, read_xml
 
 MAX_HOSTS = 2**20
 QUANTITY = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)", re.ASCII)
@@ -112,50 +112,47 @@ def bytes_per_second(path: str, line: int, text: str) -> int:
 
 
 class _Reader:
-    """Collects elements as they open and close."""
+    """Fills a platform from elements."""
 
     def __init__(self, path: str) -> None:
         self.platform = Platform(path)
-        self.route: tuple[str, dict[str, str], int, list[str]] | None = None
-        self.seen_platform = False
 
     def fail(self, line: int, what: str) -> FormatError:
         return FormatError(self.platform.path, line, what)
 
-    def start(self, tag: str, attributes: dict[str, str], line: int) -> None:
-        if tag == "platform":
-            self.seen_platform = True
-        elif not self.seen_platform:
-            raise self.fail(line, f"<{tag[:30]}>, expected <platform> outside everything")
-        elif tag == "cluster":
+    def read(self, element: Element) -> None:
+        """Read an element and, for zones, those inside."""
+        tag, attributes, line = element.tag, element.attributes, element.line
+        if tag == "cluster":
             self._cluster(attributes, line)
         elif tag == "host":
             self._host(self._needed(attributes, "id", tag, line), line)
         elif tag == "link":
             self._link(attributes, line)
         elif tag in ("route", "zoneRoute", "ASroute"):
-            self.route = (tag, attributes, line, [])
-        elif tag == "link_ctn" and self.route is not None:
-            name = self._needed(attributes, "id", tag, line)
-            direction = attributes.get("direction", "").upper()
-            self.route[3].append(f"{name}_{direction}" if direction in ("UP", "DOWN") else name)
+            self._route(element)
         elif tag in REFUSED:
             where = f"{self.platform.path}:{line}"
             raise UnsupportedError(f"{where}: <{tag}> is not read, only clusters, links and routes are")
+        elif tag in ("platform", "zone", "AS"):
+            for child in element.children:
+                self.read(child)
 
-    def end(self, tag: str) -> None:
-        if tag in ("route", "zoneRoute", "ASroute") and self.route is not None:
-            kind, attributes, line, links = self.route
-            self.route = None
-            ends = tuple(self._needed(attributes, key, kind, line) for key in ("src", "dst"))
-            table = self.platform.routes if kind == "route" else self.platform.zone_routes
-            both = attributes.get("symmetrical", "YES").upper() in ("YES", "TRUE")
-            ways = [(ends[0], ends[1], links)]
-            if both and ends[0] != ends[1]:
-                ways.append((ends[1], ends[0], [_reversed(name) for name in reversed(links)]))
-            for source, target, names in ways:
-                if table.setdefault((source, target), tuple(names)) != tuple(names):
-                    raise self.fail(line, f"a second route from {source!r} to {target!r}, expected one")
+    def _route(self, element: Element) -> None:
+        attributes, line = element.attributes, element.line
+        source, target = (self._needed(attributes, key, element.tag, line) for key in ("src", "dst"))
+        links = []
+        for crossed in element.named("link_ctn"):
+            name = self._needed(crossed.attributes, "id", "link_ctn", crossed.line)
+            direction = crossed.get("direction").upper()
+            links.append(f"{name}_{direction}" if direction in ("UP", "DOWN") else name)
+        ways = [(source, target, tuple(links))]
+        if element.get("symmetrical", "YES").upper() in ("YES", "TRUE") and source != target:
+            ways.append((target, source, tuple(_reversed(name) for name in reversed(links))))
+        table = self.platform.routes if element.tag == "route" else self.platform.zone_routes
+        for one, other, names in ways:
+            if table.setdefault((one, other), names) != names:
+                raise self.fail(line, f"a second route from {one!r} to {other!r}, expected one")
 
     def _needed(self, attributes: dict[str, str], key: str, tag: str, line: int) -> str:
         if not attributes.get(key):
@@ -236,7 +233,7 @@ def read_simgrid(path: str) -> Platform:
     O(bytes + hosts). Speeds, latencies and properties are not kept. Source: SimGrid's own examples.
     """
     reader = _Reader(path)
-    walk_xml(path, reader.start, reader.end)
+    reader.read(read_xml(path, root="platform"))
     names = reader.platform.host_names
     if not names:
         raise FormatError(path, None, "no host, expected a <cluster> or <host>")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.hwloc_gpus import find_gpus
 from hopbytes.machines.node_tree import MAX_PUS, NodeTree, Part, node_tree
-from hopbytes.machines.safe_xml import Element, read_xml
+from hopbytes.safe_xml import Element, read_xml
 
 #: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
 KINDS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hopbytes.machines.node_tree import Gpu
-from hopbytes.machines.safe_xml import Element
+from hopbytes.safe_xml import Element
 
 #: Names that drivers and runtimes give to GPUs, and the order in which their numbers are believed.
 RUNTIME_NAMES = ("cuda", "rsmi", "nvml", "ze", "opencl")

@@ -305,7 +305,7 @@ def test_simgrid(tmp_path):
             "host 'a0.x' in two places",
         ),
         ("platform SYSTEM", 'platform [<!ENTITY e "x">] SYSTEM', "file:2: (a document type|not well)"),
-        ("<zone ", "<zo", "file:8: not well-formed"),
+        ("<zone ", "<zo ", "file:8: not well-formed"),
     ],
 )
 def test_simgrid_faults(tmp_path, old, new, message):

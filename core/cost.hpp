@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "csr.hpp"
+#include "distance.hpp"
 
 namespace hopbytes {
 
@@ -22,6 +23,15 @@ inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, 
   for (int64_t i = 0; i < g.n(); ++i)
     for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
       if (g.target[e] != i) total += g.w(e) * table[pe[i] * k + pe[g.target[e]]];
+  return total;
+}
+
+// The same for any distance.
+template <class Distance> int64_t comm_cost(const Csr& g, In<int32_t> pe, const Distance& distance) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < g.n(); ++i)
+    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
+      if (g.target[e] != i) total += g.w(e) * distance(pe[i], pe[g.target[e]]);
   return total;
 }
 

@@ -1,5 +1,6 @@
-// Distances between PEs as data. Kernels are templates over these three forms.
+// Distances between PEs as data. Kernels are templates over these forms.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,44 @@ struct TableDistance {
   const int64_t* table;
   int64_t k;
   int64_t operator()(int32_t a, int32_t b) const { return table[a * k + b]; }
+};
+
+// Places on the nodes of a network: a tree inside a node, between nodes so much per hop. Hops come from
+// the coordinates of a grid or from a table over the nodes in use.
+// numbers: dimensions (0: table), distance per hop, least distance between nodes, bits of a label inside a
+// node, 65 costs by width of the xor, then per dimension the size at which it closes (twice the size when
+// it does not), or the number of nodes.
+struct NetworkDistance {
+  NetworkDistance(const uint64_t* labels, std::span<const int64_t> numbers, const int32_t* places,
+                  const uint16_t* table)
+      : label(labels), inside_cost(numbers.data() + 4), fold(inside_cost + 65), place(places), hops(table),
+        dimensions(numbers[0]), per_hop(numbers[1]), least(numbers[2]), nodes(fold[0]),
+        inside_bits(static_cast<int>(numbers[3])) {}
+
+  int64_t operator()(int32_t a, int32_t b) const {
+    const int width = std::bit_width(label[a] ^ label[b]);
+    if (width <= inside_bits) return inside_cost[width];
+    int64_t way = 0;
+    if (dimensions == 0) {
+      way = hops[place[a] * nodes + place[b]];
+    } else {
+      const int32_t* from = place + a * dimensions;
+      const int32_t* to = place + b * dimensions;
+      for (int64_t d = 0; d < dimensions; ++d) {
+        const int64_t apart = from[d] < to[d] ? to[d] - from[d] : from[d] - to[d];
+        way += std::min(apart, fold[d] - apart);
+      }
+    }
+    return std::max(least, way * per_hop);
+  }
+
+  const uint64_t* label;
+  const int64_t* inside_cost;
+  const int64_t* fold;
+  const int32_t* place;
+  const uint16_t* hops;
+  int64_t dimensions, per_hop, least, nodes;
+  int inside_bits;
 };
 
 }  // namespace hopbytes

@@ -19,3 +19,4 @@ void bind_repair(nb::module_& m);
 void bind_parse(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_slots(nb::module_& m);
+void bind_routes(nb::module_& m);

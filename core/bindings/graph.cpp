@@ -69,4 +69,12 @@ void bind_graph(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
         "table"_a.noconvert(), Release());
+  m.def("comm_cost_network",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
+           InArray<uint64_t> label, InArray<int64_t> numbers, InArray<int32_t> place, InArray<uint16_t> hops) {
+          return comm_cost({in(indptr), in(target), in(volume)}, in(pe),
+                           NetworkDistance(label.data(), in(numbers), place.data(), hops.data()));
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
+        "labels"_a.noconvert(), "numbers"_a.noconvert(), "place"_a.noconvert(), "hops"_a.noconvert(), Release());
 }

@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
   bind_parse(m);
   bind_engine(m);
   bind_slots(m);
+  bind_routes(m);
 }

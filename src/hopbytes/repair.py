@@ -13,6 +13,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine import interruptible
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import TreeDistance
+from hopbytes.machines.distances import NetworkDistance
 from hopbytes.unary import Unary
 
 Int64 = NDArray[np.int64]
@@ -140,6 +141,8 @@ def _run(
     distance = where.distance
     if isinstance(distance, TreeDistance):
         labels, costs = np.ascontiguousarray(distance.labels), distance.bit_costs
+    elif isinstance(distance, NetworkDistance):
+        labels, costs = None, np.ascontiguousarray(distance.matrix()).reshape(-1)
     else:
         labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
     symmetric, control = graph.symmetric(), np.zeros(1, np.int32)

@@ -116,9 +116,17 @@ def test_errors_of_the_papers_notation(hierarchy, distance, words):
         from_hierarchy(hierarchy, distance)
 
 
-def test_nesting_is_recognised():
-    with pytest.raises(UnsupportedError, match="need a network outside"):
-        parse_machine("torus:4x4 / core:2")
+def test_trees_nest():
+    assert parse_machine("rack:2@20 node:2@10 / package:2@2 core:[1,2]@1").spec() == (
+        "rack:2@20 node:2@10 package:2@2 core:[1,2,1,2,1,2,1,2]@1"
+    )
+    assert parse_machine("node:2@10 / core:[1,2]@1").spec() == "node:2@10 core:[1,2]@1"
+
+
+def test_a_table_has_no_inside(tmp_path):
+    (tmp_path / "t").write_text("0 1\n1 0\n")
+    with pytest.raises(UnsupportedError, match="expected a network"):
+        parse_machine(f"table:{tmp_path}/t / core:2")
 
 
 pieces = st.sampled_from(

@@ -6,7 +6,7 @@ there is no silent fallback: a missing core is an ImportError.
 """
 
 from hopbytes.kernels.base import USE_REFERENCE, Int32, Int64, UInt64, optional
-from hopbytes.kernels.cost import comm_cost_by_level, comm_cost_table
+from hopbytes.kernels.cost import comm_cost_by_level, comm_cost_network, comm_cost_table
 from hopbytes.kernels.graph import (
     check_csr,
     checked_sum,
@@ -27,6 +27,7 @@ __all__ = [
     "check_csr",
     "checked_sum",
     "comm_cost_by_level",
+    "comm_cost_network",
     "comm_cost_table",
     "csr_from_arcs",
     "find_asymmetry",

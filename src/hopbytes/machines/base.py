@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import UnsupportedError
+from hopbytes.machines.distances import NetworkDistance
+from hopbytes.machines.network import Network
 from hopbytes.registry import Registry
 
 if TYPE_CHECKING:
@@ -72,6 +74,11 @@ class TreeDistance:
     costs: Int64
 
     @property
+    def largest(self) -> int:
+        """Largest distance of two places: labels ascend, first and last part at the outermost level."""
+        return int(self.bit_costs[int(self.labels[0] ^ self.labels[-1]).bit_length()])
+
+    @property
     def bit_costs(self) -> Int64:
         """int64[65]: distance for every width of the xor of two labels."""
         return self.costs[self.level_of_bit]
@@ -103,6 +110,11 @@ class TableDistance:
 
     table: Int64
 
+    @property
+    def largest(self) -> int:
+        """Largest distance between two places."""
+        return int(self.table.max())
+
     def between(self, a: int, b: int) -> int:
         """Distance of two places."""
         return int(self.table[a, b])
@@ -118,7 +130,7 @@ class TableDistance:
         return self.table
 
 
-Distance: TypeAlias = "TreeDistance | TableDistance"
+Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"
 
 
 class Machine(ABC):
@@ -223,6 +235,14 @@ class Machine(ABC):
             Place p has CPUs ``numbers[start[p]:start[p + 1]]``, counted on its own node.
         """
         return None
+
+    def network(self) -> Network | None:
+        """Return the network of links between the nodes; None when the machine knows only distances."""
+        return None
+
+    def endpoint_of_core(self) -> Int32:
+        """int32[n_cores]: endpoint of the network that each core sends through; one per node unless said."""
+        return self.node_of_core()
 
     def level_named(self, names: tuple[str, ...]) -> int | None:
         """Index of the first level with one of the names, None when there is none."""

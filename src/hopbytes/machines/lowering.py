@@ -8,6 +8,7 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.machines.base import Int64, TableDistance, UInt64
+from hopbytes.machines.distances import NetworkDistance
 
 
 class KernelDistances(TypedDict, total=False):
@@ -31,4 +32,6 @@ def kernel_distances(where: Allocation) -> KernelDistances:
             halves = int(table.max()) > 2**61  # the sum of both directions would not fit
             table = (table >> 1) + (table.T >> 1) if halves else table + table.T
         return {"table": np.ascontiguousarray(table).reshape(-1)}
+    if isinstance(distance, NetworkDistance):
+        return {"table": np.ascontiguousarray(distance.matrix()).reshape(-1)}
     return {"labels": distance.labels, "bit_costs": distance.bit_costs}

@@ -18,8 +18,9 @@ from __future__ import annotations
 import difflib
 import re
 
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.networked import NetworkMachine, nest
 from hopbytes.machines.tree import MAX_LEVELS, Tree, shorten
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
@@ -50,7 +51,7 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
     FormatError
         The text breaks the grammar, or the numbers in it contradict each other.
     UnsupportedError
-        Nested machines, which need a network kind.
+        Nested machines of which the outer is no network or tree, or the inner no tree.
 
     Notes
     -----
@@ -67,12 +68,11 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
     if hierarchy:
         return from_hierarchy(text, distance)
     parts = [part.strip() for part in re.split(r"\s/\s", text)]
-    if len(parts) > 1:
-        raise UnsupportedError(
-            f"nested machines ({shorten(parts[0])} / {shorten(parts[1])}) need a network outside, "
-            f"and no network kind is known (known kinds: {', '.join(machines)}); write one tree instead"
-        )
     machine = _parse_part(parts[0])
+    for part in parts[1:]:
+        machine = nest(machine, part, _parse_part)
+    if isinstance(machine, NetworkMachine):
+        machine = machine.settled()
     return machine if distance is None else with_distances(machine, distance)
 
 

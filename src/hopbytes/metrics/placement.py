@@ -221,8 +221,4 @@ def check_scale(graph: CommGraph, where: Allocation) -> None:
 
 
 def _largest_distance(where: Allocation) -> int:
-    distance = where.distance
-    if isinstance(distance, TreeDistance):
-        # Labels ascend, so the first and the last place part at the outermost level of all.
-        return int(distance.bit_costs[int(distance.labels[0] ^ distance.labels[-1]).bit_length()])
-    return int(distance.table.max())
+    return int(where.distance.largest)

@@ -10,6 +10,7 @@ from hopbytes import kernels
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import Int32, Int64, TreeDistance
+from hopbytes.machines.distances import NetworkDistance
 from hopbytes.objectives.base import Objective, objectives
 
 
@@ -50,6 +51,8 @@ def distance_sum(graph: CommGraph, weights: Int64 | None, where: Allocation, pe:
     if isinstance(distance, TreeDistance):
         sums = weight_by_level(graph, weights, distance, pe)
         return sum(w * d for w, d in zip(sums, distance.costs.tolist(), strict=True))
+    if isinstance(distance, NetworkDistance):
+        return kernels.comm_cost_network(graph.indptr, graph.targets, weights, pe, *distance.lowered().arrays)
     return kernels.comm_cost_table(graph.indptr, graph.targets, weights, pe, distance.table.reshape(-1))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hopbytes.allocation import Allocation
 from hopbytes.engine import MOST
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import TableDistance
 from hopbytes.machines.lowering import kernel_distances
 from hopbytes.mappers.base import Int32
 from hopbytes.objectives.comm_cost import CommCost
@@ -20,8 +19,7 @@ def cheaper(graph: CommGraph, where: Allocation, before: Int32, after: Int32) ->
     rounded (:func:`hopbytes.engine.moderate`): only then the costs are computed here.
     """
     distance = where.distance
-    furthest = int((distance.table if isinstance(distance, TableDistance) else distance.costs).max())
-    if graph.total_volume * furthest * 4 <= MOST:  # both directions stored, both distances added
+    if graph.total_volume * distance.largest * 4 <= MOST:  # both directions stored, both distances added
         return after
     cost = CommCost()
     return after if cost.value(graph, where, after) <= cost.value(graph, where, before) else before

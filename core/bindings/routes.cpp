@@ -1,0 +1,110 @@
+// routes.hpp, routes_hierarchy.hpp and link_loads.hpp
+#include "arrays.hpp"
+#include <nanobind/stl/tuple.h>
+#include "link_loads.hpp"
+#include "route_arguments.hpp"
+
+using namespace hopbytes;
+using nb::literals::operator""_a;
+
+namespace {
+
+int64_t high(__int128 value) { return static_cast<int64_t>(value >> 32); }
+int64_t low(__int128 value) { return static_cast<int64_t>(value & 0xffffffff); }
+
+// used, most, hottest, at_most, sum as (high, low), squares as (high, middle, low): 32 bits in the lower words.
+auto as_tuple(const LoadSummary& s) {
+  return std::make_tuple(s.used, s.most, s.hottest, s.at_most, high(s.sum), low(s.sum), high(s.squares >> 32),
+                         low(s.squares >> 32), low(s.squares));
+}
+
+}  // namespace
+
+void bind_routes(nb::module_& m) {
+  m.def("route_hops",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> hops) {
+          nb::gil_scoped_release release;
+          with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+            for (size_t i = 0; i < source.size(); ++i) hops.data()[i] = routes.hops(source.data()[i], target.data()[i]);
+          });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "sources"_a.noconvert(), "targets"_a.noconvert(), "hops"_a.noconvert());
+  m.def("hop_table",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int32_t> endpoint, OutArray<uint16_t> hops) {
+          nb::gil_scoped_release release;
+          return with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+            return hop_table(routes, in(endpoint), out(hops));
+          });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "endpoints"_a.noconvert(), "hops"_a.noconvert());
+  m.def("route_visits",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, OutArray<int64_t> start) {
+          nb::gil_scoped_release release;
+          with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+            count_visits(routes, in(source), in(target), out(start));
+          });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert());
+  m.def("route_links",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> start,
+           OutArray<int64_t> link, OutArray<int64_t> numerator, OutArray<int64_t> denominator) {
+          nb::gil_scoped_release release;
+          with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+            list_visits(routes, in(source), in(target), in(start), out(link), out(numerator), out(denominator));
+          });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "sources"_a.noconvert(), "targets"_a.noconvert(), "start"_a.noconvert(), "links"_a.noconvert(),
+        "numerators"_a.noconvert(), "denominators"_a.noconvert());
+  m.def("link_amounts",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target, InArray<int64_t> weight,
+           InArray<int32_t> endpoint, int32_t shift, OutArray<int64_t> amount) {
+          nb::gil_scoped_release release;
+          return with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+            return add_arcs(routes, {in(indptr), in(arc_target), in(weight)}, in(endpoint), shift, out(amount));
+          });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "weights"_a.noconvert(), "endpoints"_a.noconvert(),
+        "shift"_a, "amounts"_a.noconvert());
+  m.def("arcs_over_link",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target, InArray<int32_t> endpoint,
+           int64_t link, OutArray<uint8_t> marked) {
+          nb::gil_scoped_release release;
+          with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+            mark_arcs_over(routes, {in(indptr), in(arc_target), {}}, in(endpoint), link, out(marked));
+          });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "endpoints"_a.noconvert(), "link"_a,
+        "marked"_a.noconvert());
+  m.def("summarize_links",
+        [](InArray<int64_t> amount, InArray<int64_t> price) { return as_tuple(summarize(in(amount), in(price))); },
+        "amounts"_a.noconvert(), "prices"_a.noconvert());
+  // What the incremental structure says after a sequence of changes; tests compare it with summarize_links.
+  m.def("change_links",
+        [](InArray<int64_t> price, int64_t links, InArray<int64_t> link, InArray<int64_t> amount,
+           InArray<int64_t> ask, OutArray<int64_t> result) {
+          LinkLoads loads(links, in(price));
+          int64_t* next = result.data();
+          for (size_t i = 0; i < link.size(); ++i) {
+            loads.add(link.data()[i], amount.data()[i]);
+            if (!ask.data()[i]) continue;
+            *next++ = loads.max();
+            *next++ = loads.argmax();
+            *next++ = loads.at_max();
+          }
+          return as_tuple(loads.summary());
+        },
+        "prices"_a.noconvert(), "n_links"_a, "links"_a.noconvert(), "amounts"_a.noconvert(), "ask"_a.noconvert(),
+        "result"_a.noconvert());
+}

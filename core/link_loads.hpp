@@ -1,0 +1,198 @@
+// Traffic on links: from scratch for judging, and as a structure that searches change flow by flow.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "csr.hpp"
+#include "routes_hierarchy.hpp"
+
+namespace hopbytes {
+
+// What one flow of `amount` puts on one link that carries numerator / denominator of it, in units of
+// 2^-shift: rounded half up, a function of this flow alone, so that taking it away is exact.
+inline int64_t share_of(int64_t amount, int64_t numerator, int64_t denominator, int32_t shift) {
+  if (denominator == 1) return (amount * numerator) << shift;
+  const __int128 scaled = static_cast<__int128>(amount) * numerator << (shift + 1);
+  return static_cast<int64_t>((scaled + denominator) / (2 * denominator));
+}
+
+// The sums over links that metrics are made of. A link's value is its amount times its price.
+struct LoadSummary {
+  int64_t used = 0;       // links with an amount other than 0
+  int64_t most = 0;       // largest value
+  int64_t hottest = -1;   // smallest link with it, -1 when no link is used
+  int64_t at_most = 0;    // links with it
+  __int128 sum = 0;
+  __int128 squares = 0;
+};
+
+inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
+  LoadSummary s;
+  for (size_t link = 0; link < amount.size(); ++link) {
+    if (amount[link] == 0) continue;
+    const int64_t value = amount[link] * (price.empty() ? 1 : price[link]);
+    ++s.used;
+    s.sum += value;
+    s.squares += static_cast<__int128>(value) * value;
+    if (value > s.most) s.most = value, s.hottest = static_cast<int64_t>(link), s.at_most = 0;
+    s.at_most += value == s.most;
+  }
+  return s;
+}
+
+// Link loads under change. Values are amount x price (price = common multiple of capacities / capacity),
+// so comparing values compares congestion exactly. Sum, sum of squares and used links are kept with every
+// change; the maximum comes from a tournament tree that is repaired when asked: a trial of many changes
+// that is taken back pays for each touched path once. Amounts never go below 0.
+class LinkLoads {
+ public:
+  explicit LinkLoads(int64_t links, In<int64_t> price = {})
+      : links_(links), leaves_(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(links, 2))))),
+        price_(price.begin(), price.end()), amount_(links, 0), best_(leaves_, 0), count_(leaves_, 0),
+        stale_(leaves_, 0) {}
+
+  void add(int64_t link, int64_t amount) {
+    if (amount == 0) return;
+    const int64_t before = value(link);
+    used_ -= amount_[link] != 0;
+    amount_[link] += amount;
+    used_ += amount_[link] != 0;
+    const int64_t after = value(link);
+    sum_ += after - before;
+    squares_ += static_cast<__int128>(after - before) * (static_cast<__int128>(after) + before);
+    if (!stale_[link / 2]) stale_[link / 2] = 1, touched_.push_back(link / 2);
+  }
+
+  // Add (sign 1) or take away (sign -1) a flow along its routes. False where there is no route.
+  template <class Routes>
+  bool add_flow(const Routes& routes, int64_t source, int64_t target, int64_t amount, int32_t shift, int64_t sign = 1) {
+    return routes.walk(source, target, [&](int64_t link, int64_t numerator, int64_t denominator) {
+      add(link, sign * share_of(amount, numerator, denominator, shift));
+    });
+  }
+
+  int64_t links() const { return links_; }
+  int64_t amount(int64_t link) const { return amount_[link]; }
+  int64_t price(int64_t link) const { return price_.empty() ? 1 : price_[link]; }
+  int64_t value(int64_t link) const { return amount_[link] * price(link); }
+  int64_t used() const { return used_; }
+  __int128 sum() const { return sum_; }
+  __int128 squares() const { return squares_; }
+
+  // Largest value; 0 when nothing is used.
+  int64_t max() {
+    repair();
+    return best_[1];
+  }
+  // Number of links that have it (0 when nothing is used).
+  int64_t at_max() {
+    repair();
+    return best_[1] == 0 ? 0 : count_[1];
+  }
+  // Smallest link that has it, -1 when nothing is used.
+  int64_t argmax() {
+    repair();
+    if (best_[1] == 0) return -1;
+    int64_t node = 1;
+    while (node < leaves_ / 2) node = best_[2 * node] == best_[node] ? 2 * node : 2 * node + 1;
+    return pair_value(node - leaves_ / 2, 0) == best_[node] ? 2 * (node - leaves_ / 2) : 2 * (node - leaves_ / 2) + 1;
+  }
+  // Call visit(link) for every link whose value is at least `floor` (> 0), ascending.
+  template <class Visit> void each_from(int64_t floor, Visit&& visit) {
+    repair();
+    if (best_[1] >= floor) descend(1, floor, visit);
+  }
+
+  LoadSummary summary() {
+    return {used_, max(), argmax(), at_max(), sum_, squares_};
+  }
+
+ private:
+  // Nodes of the tree: 1 is the root, leaves_ / 2 + i holds links 2i and 2i + 1.
+  int64_t pair_value(int64_t pair, int64_t side) const {
+    const int64_t link = 2 * pair + side;
+    return link < links_ ? value(link) : 0;
+  }
+
+  void set(int64_t node, int64_t a, int64_t a_count, int64_t b, int64_t b_count) {
+    best_[node] = std::max(a, b);
+    count_[node] = (a == best_[node] ? a_count : 0) + (b == best_[node] ? b_count : 0);
+  }
+
+  // Bring the tree up to date, level by level, every touched node once.
+  void repair() {
+    if (touched_.empty()) return;
+    for (int64_t& pair : touched_) {
+      stale_[pair] = 0;
+      set(pair + leaves_ / 2, pair_value(pair, 0), 1, pair_value(pair, 1), 1);
+      pair += leaves_ / 2;
+    }
+    while (touched_[0] > 1) {  // all nodes here are of one level
+      size_t kept = 0;
+      for (size_t i = 0; i < touched_.size(); ++i) {
+        const int64_t parent = touched_[i] / 2;
+        if (stale_[parent]) continue;
+        stale_[parent] = 1;
+        touched_[kept++] = parent;
+      }
+      touched_.resize(kept);
+      for (int64_t node : touched_) {
+        stale_[node] = 0;
+        set(node, best_[2 * node], count_[2 * node], best_[2 * node + 1], count_[2 * node + 1]);
+      }
+    }
+    touched_.clear();
+  }
+
+  template <class Visit> void descend(int64_t node, int64_t floor, Visit&& visit) {
+    if (node >= leaves_ / 2) {
+      for (int64_t side = 0; side < 2; ++side)
+        if (pair_value(node - leaves_ / 2, side) >= floor) visit(2 * (node - leaves_ / 2) + side);
+      return;
+    }
+    for (int64_t child : {2 * node, 2 * node + 1})
+      if (best_[child] >= floor) descend(child, floor, visit);
+  }
+
+  int64_t links_, leaves_;
+  std::vector<int64_t> price_, amount_, best_;
+  std::vector<int64_t> count_;
+  std::vector<uint8_t> stale_;
+  std::vector<int64_t> touched_;
+  int64_t used_ = 0;
+  __int128 sum_ = 0, squares_ = 0;
+};
+
+// Amounts on every link from the arcs of a graph whose task i sits at endpoint[i]. Arcs inside one
+// endpoint use no link. Returns the first arc without a route, -1 when all have one; such arcs add nothing.
+template <class Routes>
+int64_t add_arcs(const Routes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift, Out<int64_t> amount) {
+  int64_t unrouted = -1;
+  for (int64_t i = 0; i < g.n(); ++i)
+    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
+      if (from == to) continue;
+      const int64_t weight = g.w(e);
+      const bool routed = routes.walk(from, to, [&](int64_t link, int64_t numerator, int64_t denominator) {
+        amount[link] += share_of(weight, numerator, denominator, shift);
+      });
+      if (!routed && unrouted < 0) unrouted = e;
+    }
+  return unrouted;
+}
+
+// Mark the arcs that put something on `link`.
+template <class Routes>
+void mark_arcs_over(const Routes& routes, const Csr& g, In<int32_t> endpoint, int64_t link, Out<uint8_t> marked) {
+  for (int64_t i = 0; i < g.n(); ++i)
+    for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
+      const int32_t from = endpoint[i], to = endpoint[g.target[e]];
+      uint8_t over = 0;
+      if (from != to) routes.walk(from, to, [&](int64_t taken, int64_t, int64_t) { over |= taken == link; });
+      marked[e] = over;
+    }
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,202 @@
+"""Routes as data, what they cost in hops, and the traffic that flows put on links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.kernels.base import Int32, Int64, implementation, optional
+from hopbytes.reference import routes as twin
+
+_kernel = implementation(twin)
+
+#: Forms of routes, in the order of ``RouteForm`` in core/routes_hierarchy.hpp.
+FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly")
+
+#: Hops that stand for "no route" in a table of hops.
+NO_ROUTE = 65535
+
+#: Fractional bits that loads of flows on several paths get at most.
+MOST_SHIFT = 20
+
+
+def _none() -> Int32:
+    return np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RouteForm:
+    """All routes of a network, as one of few forms compiled code knows.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`FORMS`; what the arrays hold stands at the struct of that form in core/routes.hpp
+        and core/routes_hierarchy.hpp.
+    numbers : int64[...]
+    table, first, head : int32[...]
+        Empty for forms that are pure arithmetic.
+    split : bool
+        Flows may take several paths, so that link loads are fractions.
+    """
+
+    kind: str
+    numbers: Int64
+    table: Int32 = field(default_factory=_none)
+    first: Int32 = field(default_factory=_none)
+    head: Int32 = field(default_factory=_none)
+    split: bool = False
+
+    def __post_init__(self) -> None:
+        for array in (self.numbers, self.table, self.first, self.head):
+            array.setflags(write=False)
+
+    @property
+    def arguments(self) -> tuple[int, Int64, Int32, Int32, Int32]:
+        """What every compiled function on routes takes first."""
+        return FORMS.index(self.kind), self.numbers, self.table, self.first, self.head
+
+
+class Routes(NamedTuple):
+    """Routes of some flows: flow i takes ``links[indptr[i]:indptr[i+1]]``.
+
+    The share of the flow on entry e is ``numerators[e] / denominators[e]``; both are None when every flow
+    has a single path. With several paths a link may occur more than once. A flow without a route has no
+    entry, as one that stays at its endpoint.
+    """
+
+    indptr: Int64
+    links: Int64
+    numerators: Int64 | None
+    denominators: Int64 | None
+
+
+def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
+    """int64[f]: links between two endpoints each, on a shortest of their routes; -1 without a route."""
+    hops = np.empty(len(sources), np.int64)
+    _kernel.route_hops(*form.arguments, sources, targets, hops)
+    return hops
+
+
+def hop_table(form: RouteForm, endpoints: Int32) -> tuple[NDArray[np.uint16], int]:
+    """uint16[e, e] hops between all pairs of some endpoints, and the number of pairs without a route.
+
+    :data:`NO_ROUTE` stands for no route and for more hops than fit. O(e^2 x length of a route).
+    """
+    hops = np.empty(len(endpoints) ** 2, np.uint16)
+    unrouted = int(_kernel.hop_table(*form.arguments, endpoints, hops))
+    return hops.reshape(len(endpoints), len(endpoints)), unrouted
+
+
+def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
+    """Return the links of some flows; O(links of all those routes) time and memory."""
+    start = np.empty(len(sources) + 1, np.int64)
+    _kernel.route_visits(*form.arguments, sources, targets, start)
+    columns = [np.empty(int(start[-1]), np.int64) for _ in range(3)]
+    _kernel.route_links(*form.arguments, sources, targets, start, *columns)
+    if form.split:
+        return Routes(start, *columns)
+    return Routes(start, columns[0], None, None)
+
+
+def fraction_bits(form: RouteForm, total: int) -> int:
+    """Return the number of fractional bits of link loads: 0 on single paths, else what `total` leaves.
+
+    Parameters
+    ----------
+    total : int
+        Sum of the weights of all flows, the same for all placements compared with each other.
+    """
+    # A link may carry all flows, each rounded up by one unit; a bit more for the rounding itself.
+    return max(0, min(MOST_SHIFT, 60 - total.bit_length())) if form.split else 0
+
+
+def link_amounts(
+    form: RouteForm,
+    n_links: int,
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    endpoints: Int32,
+    shift: int,
+) -> tuple[Int64, int]:
+    """Return what flows put on every link.
+
+    Parameters
+    ----------
+    indptr, targets, weights
+        Arcs between tasks; None means a weight of 1 each.
+    endpoints : int32[n]
+        Endpoint of every task. Arcs inside one endpoint use no link.
+    shift : int
+        Amounts are in units of ``2**-shift``, see :func:`fraction_bits`.
+
+    Returns
+    -------
+    int64[n_links]
+        Each flow adds round(weight x share x 2**shift), halves up, so that taking it away is exact.
+    int
+        First arc without a route, -1 when there is none. Such arcs add nothing.
+    """
+    amounts = np.zeros(n_links, np.int64)
+    unrouted = _kernel.link_amounts(
+        *form.arguments, indptr, targets, optional(weights), endpoints, shift, amounts
+    )
+    return amounts, int(unrouted)
+
+
+def arcs_over_link(
+    form: RouteForm, indptr: Int64, targets: Int32, endpoints: Int32, link: int
+) -> NDArray[np.bool_]:
+    """bool[m]: arcs whose flow uses `link`."""
+    marked = np.zeros(len(targets), np.uint8)
+    _kernel.arcs_over_link(*form.arguments, indptr, targets, endpoints, link, marked)
+    return marked.view(np.bool_)
+
+
+class LoadSummary(NamedTuple):
+    """Exact sums over links; the value of a link is its amount times its price.
+
+    `used` links with an amount, the largest value `most`, the smallest link `hottest` that has it (-1 when
+    none is used), how many links have it (`at_most`), the `total` of values and of their `squares`.
+    """
+
+    used: int
+    most: int
+    hottest: int
+    at_most: int
+    total: int
+    squares: int
+
+
+def _summary(parts: tuple[int, ...]) -> LoadSummary:
+    used, most, hottest, at_most, high, low, top, middle, bottom = map(int, parts)
+    return LoadSummary(
+        used, most, hottest, at_most, (high << 32) + low, (top << 64) + (middle << 32) + bottom
+    )
+
+
+def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
+    """Sum up link loads; `prices` int64 per link, None meaning 1 each. O(links)."""
+    return _summary(_kernel.summarize_links(amounts, optional(prices)))
+
+
+def change_links(
+    prices: Int64 | None, n_links: int, links: Int64, amounts: Int64, ask: Int64
+) -> tuple[LoadSummary, Int64]:
+    """Run the incremental structure of core/link_loads.hpp through changes, for tests.
+
+    Returns
+    -------
+    LoadSummary
+        After all changes.
+    int64[number of nonzero entries of `ask`, 3]
+        Largest value, smallest link with it and number of such links, after each change where `ask` is 1.
+    """
+    answers = np.zeros((int(np.count_nonzero(ask)), 3), np.int64)
+    flat = answers.reshape(-1)
+    parts = _kernel.change_links(optional(prices), n_links, links, amounts, ask, flat)
+    return _summary(parts), answers

@@ -1,0 +1,181 @@
+"""Distances of places on the nodes of a network, as the kernels want them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.routes import NO_ROUTE, hop_table
+from hopbytes.machines.network import Int32, Int64, Network
+
+#: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
+MAX_NODES_IN_TABLE = 2**13
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkDistance:
+    """Distances of k places: a tree inside a node, hops between nodes.
+
+    Places of one node are as far apart as their tree says; others are `per_hop` times their hops apart,
+    but no nearer than places inside a node can be (two nodes on one router have 0 hops between them). Where
+    the ways there and back differ in length, the longer one counts.
+
+    Parameters
+    ----------
+    network : Network
+    labels : uint64[k]
+        Ascending paths in the tree of all nodes, as in :class:`hopbytes.machines.base.TreeDistance`.
+    inside_costs : int64[65]
+        Distance for every width of the xor of two labels up to `inside_bits`.
+    inside_bits : int
+        Labels that differ in no higher bit lie in one node.
+    endpoint : int32[k]
+        Endpoint of each place.
+    per_hop : int
+    """
+
+    network: Network
+    labels: NDArray[np.uint64]
+    inside_costs: Int64
+    inside_bits: int
+    endpoint: Int32
+    per_hop: int
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def least(self) -> int:
+        """Smallest distance of places on different nodes."""
+        return int(self.inside_costs[self.inside_bits])
+
+    @property
+    def largest(self) -> int:
+        """Largest distance between two places, from the hops of all nodes in use."""
+        if "largest" not in self._cache:
+            nodes = self._nodes()[0]
+            most = max((int(self._hops(node, nodes).max()) for node in nodes[: 2**12]), default=0)
+            inside = int(self.inside_costs[int(self.labels[0] ^ self.labels[-1]).bit_length()])
+            self._cache["largest"] = max(inside, self.least, most * self.per_hop)
+        return int(self._cache["largest"])
+
+    def between(self, a: int, b: int) -> int:
+        """Distance of two places."""
+        width = (int(self.labels[a]) ^ int(self.labels[b])).bit_length()
+        if width <= self.inside_bits:
+            return int(self.inside_costs[width])
+        return max(self.least, int(self._hops(self.endpoint[a], self.endpoint[b])) * self.per_hop)
+
+    def select(self, places: Int64) -> NetworkDistance:
+        """Distances among some of the places (ascending numbers)."""
+        if len(places) == len(self.labels):
+            return self
+        return NetworkDistance(
+            self.network,
+            self.labels[places],
+            self.inside_costs,
+            self.inside_bits,
+            self.endpoint[places],
+            self.per_hop,
+        )
+
+    def matrix(self) -> Int64:
+        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
+        hops = self._hops(self.endpoint[:, None], self.endpoint[None, :])
+        apart = np.maximum(hops * self.per_hop, self.least)
+        widths = np.zeros(hops.shape, np.int64)
+        differing = self.labels[:, None] ^ self.labels[None, :]
+        for bit in range(int(differing.max()).bit_length()):
+            widths[differing >> np.uint64(bit) != 0] = bit + 1
+        return np.where(widths <= self.inside_bits, self.inside_costs[widths], apart)
+
+    def _hops(self, a: Any, b: Any) -> Int64:
+        """Return the hops of the longer way, there or back: distances are symmetric, routes need not be."""
+        return np.maximum(self.network.hops(a, b), self.network.hops(b, a))
+
+    def _nodes(self) -> tuple[Int32, Int32]:
+        """Endpoints in use, ascending, and the position among them of each place's."""
+        if "nodes" not in self._cache:
+            nodes, position = np.unique(self.endpoint, return_inverse=True)
+            self._cache["nodes"] = nodes.astype(np.int32), position.astype(np.int32)
+        found: tuple[Int32, Int32] = self._cache["nodes"]
+        return found
+
+    def lowered(self) -> LoweredNetwork:
+        """Return arrays for kernels, built once. UnsupportedError for too many nodes on an irregular network.
+
+        O(k) on grids, else O(nodes^2) time and 2 x nodes^2 bytes for the nodes in use.
+        """
+        if "lowered" not in self._cache:
+            self._cache["lowered"] = self._grid() or self._table()
+        lowered: LoweredNetwork = self._cache["lowered"]
+        return lowered
+
+    def _grid(self) -> LoweredNetwork | None:
+        form = self.network.form
+        if form.kind != "grid":
+            return None
+        per_router, dimensions, *rest = form.numbers.tolist()
+        sizes, wrapped = rest[:dimensions], rest[dimensions:]
+        coordinates = np.stack(np.unravel_index(self.endpoint // per_router, sizes), axis=1)
+        folds = np.where(np.asarray(wrapped, bool), sizes, 2 * np.asarray(sizes))  # 2 x size: never shorter
+        return LoweredNetwork(
+            self.labels,
+            self._numbers(dimensions, folds),
+            np.ascontiguousarray(coordinates, dtype=np.int32).reshape(-1),
+            np.empty(0, np.uint16),
+        )
+
+    def _table(self) -> LoweredNetwork:
+        nodes, position = self._nodes()
+        if len(nodes) > MAX_NODES_IN_TABLE:
+            raise UnsupportedError(
+                f"distances between {len(nodes)} nodes of an irregular network, expected at most "
+                f"{MAX_NODES_IN_TABLE}: allocate fewer nodes (--hosts), or describe the network as torus:, "
+                "mesh: or fattree:"
+            )
+        hops, unrouted = hop_table(self.network.form, nodes)
+        if unrouted:
+            self.network.check_routed(nodes)
+        if int(hops.max(initial=0)) == NO_ROUTE:
+            raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
+        symmetric = np.maximum(hops, hops.T)
+        return LoweredNetwork(
+            self.labels,
+            self._numbers(0, np.array([len(nodes)])),
+            position,
+            np.ascontiguousarray(symmetric).reshape(-1),
+        )
+
+    def _numbers(self, dimensions: int, sizes: Any) -> Int64:
+        head = np.array([dimensions, self.per_hop, self.least, self.inside_bits], np.int64)
+        return np.concatenate([head, self.inside_costs, np.asarray(sizes, np.int64)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoweredNetwork:
+    """What compiled code makes its distances from (``NetworkDistance`` in core/distance.hpp).
+
+    Parameters
+    ----------
+    labels : uint64[k]
+    numbers : int64[...]
+        Dimensions (0: table), distance per hop, least distance between nodes, bits inside a node, 65
+        costs by width, then per dimension the size at which it closes (grid) or the number of nodes.
+    place : int32[...]
+        Coordinates of each place, dimension by dimension, or its row in the table.
+    hops : uint16[nodes x nodes]
+        Empty for grids.
+    """
+
+    labels: NDArray[np.uint64]
+    numbers: Int64
+    place: Int32
+    hops: NDArray[np.uint16]
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint64], Int64, Int32, NDArray[np.uint16]]:
+        """The arrays in the order kernels take them."""
+        return self.labels, self.numbers, self.place, self.hops

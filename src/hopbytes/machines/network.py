@@ -1,0 +1,198 @@
+"""A network of links between the endpoints (adapters) of nodes, with the routes that flows take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.kernels import routes as kernels
+from hopbytes.kernels.routes import RouteForm, Routes
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+#: Prices of links are exact while the least common multiple of all capacities stays below this.
+MOST_PRICE = 2**24
+#: Flows whose routes are held at the same time; the lists of links are built batch by batch.
+BATCH = 2**16
+#: Pairs of endpoints looked at for the diameter and the mean distance.
+PAIRS_LOOKED_AT = 2**24
+MAX_LINKS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """Directed links between endpoints and switches, and the route of every flow.
+
+    Routes are never stored pair by pair: `form` computes or looks them up when they are asked for.
+
+    Parameters
+    ----------
+    form : RouteForm
+        The routes as compiled code takes them.
+    n_endpoints, n_switches : int
+        Endpoints are numbered 0, 1, ...; on direct networks (torus) switches are their routers.
+    capacity : int64[n_links]
+        What each directed link carries, in `unit`; 0 marks a number that no link has (the missing
+        border links of a mesh), which no route ever takes.
+    unit : str
+        Unit of capacities, such as ``"Mbit/s"``, or ``"as given"``.
+    name_link : callable
+        From the number of a link to its name.
+    name_endpoint : callable
+        From the number of an endpoint to its name.
+    shortest : bool
+        All routes are as long as `hops`. False for detours (Valiant).
+
+    Raises
+    ------
+    FormatError
+        No endpoint, a negative capacity, no link with a capacity although there is more than one endpoint
+        on different switches.
+    """
+
+    form: RouteForm
+    n_endpoints: int
+    n_switches: int
+    capacity: Int64
+    unit: str
+    name_link: Callable[[int], str]
+    name_endpoint: Callable[[int], str] = str
+    shortest: bool = True
+
+    def __post_init__(self) -> None:
+        if self.n_endpoints < 1:
+            raise FormatError("network", None, f"{self.n_endpoints} endpoints, expected at least one")
+        if len(self.capacity) > MAX_LINKS:
+            raise FormatError("network", None, f"{len(self.capacity)} links, expected at most {MAX_LINKS}")
+        if len(self.capacity) and int(self.capacity.min()) < 0:
+            link = int(self.capacity.argmin())
+            raise FormatError(
+                "network",
+                None,
+                f"capacity {int(self.capacity[link])} of {self.name_link(link)}, expected an integer > 0",
+            )
+        self.capacity.setflags(write=False)
+
+    @property
+    def n_links(self) -> int:
+        """Numbers that links may have (some belong to no link: their capacity is 0)."""
+        return len(self.capacity)
+
+    def hops(self, sources: Any, targets: Any) -> Int64:
+        """int64[...]: links between endpoints; -1 where there is no route. Arguments broadcast."""
+        a, b = np.broadcast_arrays(np.asarray(sources), np.asarray(targets))
+        flat = kernels.route_hops(self.form, _int32(a), _int32(b))
+        return flat.reshape(a.shape)
+
+    def routes(self, sources: Any, targets: Any) -> Routes:
+        """Return the links that flows take, all at once: for batches, see :meth:`batches`."""
+        return kernels.route_links(self.form, _int32(sources), _int32(targets))
+
+    def batches(self, sources: Any, targets: Any, size: int = BATCH) -> Iterator[tuple[slice, Routes]]:
+        """Yield routes for `size` flows at a time, with the slice of the flows they belong to."""
+        sources, targets = _int32(sources), _int32(targets)
+        for start in range(0, len(sources), size):
+            part = slice(start, min(start + size, len(sources)))
+            yield part, self.routes(sources[part], targets[part])
+
+    def prices(self) -> tuple[Int64 | None, int]:
+        """Return what makes loads of links with different capacities comparable in integers.
+
+        Returns
+        -------
+        prices : int64[n_links] or None
+            Common multiple of all capacities divided by each capacity; None when all are equal.
+        unit : int
+            Congestion of a link, volume / capacity, is volume x price / unit.
+
+        Notes
+        -----
+        When the least common multiple over the greatest common divisor exceeds 2**24, prices are rounded
+        to that many parts of the smallest one and congestion is that exact.
+        """
+        present = np.unique(self.capacity[self.capacity > 0]).tolist()
+        if not present:
+            return None, 1
+        if len(present) == 1:
+            return None, present[0]
+        divisor = gcd(*present)
+        multiple = 1
+        for value in present:
+            reduced = value // divisor
+            multiple = multiple * reduced // gcd(multiple, reduced)
+            if multiple > MOST_PRICE:
+                # The largest capacity gets the price that leaves relative errors below 2**-20.
+                multiple = present[-1] // divisor * 2**20
+                break
+        exact = {value: (2 * multiple * divisor + value) // (2 * value) for value in present}
+        if exact[present[0]] > 2**40:
+            raise ScaleError(
+                f"link capacities from {present[0]} to {present[-1]} {self.unit} are too far apart "
+                "to compare exactly, expected a ratio below 2^20"
+            )
+        prices = np.zeros(self.n_links, np.int64)
+        for value, price in exact.items():
+            prices[self.capacity == value] = price
+        return prices, multiple * divisor
+
+    def describe(self) -> dict[str, Any]:
+        """Return what there is: endpoints, switches, links, capacities, diameter, mean distance.
+
+        ``sources_looked_at`` says from how many endpoints distances were taken: all, unless that would be
+        more than 2**24 pairs; then evenly spaced ones. ``unrouted_pairs`` are among those.
+        """
+        present = self.capacity[self.capacity > 0]
+        values, counts = np.unique(present, return_counts=True)
+        count = max(1, min(self.n_endpoints, PAIRS_LOOKED_AT // self.n_endpoints))
+        sources = np.unique(np.linspace(0, self.n_endpoints - 1, count).astype(np.int32))
+        everyone = np.arange(self.n_endpoints, dtype=np.int32)
+        longest, total, routed, unrouted = 0, 0, 0, 0
+        for source in sources:
+            hops = self.hops(source, everyone)
+            unrouted += int(np.count_nonzero(hops < 0))
+            found = hops[(hops >= 0) & (everyone != source)]
+            longest = max(longest, int(found.max(initial=0)))
+            total, routed = total + int(found.sum()), routed + len(found)
+        return {
+            "endpoints": self.n_endpoints,
+            "switches": self.n_switches,
+            "links": len(present),
+            "capacities": {
+                str(value): number for value, number in zip(values.tolist(), counts.tolist(), strict=True)
+            },
+            "capacity_unit": self.unit,
+            "several_paths": self.form.split,
+            "diameter": longest,
+            "mean_distance": total / routed if routed else 0.0,
+            "unrouted_pairs": unrouted,
+            "sources_looked_at": len(sources),
+        }
+
+    def check_routed(self, endpoints: Int32) -> None:
+        """Refuse a set of endpoints of which some pair has no route; O(pairs), at most 2**24 of them.
+
+        Raises
+        ------
+        UnsupportedError
+            Names the first such pair.
+        """
+        chosen = np.unique(endpoints).astype(np.int32)
+        for source in chosen[: max(1, PAIRS_LOOKED_AT // max(1, len(chosen)))]:
+            lost = np.flatnonzero(self.hops(source, chosen) < 0)
+            if len(lost):
+                raise UnsupportedError(
+                    f"no route from {self.name_endpoint(int(source))} to "
+                    f"{self.name_endpoint(int(chosen[lost[0]]))}: leave one of them out (--hosts, --exclude) "
+                    "or give a network on which they are linked"
+                )
+
+
+def _int32(numbers: Any) -> Int32:
+    return np.ascontiguousarray(numbers, dtype=np.int32).reshape(-1)

@@ -48,10 +48,13 @@ struct FatTreeRoutes {
     int64_t column = 0;  // of the switch that is reached; the same on the way up and down
     for (int64_t i = 0; i < top; ++i) {
       const int64_t port = key / width[i] % (above[i] * cables[i]);
-      const int64_t parent = port % above[i], copy = port / above[i];
-      visit(2 * cable(i, source, column, parent, copy), 1, 1);
-      visit(2 * cable(i, target, column, parent, copy) + 1, 1, 1);
-      column += width[i] * parent;
+      visit(2 * cable(i, source, column, port % above[i], port / above[i]), 1, 1);
+      column += width[i] * (port % above[i]);
+    }
+    for (int64_t i = top; i-- > 0;) {
+      const int64_t port = key / width[i] % (above[i] * cables[i]);
+      column -= width[i] * (port % above[i]);
+      visit(2 * cable(i, target, column, port % above[i], port / above[i]) + 1, 1, 1);
     }
     return true;
   }

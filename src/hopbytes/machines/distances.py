@@ -57,8 +57,10 @@ class NetworkDistance:
         if "largest" not in self._cache:
             nodes = self._nodes()[0]
             most = max((int(self._hops(node, nodes).max()) for node in nodes[: 2**12]), default=0)
-            inside = int(self.inside_costs[int(self.labels[0] ^ self.labels[-1]).bit_length()])
-            self._cache["largest"] = max(inside, self.least, most * self.per_hop)
+            width = int(self.labels[0] ^ self.labels[-1]).bit_length()
+            one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
+            between = max(self.least, most * self.per_hop)
+            self._cache["largest"] = int(self.inside_costs[width]) if one_node else between
         return int(self._cache["largest"])
 
     def between(self, a: int, b: int) -> int:

@@ -67,6 +67,10 @@ class NetworkMachine(Machine):
         """
         return (), (self.n_nodes,)
 
+    def node_distance(self) -> int:
+        """Smallest distance that cores of different nodes usually have, shown for the level ``node``."""
+        return self.hop_distance
+
     @property
     def hop_distance(self) -> int:
         """Distance per hop, resolved."""
@@ -219,7 +223,7 @@ def _inside_spec(inside: Tree) -> str:
 @lru_cache(maxsize=16)
 def _whole_tree(machine: NetworkMachine) -> Tree:
     outside, counts = machine.units_outside()
-    node = Level("node", machine.hop_distance)
+    node = Level("node", machine.node_distance())
     inside = machine.inside
     if inside is None:
         return Tree((*outside, node), counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, shorten
@@ -73,3 +74,8 @@ def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DI
     if value is None or not least <= value <= most:
         raise bad(f"{kind}: {key}={shorten(text)}, expected an integer from {least} to {most}")
     return value
+
+
+def joined(numbers: Iterable[int]) -> str:
+    """Write sizes as ``17x8x24``."""
+    return "x".join(map(str, numbers))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,7 +11,7 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int64, machines
 from hopbytes.machines.network import Network
 from hopbytes.machines.networked import NetworkMachine, check_nodes
-from hopbytes.machines.spec_fields import bad, network_fields, number_of, sizes_of
+from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 
 AXES = "xyzuvwabcdefghij"
@@ -96,14 +95,14 @@ class Torus(NetworkMachine):
     def network_spec(self) -> str:
         """``torus:…`` or ``mesh:…`` with the keys that differ from their defaults."""
         kind = "torus" if any(self.wrapped) else "mesh"
-        text = f"{kind}:{_joined(self.sizes)}"
+        text = f"{kind}:{joined(self.sizes)}"
         if self.nodes != 1:
             text += f":nodes={self.nodes}"
         if kind == "torus" and not all(self.wrapped):
-            text += f":wrap={_joined(map(int, self.wrapped))}"
+            text += f":wrap={joined(map(int, self.wrapped))}"
         if set(self.bandwidth) != {1}:
             same = len(set(self.bandwidth)) == 1
-            text += f":bw={self.bandwidth[0] if same else _joined(self.bandwidth)}"
+            text += f":bw={self.bandwidth[0] if same else joined(self.bandwidth)}"
         return text
 
     def network(self) -> Network:
@@ -160,10 +159,6 @@ def _parse(kind: str, text: str, wrapped: bool) -> Torus:
         raise bad(f"{kind}: bw={shorten(found['bw'])}, expected one number, or one for each of {len(sizes)}")
     bandwidth = tuple(number_of(kind, "bw", word) for word in words)
     return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, per_hop)
-
-
-def _joined(numbers: Iterable[int]) -> str:
-    return "x".join(map(str, numbers))
 
 
 def _occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:

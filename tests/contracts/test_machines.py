@@ -1,0 +1,144 @@
+"""What every kind of machine promises: specs that come back, distances, cuts, links and routes that agree."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import check_groupings
+
+from hopbytes.errors import HopbytesError
+from hopbytes.machines.base import machines
+from hopbytes.machines.networked import NetworkMachine
+from hopbytes.machines.spec import parse_machine
+
+#: At least one spec of every kind that needs no file; kinds read from files have tests of their own.
+SPECS = {
+    "tree": ["node:2@10 core:[1,2]@1", "rack:2 node:2 / core:2"],
+    "torus": ["torus:4x3@10:nodes=2 / package:2@2 core:2@1", "torus:2x2x2",
+              "torus:5:wrap=0 / core:[1,2,1,1,3]"],
+    "mesh": ["mesh:3x4:bw=2x5", "mesh:1"],
+    "fattree": [
+        "fattree:2x3x2:up=1x2x2:cables=1x2x1:nodes=10@5 / core:2@1", "fattree:4:nodes=3", "fattree:1x1",
+        "fattree:3x3:route=spread:up=1x2", "fattree:2x2x2:route=smodk:bw=1x2x4 / core:[1,2,1,1,1,1,1,1]",
+    ],
+    "dragonfly": [
+        "dragonfly:5x2x2:global=2 / core:2", "dragonfly:4x3x1:links=palmtree:global=2:route=spread",
+        "dragonfly:4x2x2:route=valiant:bw=4x2x3", "dragonfly:1x3x2", "dragonfly:2x1x1",
+    ],
+    "hyperx": ["hyperx:3x4:nodes=2 / core:2", "hyperx:4:bw=3x2", "hyperx:1"],
+}
+ALL = [spec for specs in SPECS.values() for spec in specs]
+NETWORKS = [spec for spec in ALL if parse_machine(spec).network() is not None]
+
+
+def test_every_kind_without_a_file_is_here():
+    needs_file = {kind for kind in machines if kind not in SPECS}
+    for kind in needs_file:
+        with pytest.raises(HopbytesError):
+            machines[kind].parse("")
+    assert set(SPECS) <= set(machines)
+
+
+@pytest.mark.parametrize("spec", ALL)
+def test_specs_come_back(spec):
+    machine = parse_machine(spec)
+    again = parse_machine(machine.spec())
+    assert again == machine
+    assert again.spec() == machine.spec()
+    assert np.array_equal(again.distance().matrix(), machine.distance().matrix())
+
+
+@pytest.mark.parametrize("spec", ALL)
+def test_distances(spec):
+    machine = parse_machine(spec)
+    distance = machine.distance()
+    matrix = distance.matrix()
+    assert np.array_equal(matrix, matrix.T)
+    assert not matrix.diagonal().any()
+    assert matrix.min() >= 0
+    assert distance.largest == matrix.max()
+    rng = np.random.default_rng(5)
+    for a, b in rng.integers(0, machine.n_cores, (40, 2)):
+        assert distance.between(a, b) == matrix[a, b]
+    some = np.flatnonzero(rng.integers(0, 2, machine.n_cores))
+    if len(some):
+        assert np.array_equal(distance.select(some).matrix(), matrix[np.ix_(some, some)])
+
+
+@pytest.mark.parametrize("spec", ALL)
+def test_units_and_nodes(spec):
+    machine = parse_machine(spec)
+    for level in range(len(machine.levels)):
+        unit = machine.ancestors(level)
+        assert unit.shape == (machine.n_cores,)
+        assert np.array_equal(np.unique(unit), np.arange(unit.max() + 1))
+        assert np.all(np.diff(unit) >= 0)
+    assert np.all(np.diff(machine.node_of_core()) >= 0)
+
+
+@pytest.mark.parametrize("spec", ALL)
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_cuts_of_any_subset(spec, data):
+    machine = parse_machine(spec)
+    chosen = data.draw(st.sets(st.integers(0, machine.n_cores - 1), min_size=1))
+    cores = np.array(sorted(chosen), np.int64)
+    parts = machine.split(cores)
+    assert (len(parts) > 1) == (len(cores) > 1)
+    assert all(len(part) and np.all(np.diff(part) > 0) for part in parts)
+    assert sorted(np.concatenate(parts).tolist()) == cores.tolist()
+    check_groupings(machine.groups(cores), len(cores))
+
+
+@pytest.mark.parametrize("spec", NETWORKS)
+def test_routes_are_chains_of_existing_links(spec):
+    """Names of links tell where they lead, so a route of one path can be followed by reading it."""
+    machine = parse_machine(spec)
+    network = machine.network()
+    n = network.n_endpoints
+    a, b = (side.reshape(-1) for side in np.meshgrid(np.arange(n), np.arange(n)))
+    routes = network.routes(a, b)
+    hops = network.hops(a, b)
+    assert np.all(network.capacity[routes.links] > 0)
+    lengths = np.diff(routes.indptr)
+    assert np.all((lengths == 0) == (hops == 0))
+    if routes.numerators is None:
+        assert np.array_equal(lengths, hops)
+    else:
+        shares = routes.numerators / routes.denominators
+        total = np.add.reduceat(np.append(shares, 0.0), routes.indptr[:-1]) * (lengths > 0)
+        if network.shortest:
+            assert np.allclose(total, hops)
+        else:
+            assert np.all(total >= hops - 1e-9)
+        return
+    for start, end in zip(routes.indptr[:-1], routes.indptr[1:], strict=True):
+        names = [network.name_link(int(link)) for link in routes.links[start:end]]
+        for one, other in pairwise(name.split(" (")[0].split(" #")[0] for name in names):
+            assert one.split(" -> ")[1] == other.split(" -> ")[0]
+
+
+@pytest.mark.parametrize("spec", NETWORKS)
+def test_names_of_links_are_distinct(spec):
+    network = parse_machine(spec).network()
+    names = [network.name_link(int(link)) for link in np.flatnonzero(network.capacity)]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("spec", NETWORKS)
+def test_nodes_sit_at_endpoints_and_distances_are_hops(spec):
+    machine = parse_machine(spec)
+    assert isinstance(machine, NetworkMachine)
+    endpoint, node = machine.endpoint_of_core(), machine.node_of_core()
+    assert machine.network().n_endpoints == machine.n_nodes
+    assert np.array_equal(endpoint, node)
+    hops = machine.network().hops(endpoint[:, None], endpoint[None, :])
+    matrix = machine.distance().matrix()
+    apart = node[:, None] != node[None, :]
+    wide = matrix[~apart].max()
+    assert np.all(matrix[apart & (hops > 0)] == (hops * machine.hop_distance)[apart & (hops > 0)])
+    assert np.all(matrix[apart & (hops == 0)] >= wide)

@@ -1,26 +1,31 @@
-"""Which problem is being solved: the PEs in play, what each may hold, and whether an answer keeps to it."""
+"""Which problem is being solved: the PEs in play and what each may hold."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
 
 import numpy as np
 
+from hopbytes import kernels
 from hopbytes.allocation import Allocation
-from hopbytes.balance import LoadBound, count_caps, exact_imbalance, load_bound
-from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.balance import LoadBound, count_caps, exact_imbalance, load_bound, sum_of
+from hopbytes.constraints import Constraints
+from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64
+from hopbytes.mappers.base import Bounds, Int32, Int64
 from hopbytes.metrics import check_scale
 from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.repair import Repaired, fill_empty, meet_caps, sum_per_pe
+from hopbytes.settle import check_fixed_loads, settle
 from hopbytes.spread import spread, spread_counts
+from hopbytes.unary import Unary
 
 #: From this many tasks per PE on, a request that does not say so is taken for a partition.
 TASKS_PER_PE_OF_A_PARTITION = 8
+
+NOTHING_SAID = Constraints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Problem:
         A bound that cannot be met is an error.
     notices : tuple of str
         Sentences for the user.
+    home : int32[n] or None
+        Where tasks are now, among the PEs in play, -1 for elsewhere.
     """
 
     name: str
@@ -71,6 +78,7 @@ class Problem:
     idle_caps: Int64 | None = None
     strict: bool = False
     notices: tuple[str, ...] = field(default=())
+    home: Int32 | None = None
 
     @property
     def none_empty(self) -> bool:
@@ -81,19 +89,70 @@ class Problem:
         """J of a placement on the PEs in play, from scratch."""
         return CommCost().value(self.graph, self.where, pe)
 
+    def cost(self, pe: Int32) -> int:
+        """J and the prices of single tasks, from scratch."""
+        unary = self.bounds.unary
+        return self.comm_cost(pe) + (0 if unary is None else kernels.checked_sum(unary.at(pe)))
 
-def pose(graph: CommGraph, where: Allocation, request: Request) -> Problem:
+
+def pose(
+    graph: CommGraph, where: Allocation, request: Request, said: Constraints = NOTHING_SAID
+) -> Problem:
     """Decide the problem, choose the PEs and fix what each may hold.
 
     Raises
     ------
     InfeasibleError
-        More tasks than PEs in the processes problem without `oversubscribe`; counts that do not fit.
+        More tasks than PEs in the processes problem without `oversubscribe`; counts that do not fit;
+        fixed and forbidden places that cannot all be met, or loads of fixed tasks above a cap.
     ScaleError
         Sums of volume x distance, or of loads, beyond 63 bits.
     """
     imbalance = exact_imbalance(request.imbalance)
     check_scale(graph, where)
+    n, whole = graph.n, where
+    usable = said.usable(n, whole.k)
+    if not len(usable):
+        raise InfeasibleError(f"every one of the {whole.k} PEs is forbidden to all tasks")
+    if len(usable) < whole.k:
+        where = whole.select(usable)
+    unary = said.unary(n, whole.k)
+    limits = None if unary is None else unary.select(usable, whole.k)
+    home = _renumbered(said.initial, usable, whole.k)
+    problem = _without_places(graph, where, request, imbalance, limits, home)
+    if limits is None and home is None:
+        return dataclasses.replace(problem, pes=usable[problem.pes])
+    if limits is not None:
+        limits = limits.select(problem.pes, where.k)
+        _check_places(problem, limits)
+    return dataclasses.replace(
+        problem, pes=usable[problem.pes], bounds=dataclasses.replace(problem.bounds, unary=limits),
+        home=_renumbered(home, problem.pes, where.k),
+    )
+
+
+def _renumbered(pe: Int32 | None, pes: Int64, k: int) -> Int32 | None:
+    """Numbers of PEs of 0..k-1 among `pes`, -1 for the others."""
+    if pe is None:
+        return None
+    number = np.full(k + 1, -1, np.int32)  # the last entry is what -1 finds
+    number[pes] = np.arange(len(pes))
+    return number[pe]
+
+
+def _check_places(problem: Problem, unary: Unary) -> None:
+    """Refuse places that cannot be met before any work is done."""
+    bounds, where = problem.bounds, problem.where
+    check_fixed_loads(problem.graph.loads, bounds.load, unary)
+    if bounds.exact and bounds.count is not None:
+        in_order = np.repeat(np.arange(where.k, dtype=np.int32), bounds.count)
+        settle(where, in_order, None, bounds.count, unary, exact=True)
+
+
+def _without_places(
+    graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction, unary: Unary | None,
+    home: Int32 | None,
+) -> Problem:
     n, k = graph.n, where.k
     partition = request.partition
     if partition is None:
@@ -104,18 +163,53 @@ def pose(graph: CommGraph, where: Allocation, request: Request) -> Problem:
             f"pack, tasks_per_node and per choose among the PEs, but {n} tasks use all {k} of them"
         )
     if n <= k:
-        pes = spread(where, n, pack=request.pack, tasks_per_node=request.tasks_per_node, per=request.per)
+        pes = _slots(where, n, request, unary, home)
         return _counted(name, graph, where, pes, np.ones(n, np.int64), request)
     if not partition:
         if not request.oversubscribe:
             raise InfeasibleError(
                 f"{n} tasks for {k} PEs, one task each: use a larger machine, oversubscribe, or a partition"
             )
-        return _counted(name, graph, where, np.arange(k), spread_counts(where, n), request)
+        return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     bound = load_bound(graph.loads, n, _capacity(where), imbalance)
     if bound.loads is None and where.capacity is None and imbalance * n < k:
-        return _counted(name, graph, where, np.arange(k), spread_counts(where, n), request)
+        return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     return _bounded(name, graph, where, bound, request)
+
+
+def _slots(
+    where: Allocation, n: int, request: Request, unary: Unary | None, home: Int32 | None
+) -> Int64:
+    """PEs for n tasks, one each: those in use now, else spread, exchanged where places ask for others."""
+    if home is not None and not request.chooses_slots and len(np.unique(home[home >= 0])) == n:
+        pes = np.sort(home).astype(np.int64)
+    else:
+        pes = spread(where, n, pack=request.pack, tasks_per_node=request.tasks_per_node, per=request.per)
+    if unary is None or n in (0, where.k):
+        return pes
+    check_fixed_loads(None, np.ones(where.k, np.int64), unary)
+    chosen, anywhere = np.zeros(where.k, np.int64), np.ones(where.k, np.int64)
+    chosen[pes] = 1
+    in_order = pes.astype(np.int32)
+    try:
+        settle(where, in_order, None, chosen, unary, exact=True)
+        return pes
+    except InfeasibleError:
+        if request.tasks_per_node is not None or request.per is not None:
+            raise
+    return np.sort(settle(where, in_order, None, anywhere, unary, exact=True)).astype(np.int64)
+
+
+def _counts(where: Allocation, n: int) -> Int64:
+    """Tasks per PE when there are more of them: even, or by capacity (largest remainders)."""
+    if where.capacity is None:
+        return spread_counts(where, n)
+    whole = sum_of(where.capacity)
+    shares = [n * size for size in where.capacity.tolist()]
+    counts = np.array([share // whole for share in shares], np.int64)
+    order = sorted(range(where.k), key=lambda pe: (-(shares[pe] % whole), pe))
+    counts[order[: n - int(counts.sum())]] += 1
+    return counts
 
 
 def _capacity(where: Allocation) -> Int64:
@@ -156,97 +250,3 @@ def _bounded(
         name, _with_loads(graph, bound.loads), where, np.arange(where.k, dtype=np.int64), Bounds(bound.caps),
         idle_caps, request.strict_balance, tuple(notices),
     )
-
-
-# -------------------------------------------------------------------- keeping the bounds
-
-
-def repaired(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
-    """Make a placement keep the bounds as far as its loads allow.
-
-    Returns
-    -------
-    pe : int32[n]
-    bounds : Bounds
-        Those of the problem, relaxed where this placement could not meet them: what refiners must keep.
-    notices : list of str
-        What had to be relaxed.
-
-    Raises
-    ------
-    InfeasibleError
-        Strict, and the loads cannot be kept within the bound.
-    """
-    graph, where, bounds = problem.graph, problem.where, problem.bounds
-    steps = [meet_caps(graph, where, pe, graph.loads, bounds.load)]
-    if problem.idle_caps is not None and graph.loads is not None:
-        idle = (graph.loads == 0).astype(np.int64)
-        steps.append(meet_caps(graph, where, steps[-1].pe, idle, problem.idle_caps))
-    if problem.none_empty and not bounds.exact:
-        steps.append(fill_empty(graph, where, steps[-1].pe))
-    _count_work(effort, steps)
-    pe = steps[-1].pe
-    kept = sum_per_pe(graph.loads, pe, where.k)
-    if np.all(kept <= bounds.load):
-        return pe, bounds, []
-    worst = int(np.argmax(kept - bounds.load))
-    what = (
-        f"the loads could not be kept within {bounds.load[worst]} per PE: "
-        f"PE {problem.pes[worst]} holds {kept[worst]}"
-    )
-    if problem.strict:
-        raise InfeasibleError(f"{what}; allow a larger imbalance or a relaxed balance")
-    return pe, dataclasses.replace(bounds, load=np.maximum(kept, bounds.load)), [what]
-
-
-def _count_work(effort: Effort, steps: list[Repaired]) -> None:
-    amounts = {"repair_moves": sum(s.moves for s in steps), "repair_swaps": sum(s.swaps for s in steps)}
-    for name, amount in amounts.items():
-        if amount:
-            effort.work[name] = effort.work.get(name, 0) + amount
-
-
-# -------------------------------------------------------------------- judging an answer
-
-
-def verify(problem: Problem, pe: Int32) -> None:
-    """Recount what every PE holds, from nothing but the answer itself.
-
-    Raises
-    ------
-    HopbytesError
-        A count that is off or a PE that is empty: our own fault, never the caller's.
-    """
-    k, n = problem.where.k, problem.graph.n
-    if pe.shape != (n,) or (n and not 0 <= int(pe.min()) <= int(pe.max()) < k):
-        raise _our_fault(f"not every one of {n} tasks has one of {k} PEs")
-    counts = np.bincount(pe, minlength=k)
-    wanted = problem.bounds.count
-    if problem.bounds.exact and wanted is not None and not np.array_equal(counts, wanted):
-        worst = int(np.flatnonzero(counts != wanted)[0])
-        raise _our_fault(f"PE {worst} holds {counts[worst]} tasks, not {wanted[worst]}")
-    if problem.idle_caps is not None and problem.graph.loads is not None:
-        idle = np.bincount(pe[problem.graph.loads == 0], minlength=k)
-        if np.any(idle > problem.idle_caps):
-            raise _our_fault(f"PE {int(np.argmax(idle))} holds {int(idle.max())} tasks without load")
-    if problem.none_empty and int(counts.min()) == 0:
-        raise _our_fault(f"PE {int(counts.argmin())} is empty")
-
-
-def _our_fault(what: str) -> HopbytesError:
-    return HopbytesError(f"internal error: {what}; please report this")
-
-
-def balance_report(problem: Problem, pe: Int32) -> dict[str, Any]:
-    """Balance asked and kept: ``balance`` ("met" or "relaxed"), ``bound_asked``, ``bound_kept``.
-
-    The bounds are the largest cap and the largest sum of a PE, in units of load for weighted tasks (a
-    heavy one counting as a full PE) and in tasks otherwise.
-    """
-    kept = sum_per_pe(problem.graph.loads, pe, problem.where.k)
-    met = bool(np.all(kept <= problem.bounds.load))
-    return {
-        "balance": "met" if met else "relaxed",
-        "bound_asked": int(problem.bounds.load.max()),
-        "bound_kept": int(kept.max()),
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
 from numbers import Real
 from typing import Any
@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.errors import HopbytesError, UnsupportedError, unknown_name
+from hopbytes.constraints import constraints
+from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
+from hopbytes.keeping import balance_report, migration_report, verify
 from hopbytes.machines.base import Machine
 from hopbytes.mappers.base import Effort, Int32, Mapper, Refiner, mappers, refiners
 from hopbytes.mapping import Mapping
@@ -22,7 +24,8 @@ from hopbytes.metrics.placement import imbalance_of
 from hopbytes.objectives.base import objectives
 from hopbytes.options import describe
 from hopbytes.presets import DEFAULT, Chain, chain, presets
-from hopbytes.problem import Problem, Request, balance_report, pose, repaired, verify
+from hopbytes.problem import Request, pose
+from hopbytes.solve import solve
 
 WEIGHTS = ("bytes", "messages", "unit")
 
@@ -49,6 +52,10 @@ def map_tasks(
     tasks_per_node: int | None = None,
     per: str | Dictionary[str, int] | None = None,
     strict_balance: bool = False,
+    fixed: Dictionary[int, int] | Sequence[int] | Int32 | None = None,
+    forbidden: Iterable[tuple[int, int]] | None = None,
+    initial: Mapping | Int32 | None = None,
+    migration_price: int = 0,
     progress: Progress | None = None,
 ) -> Mapping:
     """Place every task on a PE so that tasks that talk much are close.
@@ -97,6 +104,15 @@ def map_tasks(
         By default tasks spread evenly over nodes, then over the levels inside.
     strict_balance : bool
         Raise instead of relaxing the bound when weighted tasks cannot meet it.
+    fixed : mapping from task to PE, or int[n] with -1 for free tasks, optional
+        Where these tasks must be.
+    forbidden : pairs of a task and a PE, optional
+        Where they must not be. A PE forbidden to all tasks is left out.
+    initial : Mapping or int[n], optional
+        Where tasks are now. It is refined, a new placement is made to agree with it as far as possible,
+        and the cheaper of the two is kept.
+    migration_price : int
+        What each task costs that is not where `initial` has it, in units of the communication cost.
     progress : callable, optional
         Called with (stage, done, total).
 
@@ -105,12 +121,16 @@ def map_tasks(
     Mapping
         ``pe`` int32[n] and ``info``: problem, mapper with all its options, preset, refine, objective,
         weight, seed, threads, version, deterministic, seconds {map, verify}, work (counters), comm_cost,
-        imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices.
+        imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices; with `initial`
+        migrations and migration_cost.
 
     Raises
     ------
     InfeasibleError
-        More tasks than PEs, counts that cannot be met, or (with `strict_balance`) loads that cannot.
+        More tasks than PEs, counts that cannot be met, fixed and forbidden places that leave a task none
+        or make a PE overfull, or (with `strict_balance`) loads that cannot be met.
+    FormatError
+        Constraints on tasks or PEs that do not exist.
     UnsupportedError
         An unknown name or a value out of range.
     ScaleError
@@ -136,11 +156,14 @@ def map_tasks(
     _known("weight", weight, WEIGHTS)
     steps, preset = _chain(preset, mapper, refine)
     seen = graph.weighing(weight)
-    problem = pose(seen, where, request)
+    said = constraints(
+        graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
+    )
+    problem = pose(seen, where, request, said)
     if clock.limited:
         clock.reserve(lambda: problem.comm_cost(np.zeros(graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
-    pe, notices = _run(problem, steps, effort)
+    pe, notices = solve(problem, steps, effort)
     map_seconds = clock.seconds()
     verify(problem, pe)
     cost = problem.comm_cost(pe)
@@ -161,27 +184,11 @@ def map_tasks(
         "comm_cost": cost,
         "imbalance": imbalance_of(graph, where, placed),
         **balance_report(problem, pe),
+        **migration_report(said, placed),
         "notices": [*problem.notices, *notices, *_work_notice(effort, time_limit)],
         "seconds": {"map": map_seconds, "verify": verify_seconds},
     }
     return Mapping(placed, where, info)
-
-
-def _run(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
-    """Mapper, repair, refiners, and repair again should a refiner have broken the bound."""
-    graph, where = problem.graph, problem.where
-    if graph.n == 0:
-        return np.empty(0, np.int32), []
-    placed = steps.mapper.map(graph, where, problem.bounds, effort)
-    pe = _placed(problem, describe(mappers, steps.mapper), placed)
-    pe, bounds, notices = repaired(problem, pe, effort)
-    for refiner in steps.refiners:
-        if effort.used_up:
-            break
-        pe = _placed(problem, describe(refiners, refiner), refiner.refine(graph, where, pe, bounds, effort))
-    if steps.refiners:
-        pe, _, notices = repaired(problem, pe, effort)
-    return pe, notices
 
 
 def _work_notice(effort: Effort, time_limit: float | None) -> list[str]:
@@ -192,15 +199,6 @@ def _work_notice(effort: Effort, time_limit: float | None) -> list[str]:
     if cut_short:
         return [f"{arcs} arcs looked at; the time limit ended {cut_short} searches early: not repeatable"]
     return [f"{arcs} arcs looked at; --work-limit {arcs} instead of the time limit repeats this run"]
-
-
-def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
-    """Check what an algorithm returned before anything relies on it; return a contiguous copy."""
-    array = np.asarray(pe)
-    wrong = array.shape != (problem.graph.n,) or array.dtype != np.int32
-    if wrong or int(array.min()) < 0 or int(array.max()) >= problem.where.k:
-        raise HopbytesError(f"{who} did not place every task on one of the {problem.where.k} PEs")
-    return np.array(array, np.int32)
 
 
 class _Clock:

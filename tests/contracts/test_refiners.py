@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.keeping import repaired
 from hopbytes.mappers.base import Effort, refiners
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build, describe
-from hopbytes.problem import Request, pose, repaired
+from hopbytes.problem import Request, pose
 from hopbytes.repair import sum_per_pe
 from hopbytes.run import map_tasks
 from strategies import random_graph, random_machine

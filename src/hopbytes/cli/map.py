@@ -15,6 +15,7 @@ from hopbytes.cli.options import (
     SpreadOptions,
     WritingOptions,
 )
+from hopbytes.cli.place_options import PlaceOptions
 
 
 def map(
@@ -22,6 +23,7 @@ def map(
     machine: MachineOptions,
     problem: ProblemOptions,
     spread: SpreadOptions,
+    places: PlaceOptions,
     method: MethodOptions,
     reading: ReadingOptions,
     writing: WritingOptions,
@@ -44,6 +46,7 @@ def map(
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
     options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
+    options |= places.keywords(graph, where)
     with progress_bar(quiet=quiet) as progress:
         mapping = blocks.map(graph, where, progress=progress, **options)
     receipt = None

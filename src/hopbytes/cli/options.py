@@ -75,6 +75,10 @@ class MachineOptions:
             "--reserve", metavar="N/LEVEL", help="Leave N cores of every unit of a level free: 1/package."
         ),
     ] = None
+    capacity: Annotated[
+        list[str] | None,
+        _machine("--capacity", metavar="WHAT:N", help="PEs that can take N times the load: node=0-3:2."),
+    ] = None
     cores_per_task: Annotated[
         int,
         _machine("--cores-per-task", metavar="N", min=1, help="Cores of one node that each task gets (1)."),
@@ -111,6 +115,7 @@ class MachineOptions:
             reserve=self.reserve,
             cores_per_task=self.cores_per_task,
             per=units[0] if units else None,
+            capacity=tuple(self.capacity or ()),
         )
         return where
 

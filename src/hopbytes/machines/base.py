@@ -24,6 +24,9 @@ UInt64 = NDArray[np.uint64]
 
 machines: Registry[type[Machine]] = Registry("machine", "hopbytes.machines")
 
+#: Largest relative capacity: products with loads and counts then stay small.
+MAX_CAPACITY = 10**6
+
 #: Level names that mean "one host with its own operating system".
 NODE_NAMES = ("node", "host", "server")
 
@@ -42,12 +45,17 @@ class Level:
         Bytes per second across this level (``bw=`` in a spec).
     latency : float or None
         Seconds per message across this level (``lat=``).
+    capacity : tuple of int
+        How much more than others the units of this level can take (``cap=``): one number for all, one
+        for each unit inside every unit of the level outside, or one for each unit of the machine.
+        Empty: all alike.
     """
 
     name: str
     distance: int
     bandwidth: float | None = None
     latency: float | None = None
+    capacity: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

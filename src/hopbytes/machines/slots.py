@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError
@@ -13,7 +14,7 @@ from hopbytes.hostlist import read_hosts
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.gpu_slots import gpu_slots
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
-from hopbytes.machines.units import excluded, rank_in_runs, reserved, units_of
+from hopbytes.machines.units import capacities, excluded, rank_in_runs, reserved, units_of
 
 #: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
 PLACES = (None, "core", "pu")
@@ -29,6 +30,7 @@ def machine(
     reserve: str | None = None,
     cores_per_task: int = 1,
     per: str | None = None,
+    capacity: str | Sequence[str] = (),
 ) -> Allocation:
     """Return the slots of a machine that a job may use.
 
@@ -52,6 +54,10 @@ def machine(
         ``"core"`` (default), ``"pu"`` or another level: one slot per unit with all its cores, or with
         the first `cores_per_task` of them when that is more than 1. ``"gpu"``: one slot per GPU with the
         cores nearest to it.
+
+    capacity : str or sequence of str
+        PEs that can take more than others: ``"node=0-3:2"`` gives those of nodes 0 to 3 twice the load
+        of the others; units as for `exclude`. Beside ``cap=`` of the spec's levels, which multiply.
 
     Returns
     -------
@@ -88,7 +94,15 @@ def machine(
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
         raise InfeasibleError(f"all {hardware.n_cores} cores are excluded or reserved, expected some left")
-    names = _names_of_nodes(hardware, hosts)
+    where = _cut(hardware, allowed, _names_of_nodes(hardware, hosts), cores_per_task, per)
+    sizes = capacities(hardware, (capacity,) if isinstance(capacity, str) else capacity)
+    return where if sizes is None else replace(where, capacity=sizes[where.first_core])
+
+
+def _cut(
+    hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], cores_per_task: int,
+    per: str | None,
+) -> Allocation:
     single_leaves = per in PLACES and cores_per_task == 1 and _place_name(hardware, per) is None
     if single_leaves and allowed.all():
         return Allocation.whole(hardware, names)

@@ -7,7 +7,7 @@
     tree  = level { " " level }                   outermost first
     level = name ":" count [ "@" distance ] { ":" key "=" value }
     count = N | "[" N "," N … "]"                 one number per unit of the level outside
-    key   = "bw" | "lat"
+    key   = "bw" | "lat" | "cap"                  cap takes a count: capacity of each unit
 
 A kind is found by its name in the registry of machines and reads the rest of its part itself, so a
 new topology needs no change here. A part that begins with any other word is a tree.
@@ -169,12 +169,17 @@ def _parse_level(token: str, default_distance: int) -> tuple[Level, int | tuple[
         raise FormatError("machine", None, f"{shorten(token)}, expected NAME:COUNT[@DISTANCE] like core:4@1")
     count_text, at, distance_text = fields[0].partition("@")
     keys: dict[str, float] = {}
+    capacity: tuple[int, ...] = ()
     for item in fields[1:]:
         key, _, value = item.partition("=")
+        if key == "cap" and not capacity:
+            sizes = _parse_count(token, value)
+            capacity = sizes if isinstance(sizes, tuple) else (sizes,)
+            continue
         if key not in LEVEL_KEYS or LEVEL_KEYS[key] in keys:
             raise FormatError(
                 "machine", None,
-                f"{shorten(token)}: {shorten(item)}, expected bw=NUMBER or lat=NUMBER, each once",
+                f"{shorten(token)}: {shorten(item)}, expected bw=NUMBER, lat=NUMBER or cap=N, each once",
             )
         keys[LEVEL_KEYS[key]] = _decimal(token, item, value)
     if at and not INTEGER.fullmatch(distance_text):
@@ -182,7 +187,7 @@ def _parse_level(token: str, default_distance: int) -> tuple[Level, int | tuple[
             "machine", None,
             f"{shorten(token)}: distance {shorten(distance_text)}, expected an integer from 0 to 2**62",
         )
-    level = Level(name, int(distance_text) if at else default_distance, **keys)
+    level = Level(name, int(distance_text) if at else default_distance, **keys, capacity=capacity)
     return level, _parse_count(token, count_text)
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import Int32, Int64, Level, Machine, TreeDistance, machines
+from hopbytes.machines.base import MAX_CAPACITY, Int32, Int64, Level, Machine, TreeDistance, machines
 
 MAX_CORES = 2**24
 MAX_LEVELS = 64
@@ -166,6 +166,8 @@ def _check_level(level: Level) -> None:
         raise _bad(f"bw={level.bandwidth} of {level.name}, expected bytes per second > 0")
     if level.latency is not None and not 0 <= level.latency < math.inf:
         raise _bad(f"lat={level.latency} of {level.name}, expected seconds >= 0")
+    if any(not 1 <= size <= MAX_CAPACITY for size in level.capacity):
+        raise _bad(f"cap={level.capacity} of {level.name}, expected integers from 1 to {MAX_CAPACITY}")
 
 
 def shorten(text: str) -> str:
@@ -182,6 +184,9 @@ def _level_text(level: Level, count: int | tuple[int, ...]) -> str:
     number = str(count) if isinstance(count, int) else "[" + ",".join(map(str, count)) + "]"
     keys = (("bw", level.bandwidth), ("lat", level.latency))
     extras = "".join(f":{key}={_number_text(value)}" for key, value in keys if value is not None)
+    if level.capacity:
+        several = len(level.capacity) > 1
+        extras += ":cap=" + "[" * several + ",".join(map(str, level.capacity)) + "]" * several
     return f"{level.name}:{number}@{level.distance}{extras}"
 
 

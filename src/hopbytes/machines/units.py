@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import NODE_NAMES, Int64, Machine
+from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Int64, Machine
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
@@ -33,7 +34,7 @@ def units_of(machine: Machine, name: str) -> Int64:
     raise unknown_name("level", name, [level.name for level in machine.levels] or ["core", "node"])
 
 
-def excluded(machine: Machine, text: str) -> NDArray[np.bool_]:
+def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[np.bool_]:
     """bool[n_cores]: the cores that an exclusion takes away.
 
     Parameters
@@ -43,6 +44,9 @@ def excluded(machine: Machine, text: str) -> NDArray[np.bool_]:
         ``LEVEL=NUMBERS`` or ``OUTER.LEVEL=NUMBERS`` with numbers like ``0-2,5``, counted from 0 inside
         each unit of OUTER. Without OUTER, levels inside a node are counted in each node, as its
         operating system would, other levels over the whole machine.
+
+    option : str
+        For messages.
 
     Raises
     ------
@@ -61,7 +65,7 @@ def excluded(machine: Machine, text: str) -> NDArray[np.bool_]:
     names, equals, numbers = text.partition("=")
     words = [word.strip() for word in names.split(".")]
     if not equals or len(words) > 2:
-        raise FormatError("--exclude", None, f"{text[:40]!r}, expected LEVEL=0-2,5 or OUTER.LEVEL=0")
+        raise FormatError(option, None, f"{text[:40]!r}, expected LEVEL=0-2,5 or OUTER.LEVEL=0")
     unit = units_of(machine, words[-1])
     outer = units_of(machine, words[0]) if len(words) == 2 else _natural_outer(machine, words[-1])
     # Units of both levels ascend with the cores, so the first unit in an outer one is that of its first core.
@@ -71,16 +75,76 @@ def excluded(machine: Machine, text: str) -> NDArray[np.bool_]:
     for word in numbers.split(","):
         found = NUMBERS.fullmatch(word.strip())
         if not found:
-            raise FormatError("--exclude", None, f"{word[:40]!r} in {text[:40]!r}, expected N or N-M")
+            raise FormatError(option, None, f"{word[:40]!r} in {text[:40]!r}, expected N or N-M")
         low, high = int(found[1]), int(found[2] or found[1])
         chosen = (number >= low) & (number <= high)
         if high < low or high > int(number.max()):
             raise FormatError(
-                "--exclude", None,
+                option, None,
                 f"{word.strip()!r} in {text[:40]!r}, expected numbers from 0 to {int(number.max())}",
             )
         wanted |= chosen
     return wanted
+
+
+def capacities(machine: Machine, texts: Sequence[str]) -> Int64 | None:
+    """int64[n_cores]: relative capacity of every core, None when all are alike.
+
+    Parameters
+    ----------
+    machine : Machine
+        ``cap=`` of its levels multiplies.
+    texts : sequence of str
+        ``LEVEL=NUMBERS:N`` with units as for :func:`excluded`.
+
+    Raises
+    ------
+    FormatError
+        Other text, a capacity below 1 or above a million, a list that does not fit the units.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.spec import parse_machine
+    >>> capacities(parse_machine("node:2:cap=[1,3] core:2"), ["node=0:5"]).tolist()
+    [5, 5, 3, 3]
+    """
+    sizes = np.ones(machine.n_cores, np.int64)
+    for number, level in enumerate(machine.levels):
+        if level.capacity:
+            unit = machine.ancestors(number).astype(np.int64)
+            outer = machine.ancestors(number - 1).astype(np.int64) if number else np.zeros_like(unit)
+            sizes = _times(sizes, _of_units(level.name, level.capacity, unit, outer))
+    for text in texts:
+        units, _, size = text.rpartition(":")
+        if not NUMBERS.fullmatch(size) or "-" in size or not 1 <= int(size) <= MAX_CAPACITY:
+            raise FormatError("--capacity", None, f"{text[:40]!r}, expected LEVEL=NUMBERS:N like node=0-3:2")
+        chosen = excluded(machine, units, "--capacity")
+        sizes = _times(sizes, np.where(chosen, int(size), 1))
+    return None if int(sizes.min()) == int(sizes.max()) else sizes
+
+
+def _times(sizes: Int64, factors: Int64) -> Int64:
+    product: Int64 = sizes * factors
+    if int(product.max()) > MAX_CAPACITY:
+        raise FormatError("capacity", None, f"{product.max()} in all, expected at most {MAX_CAPACITY}")
+    return product
+
+
+def _of_units(name: str, sizes: tuple[int, ...], unit: Int64, outer: Int64) -> Int64:
+    """Capacity of the unit of each core: one for all, one per unit, or one per unit inside each outer one."""
+    values: Int64 = np.array(sizes, np.int64)
+    units = int(unit[-1]) + 1
+    if len(values) == 1:
+        return np.full(len(unit), values[0])
+    if len(values) == units:
+        return values[unit]
+    heads = np.flatnonzero(np.diff(outer, prepend=-1))  # first core of every unit outside
+    inside = unit - unit[heads][np.cumsum(np.diff(outer, prepend=outer[0]) != 0)]
+    counts = np.diff(np.append(unit[heads], units))
+    if np.any(counts != len(values)):
+        raise FormatError("machine", None, f"{len(values)} capacities for {units} units of level {name}")
+    found: Int64 = values[inside]
+    return found
 
 
 def _natural_outer(machine: Machine, name: str) -> Int64:

@@ -16,6 +16,7 @@ from hopbytes.balance import child_caps
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.unary import Unary
 
 if TYPE_CHECKING:
     from hopbytes.candidates import CandidateSettings
@@ -109,9 +110,11 @@ class Multisection(Mapper):
         cost, each = 0, 2 if csr.indptr is graph.indptr else 1
         group, parents = np.zeros(graph.n, np.int32), np.zeros(where.k, np.int32)
         for depth, grouping in enumerate(groupings):
-            tree = _Level(parents, grouping, leaf_caps)
+            tree = _Level(parents, grouping, leaf_caps, where.capacity)
             total = _sums(group, loads, tree.groups)
             caps = tree.caps(total, len(groupings) - depth, exact=bounds.exact)
+            inner = seams[depth + 1] if depth + 1 < len(seams) else 0
+            unary = tree.unary(bounds.unary, group, each * max(1, seams[depth] - inner))
             watch = _watch(effort, f"level {depth + 1} of {len(groupings)}, J {cost:,}", tree.groups)
             problem = (
                 csr.indptr, csr.targets, csr.weights, loads, group, tree.start, caps,
@@ -121,6 +124,7 @@ class Multisection(Mapper):
             child, cut = partition_many(
                 *problem, self._settings(shares[depth], effort), candidates=others,
                 threads=effort.threads, deadline=effort.deadline, watch=watch, spend=effort.spend,
+                unary=unary,
             )
             cost += each * seams[depth] * int(cut.sum())
             group = tree.children[tree.start[group] + child].astype(np.int32)
@@ -225,7 +229,7 @@ def _watch(effort: Effort, stage: str, total: int) -> Callable[[int], None] | No
 class _Level:
     """One level of cuts: which groups of PEs each group falls into, and what they may hold."""
 
-    def __init__(self, parents: Int32, grouping: Int32, leaf_caps: Int64) -> None:
+    def __init__(self, parents: Int32, grouping: Int32, leaf_caps: Int64, capacity: Int64 | None) -> None:
         self.groups = int(parents.max()) + 1
         count = int(grouping.max()) + 1
         parent_of = np.empty(count, np.int64)
@@ -233,7 +237,8 @@ class _Level:
         self.children = np.argsort(parent_of, kind="stable")
         sizes = np.bincount(parent_of, minlength=self.groups)
         self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.pes = np.bincount(grouping, minlength=count).astype(np.int64)[self.children]
+        self.shares = _sums(grouping, capacity, count)[self.children]
+        self._grouping, self._parent_of = grouping, parent_of
         self.leaf_caps = _sums(grouping, leaf_caps, count)[self.children]
 
     def caps(self, loads: Int64, levels_left: int, *, exact: bool) -> Int64:
@@ -243,8 +248,17 @@ class _Level:
         caps = np.empty(len(self.children), np.int64)
         for i in range(self.groups):
             part = slice(int(self.start[i]), int(self.start[i + 1]))
-            caps[part] = child_caps(int(loads[i]), self.pes[part], self.leaf_caps[part], levels_left)
+            caps[part] = child_caps(int(loads[i]), self.shares[part], self.leaf_caps[part], levels_left)
         return caps
+
+
+    def unary(self, unary: Unary | None, group: Int32, unit: int) -> Unary | None:
+        """Costs of tasks in each child of their group, in units of weight: `unit` is what a cut one costs."""
+        if unary is None:
+            return None
+        place = np.empty(len(self.children), np.int64)
+        place[self.children] = np.arange(len(self.children)) - np.repeat(self.start[:-1], np.diff(self.start))
+        return unary.grouped(group, self._grouping, self._parent_of, place).scaled(1, unit)
 
 
 def _count(effort: Effort, **counts: int) -> None:

@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hopbytes.allocation import Allocation
 from hopbytes.engine import MOST
 from hopbytes.graph import CommGraph
+from hopbytes.machines.base import TableDistance
 from hopbytes.machines.lowering import kernel_distances
-from hopbytes.mappers.base import Int32
+from hopbytes.mappers.base import Int32, Int64
 from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.unary import Unary
 
-__all__ = ["cheaper", "kernel_distances"]
+__all__ = ["cheaper", "kernel_distances", "priced"]
 
 
-def cheaper(graph: CommGraph, where: Allocation, before: Int32, after: Int32) -> Int32:
-    """Return `after` unless it costs more.
+def priced(graph: CommGraph, where: Allocation, unary: Unary | None) -> tuple[Int64 | None, Unary | None]:
+    """Return weights of ``graph.symmetric_positive()`` and the prices that belong beside them.
+
+    Searches count every edge once, J both of its arcs: so prices are halved where the two arcs weigh the
+    same, and where a price is odd weights are doubled instead.
+    """
+    csr = graph.symmetric_positive()
+    if unary is None:
+        return csr.weights, None
+    times, over = (2 if csr.indptr is graph.indptr else 1), 1
+    distance = where.distance
+    if isinstance(distance, TableDistance) and not np.array_equal(distance.table, distance.table.T):
+        over = 2  # the search sees the sum of both directions
+    if times == over:
+        return csr.weights, unary
+    if times < over:
+        return csr.weights, unary.scaled(2, 1)
+    finite = np.concatenate([unary.costs, unary.rest])
+    if np.any(finite % 2):
+        weights = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
+        return 2 * weights, unary
+    return csr.weights, unary.scaled(1, 2)
+
+
+def cheaper(
+    graph: CommGraph, where: Allocation, before: Int32, after: Int32, unary: Unary | None = None
+) -> Int32:
+    """Return `after` unless it costs more, prices of single tasks included.
 
     Compiled searches compare exactly, except where volumes and distances are so large that they were
     rounded (:func:`hopbytes.engine.moderate`): only then the costs are computed here.
     """
     distance = where.distance
-    if graph.total_volume * distance.largest * 4 <= MOST:  # both directions stored, both distances added
+    if graph.total_volume * distance.largest * 8 <= MOST:  # both directions stored, both distances added
         return after
     cost = CommCost()
-    return after if cost.value(graph, where, after) <= cost.value(graph, where, before) else before
+
+    def total(pe: Int32) -> int:
+        return cost.value(graph, where, pe) + (0 if unary is None else unary.total(pe))
+
+    return after if total(after) <= total(before) else before

@@ -8,7 +8,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.refiners.distances import cheaper, kernel_distances
+from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 
 
 @refiners.register("swap")
@@ -39,11 +39,12 @@ class Swap(Refiner):
         if where.k < 2 or graph.n < 2 or not (bounds.exact or graph.n <= self.all_pairs_up_to):
             return pe
         csr = graph.symmetric_positive()
+        weights, unary = priced(graph, where, bounds.unary)
         better, evaluations = swap_refine(
-            csr.indptr, csr.targets, csr.weights, None if bounds.exact else graph.loads, pe,
+            csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
             all_pairs_up_to=self.all_pairs_up_to, nearest=self.nearest, deadline=effort.deadline,
-            spend=effort.spend,
+            spend=effort.spend, unary=unary,
         )
         effort.work["swaps_evaluated"] = effort.work.get("swaps_evaluated", 0) + evaluations
-        return cheaper(graph, where, pe, better)
+        return cheaper(graph, where, pe, better, bounds.unary)

@@ -8,7 +8,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.refiners.distances import cheaper, kernel_distances
+from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 
 
 @refiners.register("vcycle")
@@ -51,13 +51,14 @@ class VCycle(Refiner):
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
         csr = graph.symmetric_positive()
+        weights, unary = priced(graph, where, bounds.unary)
         search = SearchSettings(
             self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent
         )
         better, moves = refine_placement(
-            csr.indptr, csr.targets, csr.weights, graph.loads, pe, bounds.load, **kernel_distances(where),
+            csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
-            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
+            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
         )
         effort.work["moves"] = effort.work.get("moves", 0) + moves
-        return cheaper(graph, where, pe, better)
+        return cheaper(graph, where, pe, better, bounds.unary)

@@ -30,7 +30,11 @@ def map_summary(graph: CommGraph, mapping: Mapping) -> str:
     from hopbytes.report.tables import summary
 
     seeds = RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1
-    return f"{mapping.info['problem']}: {summary(evaluate(graph, mapping, random_seeds=seeds), mapping)}"
+    line = f"{mapping.info['problem']}: {summary(evaluate(graph, mapping, random_seeds=seeds), mapping)}"
+    if "migrations" in mapping.info:
+        moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
+        line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
+    return line
 
 
 def map_record(mapping: Mapping, read_seconds: float, receipt: Receipt | None) -> dict[str, Any]:

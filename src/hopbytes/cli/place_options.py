@@ -1,0 +1,53 @@
+"""Options about where single tasks may, must or should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hopbytes.cli.options import _problem
+
+if TYPE_CHECKING:
+    from hopbytes.allocation import Allocation
+    from hopbytes.graph import CommGraph
+
+
+@dataclass(frozen=True)
+class PlaceOptions:
+    """Fixed and forbidden places, and the placement there is now."""
+
+    fixed: Annotated[
+        str | None,
+        _problem("--fixed", metavar="FILE", help="Lines TASKS PE: these tasks must be on that PE."),
+    ] = None
+    forbidden: Annotated[
+        str | None,
+        _problem("--forbidden", metavar="FILE", help="Lines TASKS PES: these tasks must not be on those."),
+    ] = None
+    initial: Annotated[
+        str | None,
+        _problem("--initial", metavar="FILE", help="The placement there is now: start from it, keep to it."),
+    ] = None
+    migration_price: Annotated[
+        int,
+        _problem(
+            "--migration-price", metavar="N", min=0, help="What each task costs that leaves --initial (0)."
+        ),
+    ] = 0
+
+    def keywords(self, graph: CommGraph, where: Allocation) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`, files read."""
+        import hopbytes as hb
+
+        found: dict[str, Any] = {"migration_price": self.migration_price}
+        if self.fixed is not None:
+            from hopbytes.formats.task_places import read_fixed
+
+            found["fixed"] = read_fixed(self.fixed, graph.n, where.k)
+        if self.forbidden is not None:
+            from hopbytes.formats.task_places import read_forbidden
+
+            found["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
+        if self.initial is not None:
+            found["initial"] = hb.read(self.initial, holds="placement", where=where, n=graph.n, graph=graph)
+        return found

@@ -1,0 +1,117 @@
+"""Files that say where single tasks must or must not be: a line per statement, tasks before PEs."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.errors import FormatError
+from hopbytes.opening import open_stream
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+RANGE = re.compile(rb"([0-9]{1,10})(?:-([0-9]{1,10}))?")
+COMMENTS = (b"#", b"%")
+#: Pairs of a task and a PE that a file may forbid; each takes 16 bytes.
+MOST_PAIRS = 2**27
+LONGEST_LINE = 1 << 20
+
+
+def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
+    """Read ``TASKS PE`` per line: these tasks must be on that PE.
+
+    Parameters
+    ----------
+    path : path or ``"-"``
+    n, k : int
+        Number of tasks and PEs; both are numbered from 0.
+
+    Returns
+    -------
+    int32[n]
+        PE of every fixed task, -1 for the others.
+
+    Raises
+    ------
+    FormatError
+        A line that is something else, numbers out of range, a task fixed to two PEs.
+
+    Notes
+    -----
+    TASKS is a list such as ``3``, ``0-5`` or ``0-5,8``, or ``*`` for all. Lines that begin with ``#`` or
+    ``%`` are comments; the file may be compressed. O(size + tasks named).
+    """
+    fixed = np.full(n, -1, np.int32)
+    for name, number, tasks, pes in _lines(path, n, k):
+        if len(pes) != 1:
+            raise FormatError(name, number, f"{len(pes)} PEs, expected the one the tasks must be on")
+        taken = tasks[(fixed[tasks] >= 0) & (fixed[tasks] != pes[0])]
+        if len(taken):
+            what = f"task {taken[0]} on PE {pes[0]}, but a line above fixes it to PE {fixed[taken[0]]}"
+            raise FormatError(name, number, what)
+        fixed[tasks] = pes[0]
+    return fixed
+
+
+def read_forbidden(path: str | os.PathLike[str], n: int, k: int) -> Int64:
+    """Read ``TASKS PES`` per line: these tasks must not be on those PEs.
+
+    Both are lists such as ``3``, ``0-5,8``, or ``*`` for all; the rest is as for :func:`read_fixed`.
+
+    Returns
+    -------
+    int64[pairs, 2]
+        Task and PE of every forbidden pair, in the order of the file.
+
+    Raises
+    ------
+    FormatError
+        A line that is something else, numbers out of range, more than 2**27 pairs.
+    """
+    pairs, count = [np.empty((0, 2), np.int64)], 0
+    for name, number, tasks, pes in _lines(path, n, k):
+        count += len(tasks) * len(pes)
+        if count > MOST_PAIRS:
+            what = f"{count} pairs of a task and a PE, expected at most {MOST_PAIRS}"
+            raise FormatError(name, number, what)
+        pairs.append(np.stack([np.repeat(tasks, len(pes)), np.tile(pes, len(tasks))], axis=1))
+    return np.concatenate(pairs)
+
+
+def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int, Int64, Int64]]:
+    found = []
+    with open_stream(path) as opened:
+        number = 0
+        while line := opened.stream.readline(LONGEST_LINE):
+            number += 1
+            if len(line) == LONGEST_LINE:
+                raise FormatError(opened.name, number, f"a line of more than {LONGEST_LINE - 1} bytes")
+            words = line.split()
+            if not words or words[0].startswith(COMMENTS):
+                continue
+            if len(words) != 2:
+                what = f"{len(words)} words, expected tasks and PEs like '0-3 7'"
+                raise FormatError(opened.name, number, what)
+            tasks = _numbers(opened.name, number, words[0], n, "task")
+            found.append((opened.name, number, tasks, _numbers(opened.name, number, words[1], k, "PE")))
+    return found
+
+
+def _numbers(name: str, line: int, text: bytes, limit: int, what: str) -> Int64:
+    if text == b"*":
+        return np.arange(limit, dtype=np.int64)
+    parts = []
+    for word in text.split(b","):
+        bounds = RANGE.fullmatch(word)
+        shown = word[:40].decode("utf-8", "backslashreplace")
+        if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
+            raise FormatError(name, line, f"{shown!r}, expected a {what}, N-M or *")
+        low, high = int(bounds[1]), int(bounds[2] or bounds[1])
+        if high >= limit:
+            raise FormatError(name, line, f"{what} {high}, expected one of 0..{limit - 1}")
+        parts.append(np.arange(low, high + 1, dtype=np.int64))
+    return np.unique(np.concatenate(parts))

@@ -245,7 +245,7 @@ def _distance(machine: NetworkMachine) -> NetworkDistance:
         lowered.labels,
         lowered.bit_costs,
         inside_bits,
-        machine.node_of_core(),
+        machine.endpoint_of_core(),
         machine.hop_distance,
     )
 

@@ -112,14 +112,14 @@ class Table(Machine):
 
         If the places fall apart into clusters that all keep the largest distance from each other
         (the table of a tree does), those are the parts. Otherwise two parts, none below a quarter of
-        the places: see :func:`_two_halves`. Ties go to lower numbers. O(k^2) for k places.
+        the places: see :func:`two_halves`. Ties go to lower numbers. O(k^2) for k places.
         """
         if len(cores) < 2:
             return [cores]
         both = self._both_directions(cores)
-        clusters = _clusters_below(both, int(both.max()))
+        clusters = clusters_below(both, int(both.max()))
         if clusters is None or int(clusters.max()) == 0:
-            clusters = _two_halves(both)
+            clusters = two_halves(both)
         order = np.argsort(clusters, kind="stable")
         cuts = np.flatnonzero(np.diff(clusters[order])) + 1
         return list(np.split(cores[order], cuts))
@@ -136,7 +136,7 @@ class Table(Machine):
         found: list[Int32] = []
         parents = np.zeros(len(cores), np.int64)
         for bound in bounds.tolist():
-            clusters = _clusters_below(both, bound)
+            clusters = clusters_below(both, bound)
             if clusters is None:
                 return Machine.groups(self, cores)
             # Clusters are numbered by their first place; the parts of one group shall be neighbours.
@@ -153,7 +153,7 @@ class Table(Machine):
         return both
 
 
-def _clusters_below(distance: Int64, bound: int) -> Int64 | None:
+def clusters_below(distance: Int64, bound: int) -> Int64 | None:
     """Return the cluster of each place if "nearer than `bound`" is an equivalence, None otherwise."""
     near = distance < bound
     np.fill_diagonal(near, True)
@@ -164,7 +164,7 @@ def _clusters_below(distance: Int64, bound: int) -> Int64 | None:
     return clusters
 
 
-def _two_halves(distance: Int64) -> Int64:
+def two_halves(distance: Int64) -> Int64:
     """Return 0 or 1 for each place, two compact and rather even halves.
 
     Candidates: `one` and `other` are the ends of a long diagonal, `side` is far from both; places are

@@ -1,0 +1,211 @@
+"""Hosts on a fabric that was read from files: several adapters each, routes as its switches forward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
+from hopbytes.fabrics.fabric import Fabric
+from hopbytes.fabrics.hosts import Host
+from hopbytes.kernels.routes import RouteForm
+from hopbytes.machines.base import Int32, Int64
+from hopbytes.machines.network import Network
+from hopbytes.machines.networked import NetworkMachine, check_nodes
+from hopbytes.machines.seams import split_by_distance
+from hopbytes.machines.tree import Tree
+
+RAILS = ("first", "same", "spread")
+MAX_UNROUTED_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FabricMachine(NetworkMachine):
+    """Hosts on a fabric; the endpoints of its network are the adapter ports of these hosts, host by host.
+
+    Parameters
+    ----------
+    text : str
+        Spec of the network without distance per hop.
+    fabric : Fabric
+        With routes.
+    hosts : tuple of Host
+        Nodes in machine order, with the adapters their tasks may use.
+    rails : str
+        Which adapter the cores of a host use: ``first`` all the same; ``same`` equal shares of the cores
+        use the first, second, ... adapter, as many as every host has, so that equal cores meet on
+        one rail; ``spread`` equal shares use all adapters the host has.
+    per_hop, inside
+        See :class:`hopbytes.machines.networked.NetworkMachine`.
+
+    Raises
+    ------
+    FormatError
+        Forwarding in a circle, levels inside that do not fit.
+    UnsupportedError
+        A fabric without routes.
+    """
+
+    text: str
+    fabric: Fabric
+    hosts: tuple[Host, ...]
+    rails: str = "first"
+    per_hop: int | None = None
+    inside: Tree | None = None
+    links: Network | None = field(default=None, repr=False)
+    arrival: Arrival | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.rails not in RAILS:
+            raise FormatError("--rails", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
+        if self.links is None:  # a copy with another inside keeps its routes
+            object.__setattr__(self, "arrival", follow(self.fabric))
+            object.__setattr__(self, "links", fabric_network(self.fabric, self.hosts))
+        check_nodes(self)
+
+    def _identity(self) -> tuple[object, ...]:
+        names = tuple((host.name, host.adapter_names) for host in self.hosts)
+        return self.text, self.rails, self.hop_distance, self.inside, names
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FabricMachine) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of hosts."""
+        return len(self.hosts)
+
+    def node_names(self) -> tuple[str, ...]:
+        """Host names."""
+        return tuple(host.name for host in self.hosts)
+
+    def network_spec(self) -> str:
+        """The file or folder and the options it was read with."""
+        return self.text
+
+    def network(self) -> Network:
+        """Links between adapters and switches, with the routes of the fabric."""
+        assert self.links is not None
+        return self.links
+
+    def notices(self) -> tuple[str, ...]:
+        """What was left out or assumed, hosts without a name, pairs of adapters without a route."""
+        notices = list(self.fabric.notices)
+        nameless = sum(not host.named for host in self.hosts)
+        if nameless:
+            notices.append(
+                f"{nameless} adapters name no host and count as hosts of their own: "
+                "--node-name-map says whose they are"
+            )
+        used = np.unique(self._adapters())
+        lost = self._unrouted(used)
+        if len(lost):
+            names = [self.fabric.adapters[number].name for number in lost[0]]
+            notices.append(f"{len(lost)} pairs of adapters have no route, as {names[0]!r} to {names[1]!r}")
+        return tuple(notices)
+
+    def _unrouted(self, used: Int64) -> Int64:
+        assert self.arrival is not None
+        lost = self.arrival.unrouted(self.fabric)
+        return lost[np.isin(lost, used).all(axis=1)]
+
+    def _adapters(self) -> Int64:
+        """int64[endpoints]: adapter port of the fabric that each endpoint is."""
+        return np.array([number for host in self.hosts for number in host.adapters], np.int64)
+
+    def endpoint_of_core(self) -> Int32:
+        """int32[n_cores]: adapter each core sends through, by `rails`."""
+        node = self.node_of_core().astype(np.int64)
+        adapters = np.array([len(host.adapters) for host in self.hosts], np.int64)
+        first = np.cumsum(adapters) - adapters
+        if self.rails == "first":
+            return first[node].astype(np.int32)
+        cores = np.bincount(node, minlength=len(self.hosts))
+        place = np.arange(len(node)) - (np.cumsum(cores) - cores)[node]
+        count = np.full(len(adapters), adapters.min()) if self.rails == "same" else adapters
+        return (first[node] + place * count[node] // cores[node]).astype(np.int32)
+
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Cut by the hops between the switches the first adapters are plugged into.
+
+        Switches that keep the largest distance from each other are parts; where that gives no
+        clusters, two compact halves; hosts of one switch are a part each.
+        """
+        assert self.arrival is not None
+        first = np.array([self.hosts[node].adapters[0] for node in nodes.tolist()], np.int64)
+        leaf = leaf_switches(self.fabric)[first].astype(np.int64)
+        leaves, position = np.unique(leaf, return_inverse=True)
+        if len(leaves) == 1 or leaves[0] < 0:
+            return list(nodes[:, None])
+        representative = first[np.unique(leaf, return_index=True)[1]]
+        hops = self.arrival.links[np.ix_(leaves, representative)].astype(np.int64)
+        hops[hops < 0] = int(hops.max()) + 1
+        part = split_by_distance(hops + hops.T)[position]
+        return [nodes[part == number] for number in range(int(part.max()) + 1)]
+
+
+def fabric_network(fabric: Fabric, hosts: tuple[Host, ...]) -> Network:
+    """Return the network whose endpoints are the adapters of hosts, in their order.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    hosts : tuple of Host
+
+    Raises
+    ------
+    UnsupportedError
+        The fabric has no routes.
+
+    Notes
+    -----
+    Adapters of no host and the links to them are left out; the other links keep their order.
+    O(links + switches x endpoints).
+    """
+    if fabric.forward is None:
+        raise UnsupportedError("the fabric has no forwarding tables, so its routes are not known")
+    switches = len(fabric.switches)
+    adapters = np.array([number for host in hosts for number in host.adapters], np.int64)
+    vertex = np.full(switches + len(fabric.adapters), -1, np.int64)
+    vertex[switches + adapters] = np.arange(len(adapters))
+    vertex[:switches] = len(adapters) + np.arange(switches)
+    source, target = vertex[fabric.link_source], vertex[fabric.link_target]
+    kept = np.flatnonzero((source >= 0) & (target >= 0))
+    number = np.full(fabric.n_links + 1, -1, np.int32)  # one more: -1 stays -1
+    number[kept] = np.arange(len(kept))
+    first = np.full(len(adapters) + switches, -1, np.int32)
+    first[len(adapters) :] = np.arange(switches)
+    from_adapter = np.flatnonzero(source[kept] < len(adapters))
+    first[source[kept][from_adapter]] = -2 - from_adapter
+    form = RouteForm(
+        "forwarding",
+        np.array([len(adapters), len(first), len(kept)], np.int64),
+        np.ascontiguousarray(number[fabric.forward[:, adapters]]).reshape(-1),
+        first,
+        target[kept].astype(np.int32),
+    )
+    names = [f"{host.name} {label}" for host in hosts for label in host.adapter_names]
+    names += [switch.name for switch in fabric.switches]
+
+    def name_link(link: int) -> str:
+        old = int(kept[link])
+        near, far = names[int(source[old])], names[int(target[old])]
+        return f"{near} [{int(fabric.link_source_port[old])}] -> [{int(fabric.link_target_port[old])}] {far}"
+
+    unit = "bytes/s" if int(fabric.link_capacity.max(initial=1)) > 1 else "as given"
+    return Network(
+        form, len(adapters), switches, np.ascontiguousarray(fabric.link_capacity[kept]), unit,
+        name_link, names.__getitem__,
+    )
+
+
+def described(machine: FabricMachine) -> dict[str, Any]:
+    """Return what ``show`` adds for a fabric: adapters per host."""
+    counts = np.bincount([len(host.adapters) for host in machine.hosts])
+    return {"adapters_per_host": {str(count): int(hosts) for count, hosts in enumerate(counts) if hosts}}

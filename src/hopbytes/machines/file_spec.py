@@ -1,0 +1,96 @@
+"""Specs of machines read from files: a path, then options from the right, so that paths may hold colons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hopbytes.errors import FormatError
+from hopbytes.machines.spec_fields import bad
+from hopbytes.machines.tree import shorten
+
+#: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
+AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
+DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpec:
+    """What follows ``kind:`` in the spec of a machine that is read from a file.
+
+    Parameters
+    ----------
+    path : str
+    options : dict of str → str
+        ``key=value`` fields.
+    per_hop : int or None
+        What stood behind ``@``, when it was a number.
+    """
+
+    path: str
+    options: Mapping[str, str]
+    per_hop: int | None = None
+
+    def text(self, kind: str) -> str:
+        """Return the spec again, without the distance."""
+        return ":".join([kind, self.path, *(f"{key}={value}" for key, value in self.options.items())])
+
+
+def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
+    """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, the last two in any order.
+
+    Parameters
+    ----------
+    kind, text : str
+        ``"ib"`` and ``"fabric/:tables=dump_fts.txt@10"``.
+    keys : mapping
+        Known keys and what their values look like, for messages. ``hosts`` is also what ``@`` means
+        when it is no number.
+
+    Raises
+    ------
+    FormatError
+        No path, a key twice, an unknown key at the end (unless a file has such a name).
+
+    Examples
+    --------
+    >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
+    FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10)
+    """
+    options: dict[str, str] = {}
+    per_hop: int | None = None
+    rest = text
+    while True:
+        at = AT_END.search(rest)
+        head, colon, field = rest.rpartition(":")
+        key, equals, value = field.partition("=")
+        if at is not None and (not colon or at.start() > len(head)) and not (equals and "@" not in value):
+            word = at[1]
+            if DISTANCE.fullmatch(word):
+                if per_hop is not None:
+                    raise bad(f"{kind}:{shorten(text)}: two distances, expected one")
+                per_hop = int(word)
+            else:
+                _store(kind, text, options, keys, "hosts", word)
+            rest = rest[: at.start()]
+        elif colon and equals and "/" not in key:
+            _store(kind, text, options, keys, key, value)
+            rest = head
+        else:
+            break
+    if not rest:
+        known = "".join(f"[:{name}={example}]" for name, example in keys.items())
+        raise bad(f"{kind}: without a path, expected {kind}:PATH{known}")
+    ordered = {key: options[key] for key in keys if key in options}
+    return FileSpec(rest, ordered, per_hop)
+
+
+def _store(
+    kind: str, text: str, options: dict[str, str], keys: Mapping[str, str], key: str, value: str
+) -> None:
+    if key not in keys or key in options or not value:
+        known = ", ".join(f"{name}={example}" for name, example in keys.items())
+        field = shorten(f"{key}={value}")
+        raise FormatError("machine", None, f"{kind}:{shorten(text)}: {field}, expected each once: {known}")
+    options[key] = value

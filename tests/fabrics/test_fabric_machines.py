@@ -1,0 +1,187 @@
+"""Machines on real fabrics: hosts, rails, distances by the routes, cuts, specs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from fabric_text import two_level_fabric
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.fabrics.arrival import route
+from hopbytes.machines.spec import parse_machine
+
+SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
+shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_routes_of_the_network_are_those_of_the_tables(tmp_path_factory, data):
+    leaves, rails = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 2))
+    text = two_level_fabric(
+        leaves,
+        data.draw(st.integers(1, 3)),
+        data.draw(st.integers(1, 4)),
+        data.draw(st.integers(1, 3)),
+        min(rails, leaves),
+    )
+    if data.draw(st.booleans()):  # some adapter cannot be reached from the first leaf
+        lost = data.draw(st.sampled_from(text.adapters))
+        text.tables["leaf1"][text.lid(lost)] = 39
+    machine = parse_machine(f"ib:{text.write(tmp_path_factory.mktemp('fabric'))}")
+    network, fabric = machine.network(), machine.fabric
+    adapters = [number for host in machine.hosts for number in host.adapters]
+    assert sorted(adapters) == list(range(len(text.adapters)))
+    for a, one in enumerate(adapters):
+        for b, other in enumerate(adapters):
+            try:
+                expected = [] if a == b else route(fabric, one, other)
+            except FormatError:
+                assert int(network.hops(a, b)) == -1
+                continue
+            assert int(network.hops(a, b)) == len(expected)
+            assert network.routes([a], [b]).links.tolist() == expected  # no adapter left out: same numbers
+
+
+def test_distances_are_hops_of_the_routes(tmp_path):
+    folder = two_level_fabric(hosts=2).write(tmp_path)
+    where = hb.machine(f"ib:{folder}@5 / package:2@3 core:2@1")
+    assert where.k == 16
+    # Inside a package 1, inside a node 3, one leaf 2 links, two leaves 4 links.
+    assert [where.distance.between(0, pe) for pe in (0, 1, 2, 4, 8, 15)] == [0, 1, 3, 10, 20, 20]
+
+
+def test_cuts_follow_the_leaves(tmp_path):
+    where = hb.machine(f"ib:{two_level_fabric(leaves=3, hosts=4).write(tmp_path)} / core:2")
+    assert [part.tolist() for part in where.split(np.arange(24))] == [
+        list(range(8)),
+        list(range(8, 16)),
+        list(range(16, 24)),
+    ]
+    assert [int(grouping.max()) + 1 for grouping in where.groups()] == [3, 12, 24]
+
+
+@pytest.mark.parametrize(
+    ("rails", "expected"),
+    [
+        ("first", [0, 0, 0, 0, 2, 2, 2, 2]),
+        ("same", [0, 0, 1, 1, 2, 2, 3, 3]),
+        ("spread", [0, 0, 1, 1, 2, 2, 3, 3]),
+    ],
+)
+def test_rails(tmp_path, rails, expected):
+    folder = two_level_fabric(rails=2).write(tmp_path)
+    machine = parse_machine(f"ib:{folder}:rails={rails} / core:4")
+    assert machine.endpoint_of_core()[:8].tolist() == expected
+
+
+def test_rails_of_unequal_hosts(tmp_path):
+    text = two_level_fabric(hosts=2, rails=2)
+    lost = text.adapters.index("n2 mlx5_1")
+    text.cables = [cable for cable in text.cables if cable[1].device != "n2 mlx5_1"]
+    text.adapters[lost] = "n9 other"  # keeps the addresses; no cable, so no end names it
+    folder = text.write(tmp_path)
+    hosts = dict(zip(("n1", "n2"), ((0, 1), (2,)), strict=True))
+    for rails, expected in (("same", [0, 0, 0, 0, 2, 2, 2, 2]), ("spread", [0, 0, 1, 1, 2, 2, 2, 2])):
+        machine = parse_machine(f"ib:{folder}:rails={rails}:hosts=n[1-2] / core:4")
+        assert machine.node_names() == tuple(hosts)
+        assert machine.endpoint_of_core().tolist() == expected
+    one = parse_machine(f"ib:{folder}:adapters=mlx5_1")
+    assert one.node_names() == ("n1", "n3", "n4")
+    assert one.network().n_endpoints == 3
+
+
+def test_hosts_and_options_survive_the_spec(tmp_path):
+    folder = two_level_fabric().write(tmp_path)
+    machine = parse_machine(f"ib:{folder}:rails=spread@n[3,1]@7 / core:2")
+    assert machine.node_names() == ("n1", "n3")
+    assert machine.spec() == f"ib:{folder}:rails=spread:hosts=n[3,1]@7 / core:2@1"
+    assert parse_machine(machine.spec()) == machine
+
+
+def test_a_node_name_map_names_hosts(tmp_path):
+    text = two_level_fabric()
+    text.adapters = [
+        "MT4129 ConnectX7   Mellanox Technologies" if name == "n1 mlx5_0" else name for name in text.adapters
+    ]
+    for one, other, _ in text.cables:
+        for plug in (one, other):
+            if plug.device == "n1 mlx5_0":
+                plug.device = text.adapters[0]
+    folder = text.write(tmp_path / "fabric")
+    machine = parse_machine(f"ib:{folder}")
+    guid = text.guid(text.adapters[0])
+    assert machine.node_names()[-1] == f"guid-{guid:016x}"
+    assert "1 adapters name no host" in machine.notices()[0]
+    (tmp_path / "names").write_text(f'0x{guid:x} "n1 mlx5_0"\n')
+    named = parse_machine(f"ib:{folder}:names={tmp_path / 'names'}")
+    assert named.node_names()[0] == "n1"
+    assert named.notices() == ()
+
+
+def test_unrouted_pairs_are_reported_and_refused(tmp_path):
+    text = two_level_fabric()
+    del text.tables["leaf1"][text.lid("n8 mlx5_0")]
+    machine = parse_machine(f"ib:{text.write(tmp_path)}")
+    assert machine.notices() == ("4 pairs of adapters have no route, as 'n1 mlx5_0' to 'n8 mlx5_0'",)
+    with pytest.raises(UnsupportedError, match="no route from n1 mlx5_0 to n8 mlx5_0"):
+        machine.network().check_routed(np.arange(8))
+    machine.network().check_routed(np.arange(7))
+
+
+def test_routes_of_fabrics_without_tables(tmp_path):
+    text = two_level_fabric(spines=3, parallel=2)
+    tables = parse_machine(f"ib:{text.write(tmp_path / 'with')}")
+    text.tables = {}
+    folder = text.write(tmp_path / "without")
+    with pytest.raises(UnsupportedError, match="routes=shortest"):
+        parse_machine(f"ib:{folder}")
+    shortest = parse_machine(f"ib:{folder}:routes=shortest")
+    everyone = np.arange(8)
+    hops = shortest.network().hops(everyone[:, None], everyone[None, :])
+    assert np.array_equal(hops, tables.network().hops(everyone[:, None], everyone[None, :]))
+    # Four destinations on the other leaf leave by four of the six cables.
+    first_up = {int(shortest.network().routes([0], [target]).links[1]) for target in range(4, 8)}
+    assert len(first_up) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ib:", "expected ib:PATH"),
+        ("ib:{}:rails=odd", "--rails: 'odd', expected one of first, same, spread"),
+        ("ib:{}:speed=3", "'speed=3', expected each once: tables="),
+        ("ib:{}:rails=same:rails=same", "expected each once"),
+        ("ib:{}@1@2", "two distances"),
+        ("ib:{}:lid=999", "lid='999'"),
+        ("ib:{}:routes=fast", "routes='fast'"),
+        ("ib:{}@n[7-12]", r"4 of 6 hosts are not in the fabric \(n9, n10, n11\)"),
+        ("ib:{}:tables=x", "tables=x: no such file"),
+        ("ib:/nowhere", "cannot be read"),
+        ("ib:{} / node:2 core:2", "inside the nodes"),
+    ],
+)
+def test_faults(tmp_path, text, message):
+    with pytest.raises((FormatError, UnsupportedError), match=message):
+        parse_machine(text.format(two_level_fabric().write(tmp_path)))
+
+
+@pytest.mark.shared
+@shared
+def test_real_fabrics_load():
+    ndr = hb.machine(
+        f"ib:{SHARED}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz:rails=spread / core:8"
+    )
+    assert ndr.k == 193 * 8
+    facts = ndr.machine.network().describe()
+    assert (facts["diameter"], facts["unrouted_pairs"], facts["links"]) == (4, 0, 2148)
+    assert facts["capacities"] == {"50000000000": 2148}  # 4 lanes of NDR
+    assert sum(not host.named for host in ndr.machine.hosts) == 69 + 3  # three call themselves localhost
+    netloc = hb.machine(f"netloc:{SHARED}/netloc/IB-fe80_0000_0000_0001-nodes.txt")
+    assert (netloc.k, netloc.machine.network().describe()["diameter"]) == (23, 2)

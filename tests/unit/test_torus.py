@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.strategies import check_groupings
 
 import hopbytes as hb
 from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.torus import Torus
+from strategies import check_groupings
 
 
 def names(machine, source, target):

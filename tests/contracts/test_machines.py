@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import check_groupings
 
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import machines
 from hopbytes.machines.networked import NetworkMachine
 from hopbytes.machines.spec import parse_machine
+from strategies import check_groupings
 
-#: At least one spec of every kind that needs no file; kinds read from files have tests of their own.
+EXAMPLES = Path(__file__).parents[2] / "examples"
+#: At least one spec of every kind that needs no file; kinds read from files have tests of their own too.
 SPECS = {
     "tree": ["node:2@10 core:[1,2]@1", "rack:2 node:2 / core:2"],
     "torus": ["torus:4x3@10:nodes=2 / package:2@2 core:2@1", "torus:2x2x2",
@@ -30,6 +32,9 @@ SPECS = {
         "dragonfly:4x2x2:route=valiant:bw=4x2x3", "dragonfly:1x3x2", "dragonfly:2x1x1",
     ],
     "hyperx": ["hyperx:3x4:nodes=2 / core:2", "hyperx:4:bw=3x2", "hyperx:1"],
+    "ib": [
+        f"ib:{EXAMPLES}/fabric:rails=spread / package:2 core:2", f"ib:{EXAMPLES}/fabric_ports@7:hosts=n[2-6]",
+    ],
 }
 ALL = [spec for specs in SPECS.values() for spec in specs]
 NETWORKS = [spec for spec in ALL if parse_machine(spec).network() is not None]

@@ -195,8 +195,8 @@ def fabric_network(fabric: Fabric, hosts: tuple[Host, ...]) -> Network:
 
     def name_link(link: int) -> str:
         old = int(kept[link])
-        near, far = names[int(source[old])], names[int(target[old])]
-        return f"{near} [{int(fabric.link_source_port[old])}] -> [{int(fabric.link_target_port[old])}] {far}"
+        ports = f"port {int(fabric.link_source_port[old])} to {int(fabric.link_target_port[old])}"
+        return f"{names[int(source[old])]} -> {names[int(target[old])]} ({ports})"
 
     unit = "bytes/s" if int(fabric.link_capacity.max(initial=1)) > 1 else "as given"
     return Network(

@@ -80,12 +80,15 @@ class Written:
         Sentences for the user (what could not be said and what was done instead), also with ``{stem}``.
     executable : tuple of str
         Suffixes of the files that are scripts.
+    placed : Mapping or None
+        The placement that was written, where it is not the very one that was given but just as good.
     """
 
     files: Dictionary[str, Content]
     launch: str = ""
     notices: tuple[str, ...] = ()
     executable: tuple[str, ...] = ()
+    placed: Mapping | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,16 @@ from hopbytes.opening import MAX_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What :func:`write` did: the files, the command to type ("" if none), sentences for the user."""
+    """What :func:`write` did: the files, the command to type ("" if none), sentences for the user.
+
+    `placed` is the placement that was written: slots may have been renumbered inside nodes, which
+    changes no metric. None for patterns.
+    """
 
     paths: tuple[str, ...]
     launch: str = ""
     notices: tuple[str, ...] = ()
+    placed: Mapping | None = None
 
 
 def read(
@@ -155,7 +160,8 @@ def write(
     )
     texts = (written.launch, *written.notices)
     launch, *notices = (text.replace("{stem}", _typed(path)) for text in texts)
-    return Receipt(tuple(path + suffix for suffix in written.files), launch, tuple(notices))
+    placed = written.placed or (thing if isinstance(thing, Mapping) else None)
+    return Receipt(tuple(path + suffix for suffix in written.files), launch, tuple(notices), placed)
 
 
 def _typed(path: str) -> str:

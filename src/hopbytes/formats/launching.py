@@ -146,12 +146,8 @@ def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
 
 def gpus_of_pe(mapping: Mapping, pe: int) -> Numbers:
     """GPUs of a PE, counted within its node; empty when the allocation knows of none."""
-    gpus = getattr(mapping.where, "gpus", None)
-    if gpus is None:
-        return ()
-    found = gpus[pe]
-    numbers = (found,) if isinstance(found, (int, np.integer)) else tuple(found)
-    return tuple(int(number) for number in numbers if number >= 0)
+    gpus = mapping.where.gpus
+    return () if gpus is None or gpus[pe] < 0 else (int(gpus[pe]),)
 
 
 def contiguous_runs(launch: Launch, form: str) -> list[Run]:

@@ -65,7 +65,7 @@ class Numbering:
         """
         node = machine.node_of_core().astype(np.int64)
         position = _counted(np.ones(len(node), np.int64), node)
-        start, cpus = _known_cpus(machine) or (None, None)
+        start, cpus = machine.os_cpus() or (None, None)
         usable = np.ones(len(node), np.bool_)
         if allowed is not None:
             wanted = np.array(sorted(parse_cpus(allowed)), np.int64)
@@ -74,7 +74,7 @@ class Numbering:
             else:
                 owner = np.repeat(np.arange(len(node)), np.diff(start))
                 usable = np.bincount(owner[np.isin(cpus, wanted)], minlength=len(node)) > 0
-        core = _core_of_place(machine)
+        core = _core_of_place(machine, node)
         first_usable = np.zeros(len(node), np.int64)
         first_usable[np.flatnonzero(usable)[np.unique(core[usable], return_index=True)[1]]] = 1
         # A core's own number is that of its first usable place, wherever in the core a place lies.
@@ -156,8 +156,10 @@ def _counted(marks: Int64, node: Int64) -> Int64:
     return counted
 
 
-def _core_of_place(machine: Machine) -> Int64:
-    """Core every place lies in: itself, unless places are hardware threads inside cores."""
+def _core_of_place(machine: Machine, node: Int64) -> Int64:
+    """Core every place lies in, ascending: itself, unless places are hardware threads inside cores."""
+    if machine.node_tree(0) is not None:
+        return _cores_of_trees(machine, node)
     levels = machine.levels
     core = machine.level_named(("core",))
     if not levels or levels[-1].name not in THREAD_NAMES or core is None:
@@ -165,7 +167,13 @@ def _core_of_place(machine: Machine) -> Int64:
     return machine.ancestors(core).astype(np.int64)
 
 
-def _known_cpus(machine: Machine) -> tuple[Int64, Int64] | None:
-    """CPU numbers of every place as the machine's own tree has them; None when it has none."""
-    known = getattr(machine, "os_cpus", None)
-    return None if known is None else known()
+def _cores_of_trees(machine: Machine, node: Int64) -> Int64:
+    """Cores as the trees of the nodes have them, which may be uneven."""
+    parts: list[Int64] = []
+    before = 0
+    for number, places in enumerate(np.bincount(node).tolist()):
+        tree = machine.node_tree(number)
+        own = np.arange(places, dtype=np.int64) if tree is None else tree.cores
+        parts.append(own + before)
+        before += int(own[-1]) + 1
+    return np.concatenate(parts)

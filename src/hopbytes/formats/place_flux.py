@@ -60,7 +60,8 @@ class Flux(Format):
             if binding.gpus:
                 command += f" -o gpu-affinity='map:{_sets(binding.gpus)}'"
             command = f"{binding.openmp}{command} {PROGRAM}"
-        return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
+        scripts = tuple(suffix for suffix in files if suffix)
+        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a list of hosts; the slots of a node are taken in order.

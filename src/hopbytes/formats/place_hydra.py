@@ -87,7 +87,8 @@ def bound(binding: Binding, files: dict[str, str], command: str, said: str | Non
     else:
         notices += binding.notices
         command = f"{binding.openmp}{command} {said} {PROGRAM}"
-    return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
+    scripts = tuple(suffix for suffix in files if suffix)
+    return Written(files, command, tuple(notices), scripts, launch.mapping)
 
 
 def _binding(binding: Binding) -> str | None:

@@ -64,7 +64,8 @@ class Intel(Format):
             threads = binding.widest
             openmp = f" -genv OMP_NUM_THREADS {threads} -genv OMP_PLACES cores" if threads > 1 else ""
             command = f"{command} {said}{openmp} {PROGRAM}"
-        return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
+        scripts = tuple(suffix for suffix in files if suffix)
+        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a machine file; the slots of a host are taken in order.

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.launching import PROGRAM, Launch, number_list, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.formats.rankfile import read_rankfile
 from hopbytes.mapping import Mapping
+
+HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
 
 
 class OpenMpi(Format):
@@ -35,7 +38,8 @@ class OpenMpi(Format):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the rankfile, the hostfile ``.hosts`` and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`). Slots
+        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`);
+        `version`, ``"4"`` for a command that Open MPI 4 takes. Slots
         with GPUs need ``.place.sh``, which shows every rank its own and binds as well. Without host
         names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
 
@@ -46,11 +50,14 @@ class OpenMpi(Format):
         """
         launch = prepare(mapping, options)
         slots, threads = _slots(launch)
-        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts --map-by rankfile:file={{stem}}"
-        if threads:
-            command += ":hwtcpus"
-        if launch.most_tasks_on_a_slot() > 1:
-            command += " --bind-to :overload-allowed"
+        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts"
+        if options.get("version") == "4":
+            if threads:
+                raise UnsupportedError(HARDWARE_THREADS)
+            command += " -rf {stem}"
+        else:
+            command += " --map-by rankfile:file={stem}" + (":hwtcpus" if threads else "")
+            command += " --bind-to :overload-allowed" if launch.most_tasks_on_a_slot() > 1 else ""
         files = {"": _rankfile(launch, slots, threads), ".hosts": _hostfile(launch)}
         program, notices = PROGRAM, _notices(launch, threads)
         if any(launch.gpus(task) for task in range(launch.n)):
@@ -117,7 +124,7 @@ def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
             "give --hosts; inside a batch job leave '--hostfile {stem}.hosts' away instead"
         )
     if threads:
-        notices.append("Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5")
+        notices.append(HARDWARE_THREADS)
         if _more_ranks_than_cores(launch):
             notices.append(
                 "Open MPI 5.0 refuses rankfiles with more ranks than cores on a node (tried with 5.0.11); "

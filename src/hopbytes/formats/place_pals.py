@@ -67,7 +67,8 @@ class Pals(Format):
             notices += binding.notices
             listed = ":".join(number_list(own) for own in binding.cpus)
             command = f"{binding.openmp}{command} --cpu-bind list:{listed} {PROGRAM}"
-        return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
+        scripts = tuple(suffix for suffix in files if suffix)
+        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a host file: `n` ranks in blocks over its hosts, slots in order.

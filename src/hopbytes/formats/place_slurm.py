@@ -59,7 +59,8 @@ class Slurm(Format):
         else:
             notices += binding.notices
             command = f"SLURM_HOSTFILE={{stem}} {binding.openmp}{srun} {said} {PROGRAM}"
-        return Written(files, command, tuple(notices), tuple(suffix for suffix in files if suffix))
+        scripts = tuple(suffix for suffix in files if suffix)
+        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a list with the host of every rank.

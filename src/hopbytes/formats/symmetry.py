@@ -42,7 +42,10 @@ def _arrange(
 ) -> tuple[Shape, list[Held]]:
     """Return the shape of a unit (its PEs in order) and the tasks of each of its PEs after sorting."""
     if not units:
-        return tuple(len(mapping.where.cores_of(pe)) for pe in pes), [tuple(holds[pe]) for pe in pes]
+        gpus = mapping.where.gpus
+        carry = [gpus is not None and int(gpus[pe]) >= 0 for pe in pes]
+        sizes = tuple((len(mapping.where.cores_of(pe)), own) for pe, own in zip(pes, carry, strict=True))
+        return sizes, [tuple(holds[pe]) for pe in pes]
     children: dict[int, list[int]] = {}
     for pe in pes:
         children.setdefault(units[0][pe], []).append(pe)

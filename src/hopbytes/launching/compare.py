@@ -1,0 +1,167 @@
+"""Where ranks were seen against where a mapping wants them, and a mapping from what was seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.errors import UnsupportedError
+from hopbytes.formats.host_lists import node_numbers, node_of_host
+from hopbytes.formats.launching import gpus_of_pe, number_list
+from hopbytes.formats.numbering import Numbering
+from hopbytes.formats.slot_lists import Slots
+from hopbytes.launching.probe import Seen
+from hopbytes.mapping import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison found.
+
+    Parameters
+    ----------
+    wrong : tuple of str
+        A sentence for every rank that is not where it belongs.
+    checked : tuple of str
+        What was compared, and what could not be.
+    """
+
+    wrong: tuple[str, ...]
+    checked: tuple[str, ...]
+
+
+def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()) -> Verdict:
+    """Compare host, allowed CPUs and visible GPUs of every rank with a mapping.
+
+    Hosts without names are compared by who shares one. CPU numbers are compared where the machine
+    knows those of the operating system; on a machine from a typed spec positions are taken for them, and
+    where that fails, it is enough that ranks share CPUs if and only if they share a slot.
+
+    Parameters
+    ----------
+    mapping : Mapping
+    seen : dict of rank → Seen
+        All of 0..n-1.
+    hosts : tuple of str
+        Names of the nodes, instead of those of the mapping's allocation.
+    """
+    names = hosts or mapping.where.hosts
+    wrong = [*_missing(mapping, seen)]
+    if wrong:
+        return Verdict(tuple(wrong), ("ranks",))
+    wrong += _hosts_by_name(mapping, seen, names) if names else _hosts_by_sharing(mapping, seen)
+    numbering = Numbering.of(mapping.where.machine)
+    by_number = _cpus_by_number(mapping, seen, numbering)
+    checked = ["hosts" if names else "hosts by who shares one", "CPUs"]
+    if by_number and not numbering.known:
+        by_sharing = _cpus_by_sharing(mapping, seen)
+        by_number = by_sharing
+        checked[1] = "CPUs by who shares them (the machine has no CPU numbers of the operating system)"
+    wrong += by_number
+    if mapping.where.gpus is not None:
+        wrong += _gpus(mapping, seen)
+        checked.append("GPUs")
+    return Verdict(tuple(wrong), tuple(checked))
+
+
+def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
+    """Return the mapping of a real launch: the slot of the CPUs each rank may run on.
+
+    Raises
+    ------
+    UnsupportedError
+        Ranks are missing.
+    FormatError
+        A host or CPUs that the allocation does not have, a rank that may run on several slots.
+    """
+    n = max(seen, default=-1) + 1
+    gaps = [rank for rank in range(n) if rank not in seen]
+    if gaps or not seen:
+        raise UnsupportedError(f"rank {gaps[0] if gaps else 0} did not answer, expected all of the launch")
+    slots, known = Slots(where), node_numbers(where)
+    pe = np.empty(n, np.int32)
+    for rank in range(n):
+        place = (f"{source}: rank {rank}", None)
+        node = node_of_host(where, known, seen[rank].host, place)
+        pe[rank] = slots.pe(node, seen[rank].cpus, "cpu", place)
+    return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
+
+
+def _missing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    gaps = [rank for rank in range(mapping.n) if rank not in seen]
+    more = sorted(rank for rank in seen if rank >= mapping.n)
+    if gaps:
+        return [f"rank {gaps[0]} did not answer" + (f" ({len(gaps)} in all)" if len(gaps) > 1 else "")]
+    return [f"rank {more[0]} is not in the mapping, which has {mapping.n} ranks"] if more else []
+
+
+def _hosts_by_name(mapping: Mapping, seen: dict[int, Seen], names: tuple[str, ...]) -> list[str]:
+    wrong = []
+    for rank, node in enumerate(mapping.where.node_of_pe[mapping.pe].tolist()):
+        if not same_host(seen[rank].host, names[node]):
+            wrong.append(f"rank {rank} is on {seen[rank].host}, expected {names[node]}")
+    return wrong
+
+
+def same_host(one: str, other: str) -> bool:
+    """Tell whether two names are one host's, with or without its domain."""
+    if "." in one and "." in other:
+        return one == other
+    return one.split(".")[0] == other.split(".")[0]
+
+
+def _hosts_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    host_of: dict[int, tuple[str, int]] = {}
+    node_of: dict[str, tuple[int, int]] = {}
+    wrong = []
+    for rank, node in enumerate(mapping.where.node_of_pe[mapping.pe].tolist()):
+        host = seen[rank].host
+        first_host, mate = host_of.setdefault(node, (host, rank))
+        first_node, stranger = node_of.setdefault(host, (node, rank))
+        if first_host != host:
+            wrong.append(f"rank {rank} is on {host}, expected {first_host}, the host of rank {mate}")
+        elif first_node != node:
+            wrong.append(f"rank {rank} shares {host} with rank {stranger}, expected another host")
+    return wrong
+
+
+def _cpus_by_number(mapping: Mapping, seen: dict[int, Seen], numbering: Numbering) -> list[str]:
+    wrong = []
+    expected: dict[int, tuple[int, ...]] = {}
+    for rank, pe in enumerate(mapping.pe.tolist()):
+        if pe not in expected:
+            expected[pe] = numbering.os_cpus(mapping.where.cores_of(pe))
+        found = tuple(sorted(seen[rank].cpus))
+        if found != expected[pe]:
+            what = f"rank {rank} may run on CPUs {number_list(found) or 'unknown'}"
+            wrong.append(f"{what}, expected {number_list(expected[pe])}")
+    return wrong
+
+
+def _cpus_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    wrong = []
+    owner: dict[tuple[str, int], tuple[int, int]] = {}
+    cpus_of: dict[int, tuple[frozenset[int], int]] = {}
+    for rank, pe in enumerate(mapping.pe.tolist()):
+        own, mate = cpus_of.setdefault(pe, (seen[rank].cpus, rank))
+        if own != seen[rank].cpus:
+            wrong.append(f"rank {rank} shares a slot with rank {mate} but not its CPUs")
+        for cpu in sorted(seen[rank].cpus):
+            slot, other = owner.setdefault((seen[rank].host, cpu), (pe, rank))
+            if slot != pe:
+                wrong.append(f"rank {rank} shares CPU {cpu} with rank {other}, expected CPUs of its own")
+                break
+    return wrong
+
+
+def _gpus(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    wrong = []
+    for rank, pe in enumerate(mapping.pe.tolist()):
+        expected = ",".join(map(str, gpus_of_pe(mapping, pe)))
+        if expected and seen[rank].gpus != expected:
+            wrong.append(f"rank {rank} sees GPUs {seen[rank].gpus or 'by default'}, expected {expected}")
+    return wrong
+
+

@@ -1,0 +1,159 @@
+"""Launchers: how each is recognised, which options take a value, and which say where ranks go."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.launching.launcher_options import (
+    FLUX_VALUES,
+    HYDRA_PLACING,
+    HYDRA_VALUES,
+    OMPI_PLACING,
+    OMPI_VALUES,
+    PALS_VALUES,
+    SLURM_PLACING,
+    SLURM_VALUES,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """What is known about a launcher's command line.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    form : str
+        Placement format it reads.
+    rank_variable : str
+        Environment variable with a process's number.
+    values : mapping of option → number of words that follow it
+        Options are written without dashes. Options that are not listed stand alone.
+    placing : set of str
+        Options that say where ranks go, which a placement has to replace.
+    hosts : set of str
+        Options that name the hosts; where the user has one, ours is left away.
+    counts : tuple of str
+        Options with the number of ranks.
+    several : set of str
+        Options that start several programs at once.
+    host_variable : str
+        Environment variable with the host as the launcher calls it; "": ask ``hostname``.
+    version : str
+        Of the installed one, where it matters.
+    settings : tuple of str
+        Beginnings of MCA parameters that place or bind.
+    """
+
+    name: str
+    form: str
+    rank_variable: str
+    values: Dictionary[str, int]
+    placing: frozenset[str]
+    hosts: frozenset[str] = frozenset()
+    counts: tuple[str, ...] = ("n", "np")
+    several: frozenset[str] = frozenset()
+    host_variable: str = ""
+    version: str = ""
+    settings: tuple[str, ...] = ()
+
+
+def _ones(names: str, **more: int) -> dict[str, int]:
+    return dict.fromkeys(names.split(), 1) | more
+
+
+_OPEN_MPI = Launcher(
+    "Open MPI", "openmpi", "OMPI_COMM_WORLD_RANK",
+    _ones(OMPI_VALUES, mca=2, gmca=2, prtemca=2, pmixmca=2, gpmixmca=2, gprtemca=2),
+    frozenset(OMPI_PLACING.split()),
+    hosts=frozenset({"hostfile", "machinefile", "host", "H", "default-hostfile"}),
+    counts=("n", "np", "c"), several=frozenset({"app"}),
+    settings=("rmaps", "hwloc_base_binding_policy", "hwloc_base_cpu_set"),
+)
+_SLURM = Launcher(
+    "Slurm", "slurm", "SLURM_PROCID", _ones(SLURM_VALUES), frozenset(SLURM_PLACING.split()),
+    counts=("n", "ntasks"), several=frozenset({"multi-prog"}), host_variable="SLURMD_NODENAME",
+)
+_HYDRA = Launcher(
+    "Hydra", "hydra", "PMI_RANK", _ones(HYDRA_VALUES, genv=2, env=2), frozenset(HYDRA_PLACING.split()),
+    several=frozenset({"configfile"}),
+)
+_PALS = Launcher(
+    "PALS", "pals", "PALS_RANKID", _ones(PALS_VALUES),
+    frozenset({"ppn", "N", "hostfile", "hosts", "host", "cpu-bind", "exclude"}),
+    several=frozenset({"configfile"}),
+)
+_FLUX = Launcher(
+    "Flux", "flux", "FLUX_TASK_RANK", _ones(FLUX_VALUES),
+    frozenset({"taskmap", "tasks-per-node", "tasks-per-core"}), counts=("n", "ntasks"),
+)
+LAUNCHERS: dict[str, Launcher] = {
+    "openmpi": _OPEN_MPI,
+    "slurm": _SLURM,
+    "hydra": _HYDRA,
+    "intel": dataclasses.replace(_HYDRA, name="Intel MPI", form="intel"),
+    "pals": _PALS,
+    "flux": _FLUX,
+}
+
+#: What ``--version`` prints, and whose that is. In this order: Intel's mpiexec.hydra names itself as well.
+_SAYS = (
+    (re.compile(r"\(Open MPI\) (\d+)"), "openmpi"),
+    (re.compile(r"prte[a-z]* .*?(\d+)\.\d+", re.IGNORECASE), "openmpi"),
+    (re.compile(r"Intel\(R\) MPI"), "intel"),
+    (re.compile(r"HYDRA"), "hydra"),
+    (re.compile(r"PALS", re.IGNORECASE), "pals"),
+)
+
+
+def recognise(words: list[str]) -> tuple[Launcher, int]:
+    """Return the launcher a command begins with, and how many words that is.
+
+    Raises
+    ------
+    UnsupportedError
+        No command, a program that is not installed, or none of the launchers known.
+    """
+    if not words:
+        raise UnsupportedError("no command, expected a launcher after -- such as: -- mpirun -n 64 ./app")
+    path = shutil.which(words[0])
+    if path is None:
+        what = "not installed or not in PATH, expected a launcher such as mpirun"
+        raise UnsupportedError(f"{words[0]}: {what}")
+    name = os.path.basename(words[0])
+    if name == "srun":
+        return LAUNCHERS["slurm"], 1
+    if name == "flux":
+        if words[1:2] not in (["run"], ["submit"]):
+            raise UnsupportedError("flux: expected flux run")
+        return LAUNCHERS["flux"], 2
+    said = _version(path)
+    for pattern, known in _SAYS:
+        found = pattern.search(said)
+        if found:
+            version = found[1] if found.groups() else ""
+            return _with_version(LAUNCHERS[known], version), 1
+    names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
+    raise UnsupportedError(f"{words[0]}: no launcher that is known, expected one of {names}")
+
+
+def _version(path: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnsupportedError(f"{path} --version: {type(error).__name__}, expected its version") from None
+    return done.stdout + done.stderr
+
+
+def _with_version(launcher: Launcher, version: str) -> Launcher:
+    return dataclasses.replace(launcher, version=version)

@@ -1,0 +1,135 @@
+"""Launch files for a user's own command, and the command with them in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.formats.exchange import Receipt, read, write
+from hopbytes.launching.command import LaunchCommand, Start, placed
+from hopbytes.mapping import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A command ready to be executed.
+
+    Parameters
+    ----------
+    start : Start
+    receipt : Receipt
+        The files it uses.
+    placed : Mapping
+        Where it puts the ranks.
+    """
+
+    start: Start
+    receipt: Receipt
+    placed: Mapping
+
+
+def checked_command(
+    words: list[str], n: int | None, *, replace: bool = False, way_out: str = "--replace takes them away"
+) -> LaunchCommand:
+    """Take a user's command apart and find out whether a placement of n ranks can be put into it.
+
+    Parameters
+    ----------
+    words : list of str
+        What follows ``--`` on the command line.
+    n : int or None
+        Ranks of the placement; None when that is not known yet.
+    replace : bool
+        Options that place ranks are taken away instead of refused.
+    way_out : str
+        What a refusal suggests.
+
+    Raises
+    ------
+    UnsupportedError
+        No launcher that is known, or options that say where ranks go.
+    InfeasibleError
+        Another number of ranks than the placement has.
+    """
+    command = LaunchCommand.parse(words)
+    clashing = command.placing()
+    if clashing and not replace:
+        said = ", ".join(option.words[0] for option in clashing)
+        raise UnsupportedError(
+            f"{words[0]}: {said} also {'says' if len(clashing) == 1 else 'say'} where ranks go, expected a "
+            f"command without ({way_out})"
+        )
+    if n is not None and command.count not in (None, n):
+        raise InfeasibleError(f"{words[0]} starts {command.count} ranks, expected {n} as in the placement")
+    return command.without_placing()
+
+
+@contextmanager
+def launch_files(stem: str | None) -> Iterator[str]:
+    """Give a stem for launch files: the one given, or one in a folder that is removed afterwards.
+
+    The folder lies in the current one, which all nodes of a job usually share.
+    """
+    if stem is not None:
+        yield stem
+        return
+    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
+    try:
+        yield os.path.join(folder, "placement")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare_start(
+    mapping: Mapping, command: LaunchCommand, stem: str, *, force: bool = False, **options: Any
+) -> Prepared:
+    """Write launch files for a command and put them into it.
+
+    What was written is read back and compared before anything is started, where the format can be read.
+
+    Parameters
+    ----------
+    mapping : Mapping
+    command : LaunchCommand
+        From :func:`checked_command`.
+    stem : str
+        Of the files.
+    force : bool
+        Overwrite files that hopbytes did not write.
+    **options
+        For the writer.
+
+    Raises
+    ------
+    HopbytesError
+        What was written says something else than the mapping.
+    """
+    form = command.launcher.form
+    if form == "openmpi" and command.launcher.version == "4":
+        options["version"] = "4"
+    receipt = write(mapping, stem, form, force=force, **options)
+    placement = receipt.placed or mapping
+    _check_written(stem, form, placement, options.get("hosts"))
+    return Prepared(placed(command, receipt.launch), receipt, placement)
+
+
+def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:
+    if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
+        return  # without names a file cannot be read back
+    again = read(stem, form, holds="placement", where=mapping.where, n=mapping.n)
+    if form == "openmpi":
+        same = np.array_equal(again.pe, mapping.pe)
+    else:  # the file holds hosts; cores stand in the command
+        same = np.array_equal(again.where.node_of_pe[again.pe], mapping.where.node_of_pe[mapping.pe])
+    if not same:
+        raise HopbytesError(f"{stem}: does not say what the placement says; nothing was started")
+
+

@@ -1,0 +1,101 @@
+"""Map, launch and verify with real launchers on this computer: Open MPI and Hydra."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+CPUS = sorted(os.sched_getaffinity(0))
+pytestmark = pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+ENVIRONMENT = {
+    **os.environ,
+    **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
+    "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"],
+}
+APP = """\
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+[ "$rank" = 0 ] && { read line; echo "read $line"; }
+echo "rank $rank $(grep Cpus_allowed_list /proc/self/status) $*"
+"""
+
+
+def launchers():
+    found = []
+    for name in ("mpirun", "mpiexec.hydra"):
+        path = shutil.which(name, path=ENVIRONMENT["PATH"])
+        found.append(pytest.param(path, id=name, marks=pytest.mark.skipif(path is None, reason=f"no {name}")))
+    return found
+
+
+def hopbytes(folder, *words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "hopbytes", *words], cwd=folder, env=ENVIRONMENT, capture_output=True,
+        text=True, timeout=120, **options,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "ring.edges").write_text("0 1 5\n1 0 5\n")
+    (tmp_path / "app").write_text(APP)
+    (tmp_path / "app").chmod(0o755)
+    (tmp_path / "swapped.map").write_text("1\n0\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("launcher", launchers())
+def test_a_program_runs_where_it_was_mapped(folder, launcher):
+    run = ["run", "--pattern", "ring.edges", "--on", "core:2", "--", launcher, "-n", "2"]
+    done = hopbytes(folder, *run, "./app", "two words", input="hello\n")
+    assert done.returncode == 0, done.stderr
+    assert "read hello" in done.stdout
+    cpus = dict(re.findall(r"rank (\d) Cpus_allowed_list:\s+(\S+) two words", done.stdout))
+    assert sorted(cpus.values()) == ["0", "1"]
+    assert "launch: " in done.stderr
+    assert not list(folder.glob(".hopbytes*"))
+    assert hopbytes(folder, *run, "sh", "-c", "exit 3").returncode == 3
+
+
+@pytest.mark.parametrize("launcher", launchers())
+def test_a_launch_is_verified_or_not(folder, launcher):
+    verify = ["verify", "swapped.map", "--on", "core:2", "--json"]
+    good = hopbytes(folder, *verify, "--", launcher, "-n", "2")
+    assert (good.returncode, json.loads(good.stdout)["wrong"]) == (0, []), good.stderr
+    unbound = ["--bind-to", "none"] if launcher.endswith("mpirun") else ["-bind-to", "none"]
+    bad = hopbytes(folder, *verify, "--as-typed", "--", launcher, "-n", "2", *unbound)
+    assert bad.returncode == 1
+    assert json.loads(bad.stdout)["wrong"] == ["rank 1 shares CPU 0 with rank 0, expected CPUs of its own"]
+
+
+def test_where_a_launcher_puts_ranks(folder):
+    if shutil.which("mpiexec.hydra") is None:
+        pytest.skip("no mpiexec.hydra")
+    launch = ["mpiexec.hydra", "-n", "2", "-bind-to", "user:1,0"]
+    done = hopbytes(folder, "where", "--on", "core:2", "--", *launch)
+    assert done.stdout == "1\n0\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["-n", "3", "./app"], 1, "starts 3 ranks, expected 2"),
+        (["-n", "2", "--map-by", "core", "./app"], 1, "--map-by also says where ranks go"),
+        (["-n", "2"], 2, "say which program to launch"),
+    ],
+)
+def test_nothing_starts_where_the_command_does_not_fit(folder, words, code, message):
+    launcher = shutil.which("mpirun", path=ENVIRONMENT["PATH"])
+    if launcher is None:
+        pytest.skip("no mpirun")
+    done = hopbytes(folder, "run", "--pattern", "ring.edges", "--on", "core:2", "--", launcher, *words)
+    assert done.returncode == code
+    assert message in " ".join(done.stderr.replace("│", " ").split())
+    assert "rank" not in done.stdout
+    assert not list(folder.glob(".hopbytes*"))
+
+

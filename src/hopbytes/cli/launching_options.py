@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,6 +52,10 @@ class BlockOptions:
         int | None,
         _launching("--block", metavar="N", min=1, help="Keep blocks of N consecutive ranks together."),
     ] = None
+
+    def made_for(self, form: str) -> BlockOptions:
+        """Return these options for a launcher's format where none was given."""
+        return self if self.for_format is not None else dataclasses.replace(self, for_format=form)
 
     def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
         """Map under these constraints, if any."""

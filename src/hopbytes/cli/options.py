@@ -97,6 +97,10 @@ class MachineOptions:
         """Somebody said which machine."""
         return self.on is not None or self.hierarchy is not None
 
+    def or_on(self, spec: str) -> MachineOptions:
+        """Return these options on a machine of its own where none was given."""
+        return self if self.given else dataclasses.replace(self, on=spec)
+
     def allocation(self) -> Allocation:
         """Return the allocation these options describe."""
         import hopbytes as hb

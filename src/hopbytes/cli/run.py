@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated
 
 import typer
@@ -50,36 +49,23 @@ def run(
     unless -o names them.
     """
     from hopbytes.cli.output import tell
-    from hopbytes.launching.passing import run_through
-    from hopbytes.launching.start import checked_command, launch_files, prepare_start
-    from hopbytes.launching.verify import verify_launch
+    from hopbytes.launching.launch import launch
+    from hopbytes.launching.start import checked_command
     from hopbytes.report.summary import map_summary
 
-    words = command_words(command)
-    typed = checked_command(words, None, replace=replace)
+    typed = checked_command(command_words(command), None, replace=replace)
     if not typed.program:
         raise typer.BadParameter("say which program to launch, for instance: -- mpirun -n 64 ./app")
-    if not machine.given:
-        machine = dataclasses.replace(machine, on="job")
-    where, per = machine.allocation(), machine.tasks_per_unit()
+    where = machine.or_on("job").allocation()
     graph = reading.read(pattern)
-    checked_command(words, graph.n, replace=replace)
-    form = dataclasses.replace(blocks, for_format=blocks.for_format or typed.launcher.form)
-    options = spread.keywords() | method.keywords() | {"per": per, "partition": False}
-    mapping = form.map(graph, where, **options)
-    stem = output if output is not None or not dry_run else "hopbytes-run"
+    typed.check_count(graph.n)
+    options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
+    mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
+    if not quiet:
+        tell(*where.notices, map_summary(graph.weighing(mapping.info["weight"]), mapping))
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
-    with launch_files(stem) as files:
-        prepared = prepare_start(mapping, typed, files, force=writing.force, **extra)
-        if not quiet:
-            tell(*where.notices, map_summary(graph.weighing(mapping.info["weight"]), mapping))
-            tell(f"launch: {prepared.start.text()}")
-        if dry_run:
-            return
-        if check:
-            outcome = verify_launch(prepared.placed, typed.words(), stem=None, **extra)
-            if outcome.code:
-                tell(*outcome.verdict.wrong[:5], f"hopbytes: {outcome.summary()}; nothing was started")
-                raise typer.Exit(outcome.code)
-        code = run_through(prepared.start.words, dict(prepared.start.environment))
+    say = (lambda *sentences: None) if quiet else tell
+    code = launch(
+        mapping, typed, output, dry_run=dry_run, check=check, force=writing.force, say=say, **extra
+    )
     raise typer.Exit(code)

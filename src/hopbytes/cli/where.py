@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.options import MachineOptions, OutputFile, Quiet, WritingOptions
 
@@ -20,9 +18,7 @@ def where(
     from hopbytes.launching.verify import placement_launched
 
     writing.check(output)
-    if not machine.given:
-        machine = dataclasses.replace(machine, on="job")
-    mapping = placement_launched(machine.allocation(), command_words(command))
+    mapping = placement_launched(machine.or_on("job").allocation(), command_words(command))
     receipt = writing.write(mapping, output)
     if not quiet:
         tell(*receipt.notices)

@@ -7,7 +7,7 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.launching.launchers import Launcher, recognise
 
 
@@ -73,6 +73,19 @@ class LaunchCommand:
             if option.name in self.launcher.counts and option.value.isdecimal():
                 return int(option.value)
         return None
+
+    def check_count(self, n: int) -> None:
+        """Refuse a command for another number of ranks than n.
+
+        Raises
+        ------
+        InfeasibleError
+            Names both numbers.
+        """
+        if self.count not in (None, n):
+            raise InfeasibleError(
+                f"{self.start[0]} starts {self.count} ranks, expected {n} as in the placement"
+            )
 
     def placing(self) -> list[Option]:
         """Options that say where ranks go."""

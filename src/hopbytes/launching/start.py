@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, read, write
 from hopbytes.launching.command import LaunchCommand, Start, placed
 from hopbytes.mapping import Mapping
@@ -67,8 +67,8 @@ def checked_command(
             f"{words[0]}: {said} also {'says' if len(clashing) == 1 else 'say'} where ranks go, expected a "
             f"command without ({way_out})"
         )
-    if n is not None and command.count not in (None, n):
-        raise InfeasibleError(f"{words[0]} starts {command.count} ranks, expected {n} as in the placement")
+    if n is not None:
+        command.check_count(n)
     return command.without_placing()
 
 

@@ -6,30 +6,15 @@
 // round. (Sanders, Schulz 2011, "multi-try FM"; here on J for any distance, and blocks may be
 // overfull by `slack` inside a search, so that exactly full blocks can exchange vertices.)
 #pragma once
-#include <atomic>
 #include <limits>
 #include <queue>
 
 #include "connectivity.hpp"
+#include "control.hpp"
 #include "rng.hpp"
 #include "vertex_heap.hpp"
 
 namespace hopbytes {
-
-// Set from Python: 0 go on, 1 finish quickly (deadline), 2 give up (interrupt). The other way goes how
-// many arcs were looked at: a measure of work that depends neither on clocks nor on threads.
-class Control {
- public:
-  explicit Control(int32_t* flag, int64_t* spent = nullptr) : flag_(flag), spent_(spent) {}
-  void spend(int64_t arcs) const {
-    if (spent_) std::atomic_ref<int64_t>(*spent_).fetch_add(arcs, std::memory_order_relaxed);
-  }
-  bool hurry() const { return flag_ && std::atomic_ref<int32_t>(*flag_).load(std::memory_order_relaxed) != 0; }
-
- private:
-  int32_t* flag_;
-  int64_t* spent_;
-};
 
 struct SearchOptions {
   int32_t barren = 20;   // searches without gain, one after another, that end a round

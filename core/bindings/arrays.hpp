@@ -20,3 +20,4 @@ void bind_parse(nb::module_& m);
 void bind_engine(nb::module_& m);
 void bind_slots(nb::module_& m);
 void bind_routes(nb::module_& m);
+void bind_tabu(nb::module_& m);

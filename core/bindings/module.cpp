@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
   bind_engine(m);
   bind_slots(m);
   bind_routes(m);
+  bind_tabu(m);
 }

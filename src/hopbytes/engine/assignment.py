@@ -1,0 +1,220 @@
+"""Dense quadratic assignment by a small population of tabu searches, until its work or its time is spent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hopbytes.engine.tabu import DenseProblem, TabuSettings, tabu_many
+from hopbytes.kernels import Int32, Int64
+
+#: Searches of one generation. A constant, so that the answer does not depend on the number of threads.
+WIDTH = 2
+#: From this spread of local optima on (standard deviation over mean, times the root of n) good solutions
+#: lie in few valleys far apart: many short searches find the valley. Below, all optima are nearly
+#: alike and a search gains by staying longer. (Averages over n terms scatter by one over the root of n.)
+WIDE_SPREAD = 0.12
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionSettings:
+    """How to breed (see :func:`evolve`).
+
+    Parameters
+    ----------
+    population : int
+        Solutions kept.
+    short, long : int
+        Exchanges of one tabu search over n, for wide and for narrow spread of local optima.
+    stale : int
+        Children in a row that enter nothing, per member, after which the population is renewed.
+    """
+
+    population: int = 16
+    short: int = 2
+    long: int = 10
+    stale: int = 4
+
+
+@dataclass(slots=True, eq=False)
+class _Population:
+    members: Int32
+    costs: Int64
+    stale: int = 0
+
+    def add(self, place: Int32, cost: int, limit: int) -> None:
+        """Take a child in, in place of the worst one when full; twins and the worse stay out."""
+        self.stale += 1
+        same_cost = self.costs == cost
+        if np.any(np.all(self.members[same_cost] == place, axis=1)):
+            return
+        if len(self.members) < limit:
+            self.members = np.vstack([self.members, place[None, :]])
+            self.costs = np.append(self.costs, cost)
+        else:
+            worst = int(self.costs.argmax())
+            if cost >= self.costs[worst]:
+                return
+            self.members[worst], self.costs[worst] = place, cost
+        self.stale = 0
+
+
+def evolve(
+    problem: DenseProblem,
+    start: Int32,
+    *,
+    seed: int = 0,
+    work: int | None = None,
+    deadline: float | None = None,
+    threads: int = 1,
+    settings: EvolutionSettings = EvolutionSettings(),
+    watch: Callable[[int, int], None] | None = None,
+) -> tuple[Int32, int]:
+    """Search for a permutation of least cost, starting from a given one and from random ones.
+
+    Parameters
+    ----------
+    problem : DenseProblem
+    start : int32[n]
+        A permutation of the places.
+    seed : int
+        All randomness derives from it; the answer does not depend on `threads`.
+    work : int, optional
+        Exchanges that may be made in all; the last search is cut short so that none is too many.
+    deadline : float, optional
+        ``time.monotonic()`` to stop at. The generation at work then is thrown away unless it is the
+        first, so that ``work`` set to the number returned gives the same permutation again.
+    watch : callable, optional
+        Told (cost, exchanges made) whenever a better permutation is found.
+
+    Returns
+    -------
+    int32[n], int
+        The best permutation met, never worse than `start`, and the exchanges made.
+
+    Raises
+    ------
+    ValueError
+        Neither `work` nor `deadline`.
+
+    Notes
+    -----
+    Memetic search after Benlic and Hao (2015): children take over what their parents agree on and half of
+    the rest from each (uniform crossover), and are improved by a tabu search. Differences: how long those
+    searches are is decided by the spread of local optima, populations that no longer change are given up
+    for fresh ones, and generations of two are bred side by side. O(n^2) per exchange.
+
+    Examples
+    --------
+    >>> ring = np.roll(np.eye(8, dtype=np.int64), 1, axis=1)
+    >>> line = np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
+    >>> place, _ = evolve(DenseProblem.build(ring, line), np.arange(8, dtype=np.int32), work=2000)
+    >>> int((ring * line[np.ix_(place, place)]).sum())
+    14
+    """
+    if work is None and deadline is None:
+        raise ValueError("evolve needs an amount of work or a deadline")
+    if problem.n < 2:
+        return start.copy(), 0
+    run = _Run(problem, start.copy(), np.random.default_rng(seed), work, deadline, threads, watch)
+    length, first = run.prepare(settings)
+    while not run.over:
+        run.breed(first, length, settings)
+        first = None
+    return run.best, run.done
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """What is left to do, the best so far, and one generation at a time."""
+
+    problem: DenseProblem
+    best: Int32
+    rng: np.random.Generator
+    work: int | None
+    deadline: float | None
+    threads: int
+    watch: Callable[[int, int], None] | None
+    done: int = 0
+    over: bool = False
+    least: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.least = self.problem.cost(self.best)
+
+    def prepare(self, settings: EvolutionSettings) -> tuple[int, Int32]:
+        """Descend from the start and from random permutations: a first population, and how long to search."""
+        n, found = self.problem.n, [self.best[None, :]]
+        while sum(map(len, found)) < settings.population + 1 and not self.over:
+            found.append(self.improve(self.randomly(WIDTH), 20 * n, fruitless=1)[0])
+        members = np.vstack(found)[: settings.population + 1]
+        costs = np.array([self.problem.cost(each) for each in members[1:]], np.float64)
+        spread = costs.std() / max(costs.mean(), 1.0) * np.sqrt(n) if len(costs) else 0.0
+        return n * (settings.short if spread > WIDE_SPREAD else settings.long), members[:-1]
+
+    def breed(self, first: Int32 | None, length: int, settings: EvolutionSettings) -> None:
+        """Raise one population until it no longer changes."""
+        size = settings.population
+        pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
+        filled = 0
+        while not self.over and filled < size:
+            begin = self.randomly(WIDTH) if first is None else first[filled : filled + WIDTH]
+            filled += max(1, len(begin))
+            self.rear(pool, begin, length, size)
+        pool.stale = 0
+        while not self.over and len(pool.costs) > 1 and pool.stale < settings.stale * size:
+            pairs = [self.rng.choice(len(pool.costs), 2, replace=False) for _ in range(WIDTH)]
+            self.rear(pool, np.stack([self.child(*pool.members[pair]) for pair in pairs]), length, size)
+
+    def rear(self, pool: _Population, begin: Int32, length: int, size: int) -> None:
+        for place, cost in zip(*self.improve(begin, length), strict=True):
+            pool.add(place, int(cost), size)
+
+    def improve(self, begin: Int32, iterations: int, fruitless: int = 0) -> tuple[Int32, Int64]:
+        """Search from all of `begin`; nothing of a generation that the deadline broke off counts."""
+        left = iterations if self.work is None else min(iterations, (self.work - self.done) // len(begin))
+        if left < 1:
+            self.over = True
+            return begin[:0], np.empty(0, np.int64)
+        seeds = self.rng.integers(0, 2**63, len(begin), dtype=np.uint64)
+        place, _, done = tabu_many(
+            self.problem, begin, seeds, TabuSettings(left, fruitless=fruitless),
+            threads=self.threads, deadline=self.deadline,
+        )
+        late = self.deadline is not None and time.monotonic() >= self.deadline
+        self.over = late or (self.work is not None and left < iterations)
+        if late and self.done:
+            return begin[:0], np.empty(0, np.int64)
+        # A search without any exchange left to make would go on for ever.
+        self.done += max(int(done.sum()), 1)
+        costs = np.array([self.problem.cost(each) for each in place], np.int64)
+        if int(costs.min()) < self.least:
+            self.best, self.least = place[int(costs.argmin())].copy(), int(costs.min())
+            if self.watch is not None:
+                self.watch(self.least, self.done)
+        return place, costs
+
+    def randomly(self, count: int) -> Int32:
+        return np.stack([self.rng.permutation(self.problem.n) for _ in range(count)]).astype(np.int32)
+
+    def child(self, one: Int32, other: Int32) -> Int32:
+        """Cross two permutations: what is equal stays, the rest comes from either, what clashes is drawn."""
+        n = len(one)
+        turn = self.rng.permutation(n)
+        pick = self.rng.random(n) < 0.5
+        used, place = np.zeros(n, bool), np.full(n, -1, np.int32)
+        same = one == other
+        place[same] = one[same]
+        used[one[same]] = True
+        for task in turn[~same[turn]]:
+            pair = (one[task], other[task]) if pick[task] else (other[task], one[task])
+            for wish in pair:
+                if not used[wish]:
+                    place[task], used[wish] = wish, True
+                    break
+        homeless = np.flatnonzero(place < 0)
+        place[homeless] = self.rng.permutation(np.flatnonzero(~used)).astype(np.int32)
+        return place

@@ -1,0 +1,92 @@
+"""Tabu search for few tasks that all talk to each other: one task per PE, any table of distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.engine.assignment import EvolutionSettings, evolve
+from hopbytes.engine.tabu import DenseProblem
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, Unary, refiners
+from hopbytes.objectives.comm_cost import CommCost
+
+
+@refiners.register("tabu")
+@dataclass(frozen=True, slots=True)
+class Tabu(Refiner):
+    """Exchange tasks, also at a loss, never back to where they just were; a population of such searches.
+
+    Parameters
+    ----------
+    work : int
+        Without a deadline: how much is done, in millions of pairs of tasks looked at (an exchange
+        looks at n² of them; roughly one to two milliseconds of one core each). With a deadline all
+        the time is used, and this is not looked at.
+    largest : int
+        Placements of more tasks are returned as they are: an exchange costs O(n²) time here, and memory
+        is eight matrices.
+    population, short, long, stale : int
+        See :class:`hopbytes.engine.assignment.EvolutionSettings`.
+
+    Notes
+    -----
+    Works where every PE in play holds exactly one task, and returns other placements as they are.
+    Asymmetric volumes and distances and what a task costs on its own PE are exact here (the other
+    refiners see the mean of both directions). Robust tabu search is Taillard's (1991); see
+    ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`. ``info["work"]["tabu_pairs"]`` is
+    what was done, in the unit of `work`.
+    """
+
+    work: int = 50
+    largest: int = 400
+    population: int = 16
+    short: int = 2
+    long: int = 10
+    stale: int = 4
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement that costs no more."""
+        n = graph.n
+        if not bounds.exact or not 2 <= n == where.k <= self.largest or len(np.unique(pe)) != n:
+            return pe
+        distance = where.distance.matrix()
+        if not graph.total_volume or not distance.any():
+            return pe
+        problem = DenseProblem.build(dense_flow(graph), distance, dense_unary(bounds.unary, n))
+        settings = EvolutionSettings(self.population, self.short, self.long, self.stale)
+        million = 10**6
+        better, exchanges = evolve(
+            problem, pe, seed=effort.seed, threads=effort.threads, deadline=effort.deadline, settings=settings,
+            work=None if effort.deadline is not None else max(1, self.work * million // n**2),
+        )
+        pairs = -(-exchanges * n**2 // million)
+        effort.work["tabu_pairs"] = effort.work.get("tabu_pairs", 0) + pairs
+        # Numbers too large for exact search were rounded; the true cost decides.
+        return better if _cost(graph, where, bounds, better) <= _cost(graph, where, bounds, pe) else pe
+
+
+def dense_flow(graph: CommGraph) -> Int64:
+    """int64[n, n]: volume from every task to every other."""
+    flow = np.zeros((graph.n, graph.n), np.int64)
+    flow[graph.sources(), graph.targets] = graph.arc_volumes()
+    return flow
+
+
+def dense_unary(unary: Unary | None, n: int) -> Int64 | None:
+    """int64[n, n]: cost of each task on each PE, shifted so that the least of a task is 0."""
+    if unary is None:
+        return None
+    costs = np.zeros((n, n), np.int64)
+    costs[np.repeat(np.arange(n), np.diff(unary.indptr)), unary.pes] = unary.costs
+    return costs - costs.min(axis=1, keepdims=True)
+
+
+def _cost(graph: CommGraph, where: Allocation, bounds: Bounds, pe: Int32) -> int:
+    unary = dense_unary(bounds.unary, graph.n)
+    further = 0 if unary is None else int(unary[np.arange(graph.n), pe].sum())
+    return CommCost().value(graph, where, pe) + further
+
+

@@ -9,7 +9,7 @@ void bind_tabu(nb::module_& m) {
   m.def("tabu_many",
         [](InArray<int64_t> flow, InArray<int64_t> distance, InArray<int64_t> unary, bool symmetric,
            InArray<uint64_t> seed, InArray<int64_t> settings, int32_t threads, OutArray<int32_t> control,
-           OutArray<int32_t> place, OutArray<int64_t> change, OutArray<int64_t> done) {
+           OutArray<int64_t> spent, OutArray<int32_t> place, OutArray<int64_t> change, OutArray<int64_t> done) {
           const auto set = in(settings);
           DenseProblem problem;
           problem.n = seed.size() ? static_cast<int64_t>(place.size() / seed.size()) : 0;
@@ -25,9 +25,9 @@ void bind_tabu(nb::module_& m) {
           options.tenure_high = set[6];
           options.aspiration = set[7];
           nb::gil_scoped_release release;
-          tabu_many(problem, out(place), in(seed), options, Control(control.data()), threads, out(change), out(done));
+          tabu_many(problem, out(place), in(seed), options, Control(control.data(), spent.data()), threads, out(change), out(done));
         },
         "flow"_a.noconvert(), "distance"_a.noconvert(), "unary"_a.noconvert(), "symmetric"_a, "seeds"_a.noconvert(),
-        "settings"_a.noconvert(), "threads"_a, "control"_a.noconvert(), "place"_a.noconvert(),
+        "settings"_a.noconvert(), "threads"_a, "control"_a.noconvert(), "spent"_a.noconvert(), "place"_a.noconvert(),
         "change"_a.noconvert(), "done"_a.noconvert());
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from hopbytes.engine.control import Spend
 from hopbytes.engine.tabu import DenseProblem, TabuSettings, tabu_many
 from hopbytes.kernels import Int32, Int64
 
@@ -67,11 +67,12 @@ def evolve(
     start: Int32,
     *,
     seed: int = 0,
-    work: int | None = None,
+    limit: int | None = None,
     deadline: float | None = None,
     threads: int = 1,
     settings: EvolutionSettings = EvolutionSettings(),
-    watch: Callable[[int, int], None] | None = None,
+    spend: Spend | None = None,
+    watch: Callable[[int], None] | None = None,
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.
 
@@ -82,13 +83,16 @@ def evolve(
         A permutation of the places.
     seed : int
         All randomness derives from it; the answer does not depend on `threads`.
-    work : int, optional
-        Exchanges that may be made in all; the last search is cut short so that none is too many.
+    limit : int, optional
+        Work after which no further search begins, in arcs (eight pairs of tasks count as one arc); the
+        last searches are cut so that they do not go far beyond.
     deadline : float, optional
-        ``time.monotonic()`` to stop at. The generation at work then is thrown away unless it is the
-        first, so that ``work`` set to the number returned gives the same permutation again.
+        ``time.monotonic()`` to stop at. Searches at work then are thrown away, so that a `limit` of the
+        work done by the others gives the same permutation again.
+    spend : callable, optional
+        Told the work of every generation.
     watch : callable, optional
-        Told (cost, exchanges made) whenever a better permutation is found.
+        Told the cost whenever a better permutation is found.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def evolve(
     Raises
     ------
     ValueError
-        Neither `work` nor `deadline`.
+        Neither `limit` nor `deadline`.
 
     Notes
     -----
@@ -111,20 +115,20 @@ def evolve(
     --------
     >>> ring = np.roll(np.eye(8, dtype=np.int64), 1, axis=1)
     >>> line = np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
-    >>> place, _ = evolve(DenseProblem.build(ring, line), np.arange(8, dtype=np.int32), work=2000)
+    >>> place, _ = evolve(DenseProblem.build(ring, line), np.arange(8, dtype=np.int32), limit=20_000)
     >>> int((ring * line[np.ix_(place, place)]).sum())
     14
     """
-    if work is None and deadline is None:
+    if limit is None and deadline is None:
         raise ValueError("evolve needs an amount of work or a deadline")
     if problem.n < 2:
         return start.copy(), 0
-    run = _Run(problem, start.copy(), np.random.default_rng(seed), work, deadline, threads, watch)
+    run = _Run(problem, start.copy(), np.random.default_rng(seed), limit, deadline, threads, spend, watch)
     length, first = run.prepare(settings)
+    run.breed(first, length, settings)
     while not run.over:
-        run.breed(first, length, settings)
-        first = None
-    return run.best, run.done
+        run.breed(None, length, settings)
+    return run.best, run.exchanges
 
 
 @dataclass(slots=True, eq=False)
@@ -134,11 +138,13 @@ class _Run:
     problem: DenseProblem
     best: Int32
     rng: np.random.Generator
-    work: int | None
+    limit: int | None
     deadline: float | None
     threads: int
-    watch: Callable[[int, int], None] | None
-    done: int = 0
+    tell_work: Spend | None
+    tell_cost: Callable[[int], None] | None
+    arcs: int = 0
+    exchanges: int = 0
     over: bool = False
     least: int = field(init=False)
 
@@ -146,55 +152,64 @@ class _Run:
         self.least = self.problem.cost(self.best)
 
     def prepare(self, settings: EvolutionSettings) -> tuple[int, Int32]:
-        """Descend from the start and from random permutations: a first population, and how long to search."""
+        """Descend from random permutations: a first population, and how long to search.
+
+        The best permutation so far, which somebody made with care, comes first.
+        """
         n, found = self.problem.n, [self.best[None, :]]
-        while sum(map(len, found)) < settings.population + 1 and not self.over:
+        while sum(map(len, found)) < settings.population and not self.over:
             found.append(self.improve(self.randomly(WIDTH), 20 * n, fruitless=1)[0])
-        members = np.vstack(found)[: settings.population + 1]
+        members = np.vstack(found)
         costs = np.array([self.problem.cost(each) for each in members[1:]], np.float64)
         spread = costs.std() / max(costs.mean(), 1.0) * np.sqrt(n) if len(costs) else 0.0
-        return n * (settings.short if spread > WIDE_SPREAD else settings.long), members[:-1]
+        return n * (settings.short if spread > WIDE_SPREAD else settings.long), members
 
     def breed(self, first: Int32 | None, length: int, settings: EvolutionSettings) -> None:
         """Raise one population until it no longer changes."""
         size = settings.population
         pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
-        filled = 0
-        while not self.over and filled < size:
-            begin = self.randomly(WIDTH) if first is None else first[filled : filled + WIDTH]
-            filled += max(1, len(begin))
-            self.rear(pool, begin, length, size)
+        for begin in range(0, size, WIDTH):
+            parents = self.randomly(WIDTH) if first is None else first[begin : begin + WIDTH]
+            self.rear(pool, parents, length, size)
         pool.stale = 0
         while not self.over and len(pool.costs) > 1 and pool.stale < settings.stale * size:
             pairs = [self.rng.choice(len(pool.costs), 2, replace=False) for _ in range(WIDTH)]
             self.rear(pool, np.stack([self.child(*pool.members[pair]) for pair in pairs]), length, size)
 
     def rear(self, pool: _Population, begin: Int32, length: int, size: int) -> None:
+        """Improve a generation and let it into the population."""
         for place, cost in zip(*self.improve(begin, length), strict=True):
             pool.add(place, int(cost), size)
 
     def improve(self, begin: Int32, iterations: int, fruitless: int = 0) -> tuple[Int32, Int64]:
-        """Search from all of `begin`; nothing of a generation that the deadline broke off counts."""
-        left = iterations if self.work is None else min(iterations, (self.work - self.done) // len(begin))
-        if left < 1:
+        """Search from all rows of `begin`; of a generation that was not finished nothing remains."""
+        if self.limit is not None:
+            each = (self.limit - self.arcs) // max(1, len(begin)) // (self.problem.n**2 // 8 + 1)
+            iterations = min(iterations, each)
+        whole = False
+
+        def spend(arcs: int, finished: bool) -> None:
+            nonlocal whole
+            whole = finished
+            self.arcs += arcs if finished else 0
+            if self.tell_work is not None:
+                self.tell_work(arcs, finished)
+
+        if not self.over and iterations > 0 and len(begin):
+            seeds = self.rng.integers(0, 2**63, len(begin), dtype=np.uint64)
+            place, _, done = tabu_many(
+                self.problem, begin, seeds, TabuSettings(iterations, fruitless=fruitless),
+                threads=self.threads, deadline=self.deadline, spend=spend,
+            )
+        if not whole:
             self.over = True
             return begin[:0], np.empty(0, np.int64)
-        seeds = self.rng.integers(0, 2**63, len(begin), dtype=np.uint64)
-        place, _, done = tabu_many(
-            self.problem, begin, seeds, TabuSettings(left, fruitless=fruitless),
-            threads=self.threads, deadline=self.deadline,
-        )
-        late = self.deadline is not None and time.monotonic() >= self.deadline
-        self.over = late or (self.work is not None and left < iterations)
-        if late and self.done:
-            return begin[:0], np.empty(0, np.int64)
-        # A search without any exchange left to make would go on for ever.
-        self.done += max(int(done.sum()), 1)
+        self.exchanges += int(done.sum())
         costs = np.array([self.problem.cost(each) for each in place], np.int64)
         if int(costs.min()) < self.least:
             self.best, self.least = place[int(costs.argmin())].copy(), int(costs.min())
-            if self.watch is not None:
-                self.watch(self.least, self.done)
+            if self.tell_cost is not None:
+                self.tell_cost(self.least)
         return place, costs
 
     def randomly(self, count: int) -> Int32:

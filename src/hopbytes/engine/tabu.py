@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes import _core
-from hopbytes.engine.control import MOST, SMALL, interruptible
-from hopbytes.kernels import Int32, Int64, checked_sum
-
-_compiled: Any = _core
-
-UInt64 = NDArray[np.uint64]
+from hopbytes.engine.control import MOST, SMALL, Spend, interruptible
+from hopbytes.kernels import checked_sum
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +113,7 @@ def tabu_many(
     *,
     threads: int = 1,
     deadline: float | None = None,
+    spend: Spend | None = None,
 ) -> tuple[Int32, Int64, Int64]:
     """Search from several permutations, independently of each other.
 
@@ -145,15 +140,15 @@ def tabu_many(
     -----
     O(n^2) per exchange and O(n^3) to begin.
     """
-    control = np.zeros(2, np.int32)
+    control, spent = np.zeros(2, np.int32), np.zeros(1, np.int64)
     result = np.ascontiguousarray(place, np.int32).copy()
     change, done = np.zeros(len(seeds), np.int64), np.zeros(len(seeds), np.int64)
     interruptible(
-        lambda: _compiled.tabu_many(
+        lambda: compiled.tabu_many(
             problem.flow.reshape(-1), problem.distance.reshape(-1), problem.unary.reshape(-1),
             problem.symmetric, seeds, np.array(astuple(settings), np.int64), threads, control,
-            result.reshape(-1), change, done,
+            spent, result.reshape(-1), change, done,
         ),
-        control, deadline, SMALL,
+        control, deadline, SMALL, None, spent, spend,
     )
     return result, change, done

@@ -13,6 +13,9 @@ from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, Unary, refiners
 from hopbytes.objectives.comm_cost import CommCost
 
+MILLION = 10**6
+DEFAULT_WORK = 10
+
 
 @refiners.register("tabu")
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,9 @@ class Tabu(Refiner):
     Parameters
     ----------
     work : int
-        Without a deadline: how much is done, in millions of pairs of tasks looked at (an exchange
-        looks at n² of them; roughly one to two milliseconds of one core each). With a deadline all
-        the time is used, and this is not looked at.
+        How much to do at most, in millions of arcs looked at (an exchange looks at all n² / 2 pairs of
+        tasks, of which eight count as one arc); 0: until the deadline or the work limit of the whole
+        run, and the default when there is neither.
     largest : int
         Placements of more tasks are returned as they are: an exchange costs O(n²) time here, and memory
         is eight matrices.
@@ -36,11 +39,10 @@ class Tabu(Refiner):
     Works where every PE in play holds exactly one task, and returns other placements as they are.
     Asymmetric volumes and distances and what a task costs on its own PE are exact here (the other
     refiners see the mean of both directions). Robust tabu search is Taillard's (1991); see
-    ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`. ``info["work"]["tabu_pairs"]`` is
-    what was done, in the unit of `work`.
+    ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
     """
 
-    work: int = 50
+    work: int = DEFAULT_WORK
     largest: int = 400
     population: int = 16
     short: int = 2
@@ -57,15 +59,21 @@ class Tabu(Refiner):
             return pe
         problem = DenseProblem.build(dense_flow(graph), distance, dense_unary(bounds.unary, n))
         settings = EvolutionSettings(self.population, self.short, self.long, self.stale)
-        million = 10**6
         better, exchanges = evolve(
-            problem, pe, seed=effort.seed, threads=effort.threads, deadline=effort.deadline, settings=settings,
-            work=None if effort.deadline is not None else max(1, self.work * million // n**2),
+            problem, pe, seed=effort.seed, limit=self._limit(effort), deadline=effort.deadline,
+            threads=effort.threads, settings=settings, spend=effort.spend,
         )
-        pairs = -(-exchanges * n**2 // million)
-        effort.work["tabu_pairs"] = effort.work.get("tabu_pairs", 0) + pairs
+        effort.count(tabu_exchanges=exchanges)
         # Numbers too large for exact search were rounded; the true cost decides.
         return better if _cost(graph, where, bounds, better) <= _cost(graph, where, bounds, pe) else pe
+
+    def _limit(self, effort: Effort) -> int | None:
+        """Arcs this search may look at; None: the deadline alone ends it."""
+        own = self.work * MILLION if self.work else None
+        if effort.work_limit is not None:
+            left = max(0, effort.work_limit - effort.work.get("arcs", 0))
+            return left if own is None else min(own, left)
+        return DEFAULT_WORK * MILLION if own is None and effort.deadline is None else own
 
 
 def dense_flow(graph: CommGraph) -> Int64:
@@ -81,7 +89,8 @@ def dense_unary(unary: Unary | None, n: int) -> Int64 | None:
         return None
     costs = np.zeros((n, n), np.int64)
     costs[np.repeat(np.arange(n), np.diff(unary.indptr)), unary.pes] = unary.costs
-    return costs - costs.min(axis=1, keepdims=True)
+    shifted: Int64 = costs - costs.min(axis=1, keepdims=True)
+    return shifted
 
 
 def _cost(graph: CommGraph, where: Allocation, bounds: Bounds, pe: Int32) -> int:

@@ -18,11 +18,12 @@ inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In
   }
 }
 
+// Arcs of a task to itself count as well: only tables that give a place a distance to itself make them cost.
 inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, int64_t k) {
   int64_t total = 0;
   for (int64_t i = 0; i < g.n(); ++i)
     for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e)
-      if (g.target[e] != i) total += g.w(e) * table[pe[i] * k + pe[g.target[e]]];
+      total += g.w(e) * table[pe[i] * k + pe[g.target[e]]];
   return total;
 }
 

@@ -118,7 +118,7 @@ template <class T, bool kBoth> class Tabu {
 
   // Returns how much the best permutation found costs more than the first (never more than 0).
   int64_t run(int64_t& done) {
-    control_.spend(n_ * arcs_per_pass());
+    control_.spend(kToBegin + n_ * arcs_per_pass());
     T now_cost = 0, best = 0, climb_best = 0, last_best = std::numeric_limits<T>::max();
     int64_t since_best = 0, since_climb = 0, kick = options_.kick_least;
     for (done = 0; done < options_.iterations && !control_.hurry();) {
@@ -152,6 +152,9 @@ template <class T, bool kBoth> class Tabu {
 
  private:
   struct Pair { int64_t i = -1, j = -1; };
+
+  // What it costs to begin a search of almost nothing (a call from Python), in arcs.
+  static constexpr int64_t kToBegin = 5'000;
 
   // Eight pairs of a branch-free pass cost about what one arc costs elsewhere.
   int64_t arcs_per_pass() const { return n_ * n_ / 8 + 1; }

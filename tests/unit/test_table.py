@@ -109,7 +109,6 @@ def test_reading(tmp_path):
         (b"0 nan\n1 0\n", ":1: 'nan'"),
         (b"0 99999999999999999999\n1 0\n", ":1: '99999"),
         (b"0 9000000000000000000\n1 0\n", ":1: '9000"),
-        (b"0 1\n1 7\n", ":2: 7 on the diagonal, expected 0"),
         (b"\x7fELF\x00\x01\xff", ":1: '\\x7fELF"),
         (b"0 " * 5000, f":1: 5000 numbers, expected at most {MAX_PLACES}"),
         (b"0" * 10**5, "bytes or more"),
@@ -148,7 +147,6 @@ def test_no_file(tmp_path):
         (np.zeros((0, 0), int), "shape"),
         (np.zeros((2, 2)), "float64"),
         (np.array([[0, -1], [1, 0]]), "distance -1 from 0 to 1"),
-        (np.array([[0, 1], [1, 3]]), "distance 3 from 1 to 1, expected 0"),
     ],
 )
 def test_faulty_arrays(table, words):

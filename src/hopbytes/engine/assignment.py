@@ -31,12 +31,16 @@ class EvolutionSettings:
         Exchanges of one tabu search over n, for wide and for narrow spread of local optima.
     stale : int
         Children in a row that enter nothing, per member, after which the population is renewed.
+    renewals : int
+        Populations in a row without a new best after which the search ends, limits or not; small
+        problems are solved long before.
     """
 
     population: int = 16
     short: int = 2
     long: int = 10
     stale: int = 4
+    renewals: int = 20
 
 
 @dataclass(slots=True, eq=False)
@@ -109,7 +113,8 @@ def evolve(
     Memetic search after Benlic and Hao (2015): children take over what their parents agree on and half of
     the rest from each (uniform crossover), and are improved by a tabu search. Differences: how long those
     searches are is decided by the spread of local optima, populations that no longer change are given up
-    for fresh ones, and generations of two are bred side by side. O(n^2) per exchange.
+    for fresh ones, and generations of two are bred side by side. O(n^2) per exchange. The search ends by
+    itself when fresh populations keep ending at no better cost.
 
     Examples
     --------
@@ -126,8 +131,11 @@ def evolve(
     run = _Run(problem, start.copy(), np.random.default_rng(seed), limit, deadline, threads, spend, watch)
     length, first = run.prepare(settings)
     run.breed(first, length, settings)
-    while not run.over:
+    barren = 0
+    while not run.over and barren < settings.renewals:
+        before = run.least
         run.breed(None, length, settings)
+        barren = 0 if run.least < before else barren + 1
     return run.best, run.exchanges
 
 
@@ -184,8 +192,8 @@ class _Run:
     def improve(self, begin: Int32, iterations: int, fruitless: int = 0) -> tuple[Int32, Int64]:
         """Search from all rows of `begin`; of a generation that was not finished nothing remains."""
         if self.limit is not None:
-            each = (self.limit - self.arcs) // max(1, len(begin)) // (self.problem.n**2 // 8 + 1)
-            iterations = min(iterations, each)
+            left = (self.limit - self.arcs) // max(1, len(begin)) // (self.problem.n**2 // 8 + 1)
+            iterations = min(iterations, left)
         whole = False
 
         def spend(arcs: int, finished: bool) -> None:

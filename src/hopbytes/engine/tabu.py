@@ -149,6 +149,11 @@ def tabu_many(
             problem.symmetric, seeds, np.array(astuple(settings), np.int64), threads, control,
             spent, result.reshape(-1), change, done,
         ),
-        control, deadline, SMALL, None, spent, spend,
+        control, deadline, _size(problem.n, len(seeds), settings.iterations), None, spent, spend,
     )
     return result, change, done
+
+
+def _size(n: int, searches: int, iterations: int) -> int:
+    """Measure a call as :data:`SMALL` does: below it lie a few milliseconds."""
+    return min(SMALL, searches * (n + iterations) * n**2 // 1000)

@@ -33,7 +33,10 @@ def comm_cost_by_level(
 def comm_cost_table(
     indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, table: Int64
 ) -> int:
-    """Return J = sum over arcs of volume x distance, distances from a dense k x k table (row-major)."""
+    """Return J = sum over arcs of volume x distance, distances from a dense k x k table (row-major).
+
+    Arcs of a task to itself count the distance of its PE to itself, which most tables have as 0.
+    """
     return int(_kernel.comm_cost_table(indptr, targets, optional(volumes), pe, table))
 
 

@@ -23,7 +23,8 @@ def kernel_distances(where: Allocation) -> KernelDistances:
     """Lower distances for a search.
 
     Asymmetric tables become ``D + D transposed``: on a symmetric graph that orders placements as the
-    sum over both directions does.
+    sum over both directions does. The distance of a place to itself becomes 0: searches look at tasks in
+    different places only.
     """
     distance = where.distance
     if isinstance(distance, TableDistance):
@@ -31,6 +32,9 @@ def kernel_distances(where: Allocation) -> KernelDistances:
         if not np.array_equal(table, table.T):
             halves = int(table.max()) > 2**61  # the sum of both directions would not fit
             table = (table >> 1) + (table.T >> 1) if halves else table + table.T
+        if np.diagonal(table).any():
+            table = table.copy()
+            np.fill_diagonal(table, 0)
         return {"table": np.ascontiguousarray(table).reshape(-1)}
     if isinstance(distance, NetworkDistance):
         return {"table": np.ascontiguousarray(distance.matrix()).reshape(-1)}

@@ -22,6 +22,9 @@ MAX_LINE = MAX_PLACES * 21
 class Table(Machine):
     """Distances of k places as a k x k table; all places belong to one host and levels have no names.
 
+    The diagonal is the distance of a place to itself, usually 0; it costs what tasks of one place say to
+    each other, and a task to itself (both matrices of a quadratic assignment problem may have diagonals).
+
     An asymmetric table is kept as it is: the distance of an arc i → j is ``table[p(i), p(j)]``.
     Searches that need one distance per pair take the sum of both directions, and so does
     :meth:`split`.
@@ -29,14 +32,14 @@ class Table(Machine):
     Parameters
     ----------
     table : int64[k, k]
-        Distances >= 0 with a zero diagonal, k from 1 to 4096.
+        Distances >= 0, k from 1 to 4096.
     path : str
         File the table came from, for :meth:`spec`.
 
     Raises
     ------
     FormatError
-        A shape, value or diagonal other than that.
+        A shape or value other than that.
 
     Examples
     --------
@@ -59,15 +62,13 @@ class Table(Machine):
             )
         if not np.issubdtype(table.dtype, np.integer):
             raise FormatError(where, None, f"a table of {table.dtype}, expected integers")
-        for wrong, fault in (
-            ((table < 0) | (table > MAX_DISTANCE), "an integer from 0 to 2**62"),
-            ((table != 0) & np.eye(len(table), dtype=bool), "0, the distance of a place to itself"),
-        ):
-            if wrong.any():
-                row, column = map(int, np.argwhere(wrong)[0])
-                raise FormatError(
-                    where, None, f"distance {table[row, column]} from {row} to {column}, expected {fault}"
-                )
+        wrong = (table < 0) | (table > MAX_DISTANCE)
+        if wrong.any():
+            row, column = map(int, np.argwhere(wrong)[0])
+            raise FormatError(
+                where, None,
+                f"distance {table[row, column]} from {row} to {column}, expected an integer from 0 to 2**62",
+            )
         table = table.astype(np.int64, copy=False)
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
@@ -150,6 +151,7 @@ class Table(Machine):
         part = self.table[np.ix_(cores, cores)]
         # The sum of both directions where it fits; halves only for distances of 2**62.
         both: Int64 = part + part.T if int(part.max()) < MAX_DISTANCE else part // 2 + part.T // 2
+        np.fill_diagonal(both, 0)
         return both
 
 
@@ -218,7 +220,7 @@ def read_table(path: str) -> Int64:
     ------
     FormatError
         With path and line: no such file, not text, not an integer, rows of different length,
-        fewer or more rows than columns, more than 4096 columns, a diagonal other than 0.
+        fewer or more rows than columns, more than 4096 columns.
 
     Notes
     -----
@@ -240,7 +242,7 @@ def read_table(path: str) -> Int64:
                     raise FormatError(path, number, f"{len(words)} numbers, expected {expected}")
                 if len(rows) == width:
                     raise FormatError(path, number, f"row {width + 1}, expected {width}: as many as columns")
-                rows.append(_row(path, number, words, len(rows)))
+                rows.append(_row(path, number, words))
     except OSError as error:
         raise FormatError(path, None, f"{(error.strerror or str(error)).lower()}, expected a file") from None
     if len(rows) != width or not rows:
@@ -256,14 +258,9 @@ def _words(path: str, number: int, line: bytes) -> list[bytes]:
     return line.replace(b",", b" ").split()
 
 
-def _row(path: str, number: int, words: list[bytes], diagonal: int) -> Int64:
+def _row(path: str, number: int, words: list[bytes]) -> Int64:
     for word in words:
         if not word.isdigit() or len(word) > 19 or int(word) > MAX_DISTANCE:
             text = shorten(word.decode("ascii", "backslashreplace"))
             raise FormatError(path, number, f"{text}, expected an integer from 0 to 2**62")
-    if int(words[diagonal]) != 0:
-        raise FormatError(
-            path, number,
-            f"{int(words[diagonal])} on the diagonal, expected 0, the distance of a place to itself",
-        )
     return np.array([int(word) for word in words], np.int64)

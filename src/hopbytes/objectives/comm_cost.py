@@ -20,7 +20,7 @@ class CommCost(Objective):
     """J = sum over stored arcs (i, j) of volume(i, j) * distance(PE of i, PE of j).
 
     An undirected file stores both directions, so its edges count twice. Arcs of a task to itself
-    count nothing.
+    count nothing, except on a machine whose table says that a place is at some distance from itself.
 
     Source: Schulz and Träff, "Better process mapping and sparse quadratic assignment", SEA 2017.
     """

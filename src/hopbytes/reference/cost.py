@@ -27,7 +27,7 @@ def comm_cost_table(indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, ta
     """Return the sum over arcs of volume x table distance."""
     k = round(len(table) ** 0.5)
     arcs = _arcs(indptr, targets, volumes)
-    return sum(w * int(table[int(pe[i]) * k + int(pe[j])]) for i, j, w in arcs if i != j)
+    return sum(w * int(table[int(pe[i]) * k + int(pe[j])]) for i, j, w in arcs)
 
 
 def network_distance(

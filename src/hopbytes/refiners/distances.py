@@ -45,11 +45,15 @@ def cheaper(
 ) -> Int32:
     """Return `after` unless it costs more, prices of single tasks included.
 
-    Compiled searches compare exactly, except where volumes and distances are so large that they were
-    rounded (:func:`hopbytes.engine.moderate`): only then the costs are computed here.
+    Compiled searches compare exactly, with two exceptions: volumes and distances so large that they were
+    rounded (:func:`hopbytes.engine.moderate`), and tables that are asymmetric or have a diagonal, of which
+    searches see the mean of both directions. Only then the costs are computed here.
     """
     distance = where.distance
-    if graph.total_volume * distance.largest * 8 <= MOST:  # both directions stored, both distances added
+    table = distance.table if isinstance(distance, TableDistance) else None
+    plain = table is None or (np.array_equal(table, table.T) and not np.diagonal(table).any())
+    # Both directions are stored, both distances added.
+    if plain and graph.total_volume * distance.largest * 8 <= MOST:
         return after
     cost = CommCost()
 

@@ -10,8 +10,9 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.tabu import DenseProblem
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, Unary, refiners
+from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, refiners
 from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.unary import FORBIDDEN, Unary
 
 MILLION = 10**6
 DEFAULT_WORK = 10
@@ -27,11 +28,11 @@ class Tabu(Refiner):
     work : int
         How much to do at most, in millions of arcs looked at (an exchange looks at all n² / 2 pairs of
         tasks, of which eight count as one arc); 0: until the deadline or the work limit of the whole
-        run, and the default when there is neither.
+        run, and the default when there is neither. Small problems end earlier, see `renewals`.
     largest : int
         Placements of more tasks are returned as they are: an exchange costs O(n²) time here, and memory
         is eight matrices.
-    population, short, long, stale : int
+    population, short, long, stale, renewals : int
         See :class:`hopbytes.engine.assignment.EvolutionSettings`.
 
     Notes
@@ -48,6 +49,7 @@ class Tabu(Refiner):
     short: int = 2
     long: int = 10
     stale: int = 4
+    renewals: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
@@ -57,15 +59,21 @@ class Tabu(Refiner):
         distance = where.distance.matrix()
         if not graph.total_volume or not distance.any():
             return pe
-        problem = DenseProblem.build(dense_flow(graph), distance, dense_unary(bounds.unary, n))
-        settings = EvolutionSettings(self.population, self.short, self.long, self.stale)
+        unary = dense_unary(bounds.unary, n, graph.total_volume * int(distance.max()))
+        settings = EvolutionSettings(self.population, self.short, self.long, self.stale, self.renewals)
         better, exchanges = evolve(
-            problem, pe, seed=effort.seed, limit=self._limit(effort), deadline=effort.deadline,
-            threads=effort.threads, settings=settings, spend=effort.spend,
+            DenseProblem.build(dense_flow(graph), distance, unary), pe, seed=effort.seed,
+            limit=self._limit(effort), deadline=effort.deadline, threads=effort.threads, settings=settings,
+            spend=effort.spend,
         )
         effort.count(tabu_exchanges=exchanges)
+
+        def cost(place: Int32) -> int:
+            further = 0 if unary is None else int(unary[np.arange(n), place].sum())
+            return CommCost().value(graph, where, place) + further
+
         # Numbers too large for exact search were rounded; the true cost decides.
-        return better if _cost(graph, where, bounds, better) <= _cost(graph, where, bounds, pe) else pe
+        return better if cost(better) <= cost(pe) else pe
 
     def _limit(self, effort: Effort) -> int | None:
         """Arcs this search may look at; None: the deadline alone ends it."""
@@ -83,19 +91,16 @@ def dense_flow(graph: CommGraph) -> Int64:
     return flow
 
 
-def dense_unary(unary: Unary | None, n: int) -> Int64 | None:
-    """int64[n, n]: cost of each task on each PE, shifted so that the least of a task is 0."""
+def dense_unary(unary: Unary | None, n: int, largest: int) -> Int64 | None:
+    """int64[n, n]: cost of each task on each PE; forbidden ones cost more than all else together.
+
+    `largest` is an upper bound of the communication cost.
+    """
     if unary is None:
         return None
-    costs = np.zeros((n, n), np.int64)
-    costs[np.repeat(np.arange(n), np.diff(unary.indptr)), unary.pes] = unary.costs
-    shifted: Int64 = costs - costs.min(axis=1, keepdims=True)
-    return shifted
-
-
-def _cost(graph: CommGraph, where: Allocation, bounds: Bounds, pe: Int32) -> int:
-    unary = dense_unary(bounds.unary, graph.n)
-    further = 0 if unary is None else int(unary[np.arange(graph.n), pe].sum())
-    return CommCost().value(graph, where, pe) + further
-
-
+    costs = np.repeat(unary.rest[:, None], n, axis=1)
+    costs[unary.tasks, unary.pes] = unary.costs
+    forbidden = costs >= FORBIDDEN
+    costs[forbidden] = 0
+    costs[forbidden] = min(largest + int(costs.max(axis=1).sum()) + 1, FORBIDDEN)
+    return costs

@@ -1,0 +1,160 @@
+"""Tabu search on dense assignment problems: changes are exact in every number type, optima are found."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hopbytes.engine.assignment import EvolutionSettings, evolve
+from hopbytes.engine.tabu import DenseProblem, TabuSettings, tabu_many
+
+
+def matrices(seed, n, largest, *, symmetric):
+    """Flow and distance with diagonals; `symmetric` names those that are."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for name in ("flow", "distance"):
+        matrix = rng.integers(0, largest, (n, n), endpoint=True)
+        found.append(np.triu(matrix) + np.triu(matrix, 1).T if name in symmetric else matrix)
+    return found
+
+
+def true_cost(flow, distance, place, unary=None):
+    """The definition, in Python's integers."""
+    n = len(flow)
+    pairs = itertools.product(range(n), repeat=2)
+    total = sum(int(flow[i, j]) * int(distance[place[i], place[j]]) for i, j in pairs)
+    return total + (0 if unary is None else sum(int(unary[i, place[i]]) for i in range(n)))
+
+
+def starts(seed, n, count):
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.permutation(n) for _ in range(count)]).astype(np.int32)
+
+
+SHAPES = [(), ("flow",), ("distance",), ("flow", "distance")]
+
+
+@given(
+    seed=st.integers(0, 2**32), n=st.integers(2, 12), symmetric=st.sampled_from(SHAPES),
+    largest=st.sampled_from([1, 50, 2**20, 2**24]), with_unary=st.booleans(), kicks=st.booleans(),
+)
+@settings(deadline=None, max_examples=60)
+def test_the_change_is_exact(seed, n, symmetric, largest, with_unary, kicks):
+    # The largest numbers make the compiled side use narrow integers, doubles and wide integers in turn.
+    flow, distance = matrices(seed, n, largest, symmetric=symmetric)
+    unary = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_unary else None
+    problem = DenseProblem.build(flow, distance, unary)
+    begin = starts(seed, n, 3)
+    chosen = TabuSettings(iterations=40, patience=7 if kicks else 0, aspiration=15)
+    place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
+    for before, after, gained, moves in zip(begin, place, change, done, strict=True):
+        assert sorted(after.tolist()) == list(range(n))
+        difference = true_cost(flow, distance, after, unary) - true_cost(flow, distance, before, unary)
+        assert difference == gained <= 0
+        assert problem.cost(after) - problem.cost(before) == gained
+        assert moves >= 40
+
+
+@given(seed=st.integers(0, 2**32), n=st.integers(1, 6), symmetric=st.sampled_from(SHAPES))
+@settings(deadline=None, max_examples=25)
+def test_small_problems_are_solved(seed, n, symmetric):
+    flow, distance = matrices(seed, n, 9, symmetric=symmetric)
+    least = min(true_cost(flow, distance, p) for p in itertools.permutations(range(n)))
+    problem, begin = DenseProblem.build(flow, distance), starts(seed, n, 1)[0]
+    place, _ = evolve(problem, begin, seed=seed % 100, limit=10**6)
+    assert true_cost(flow, distance, place) == least
+
+
+def test_a_descent_ends_where_no_exchange_helps():
+    flow, distance = matrices(4, 15, 50, symmetric=("flow",))
+    problem = DenseProblem.build(flow, distance)
+    descent = TabuSettings(iterations=10_000, fruitless=1)
+    place, _, done = tabu_many(problem, starts(1, 15, 1), np.zeros(1, np.uint64), descent)
+    assert done[0] < 200
+    here = problem.cost(place[0])
+    for i, j in itertools.combinations(range(15), 2):
+        other = place[0].copy()
+        other[[i, j]] = other[[j, i]]
+        assert problem.cost(other) >= here
+
+
+def test_tabu_goes_on_where_a_descent_stays():
+    flow, distance = matrices(5, 25, 99, symmetric=("flow", "distance"))
+    problem = DenseProblem.build(flow, distance)
+    begin, seeds = starts(2, 25, 8), np.arange(8, dtype=np.uint64)
+    descents = tabu_many(problem, begin, seeds, TabuSettings(5000, fruitless=1))[1]
+    searches = tabu_many(problem, begin, seeds, TabuSettings(5000))[1]
+    assert np.all(searches < descents)
+
+
+def test_the_same_for_any_number_of_threads():
+    flow, distance = matrices(6, 60, 99, symmetric=())
+    problem = DenseProblem.build(flow, distance)
+    begin = starts(3, 60, 1)[0]
+    found = [evolve(problem, begin, seed=8, limit=4 * 10**6, threads=threads) for threads in (1, 2, 5)]
+    assert len({(place.tobytes(), done) for place, done in found}) == 1
+    assert evolve(problem, begin, seed=9, limit=4 * 10**6)[0].tobytes() != found[0][0].tobytes()
+
+
+def test_the_work_done_before_a_deadline_repeats_the_answer():
+    flow, distance = matrices(7, 60, 99, symmetric=("flow", "distance"))
+    problem = DenseProblem.build(flow, distance)
+    begin, booked = starts(4, 60, 1)[0], []
+    place, done = evolve(
+        problem, begin, deadline=time.monotonic() + 0.2,
+        spend=lambda arcs, whole: booked.append(arcs if whole else 0),
+    )
+    again, exchanges = evolve(problem, begin, limit=sum(booked))
+    assert (again.tobytes(), exchanges) == (place.tobytes(), done)
+
+
+def test_work_is_bounded():
+    flow, distance = matrices(8, 30, 99, symmetric=("flow", "distance"))
+    problem = DenseProblem.build(flow, distance)
+    begin = starts(5, 30, 1)[0]
+    for limit in (0, 1, 1000, 10**5):
+        booked = [0]
+        place, _ = evolve(problem, begin, limit=limit, spend=lambda arcs, whole, to=booked: to.append(arcs))
+        # Two searches that have begun build their matrices: n passes of n^2 / 8 arcs, and their beginning.
+        assert sum(booked) <= limit + 2 * (5000 + 30 * (30 * 30 // 8 + 1))
+        assert problem.cost(place) <= problem.cost(begin)
+
+
+def test_a_small_problem_ends_by_itself():
+    flow, distance = matrices(11, 7, 9, symmetric=("flow",))
+    _, done = evolve(DenseProblem.build(flow, distance), np.arange(7, dtype=np.int32), limit=10**12)
+    assert done < 10**6
+
+
+def test_an_end_is_asked_for():
+    problem = DenseProblem.build(*matrices(9, 4, 9, symmetric=()))
+    with pytest.raises(ValueError, match="deadline"):
+        evolve(problem, np.arange(4, dtype=np.int32))
+
+
+def test_crossing_keeps_what_parents_share_and_makes_permutations():
+    from hopbytes.engine.assignment import _Run
+
+    problem = DenseProblem.build(*matrices(10, 30, 9, symmetric=()))
+    run = _Run(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, None, 1, None, None)
+    for seed in range(20):
+        one, other = starts(seed, 30, 2)
+        other = one.copy() if seed == 0 else other
+        child = run.child(one, other)
+        assert sorted(child.tolist()) == list(range(30))
+        assert np.array_equal(child[one == other], one[one == other])
+        if seed == 0:
+            assert np.array_equal(child, one)
+
+
+def test_a_spread_of_zero_is_no_division_by_it():
+    flow = np.zeros((6, 6), np.int64)
+    place, _ = evolve(
+        DenseProblem.build(flow, flow), np.arange(6, dtype=np.int32), limit=5000,
+        settings=EvolutionSettings(population=4),
+    )
+    assert sorted(place.tolist()) == list(range(6))

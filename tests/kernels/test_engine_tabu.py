@@ -95,9 +95,14 @@ def test_the_same_for_any_number_of_threads():
     flow, distance = matrices(6, 60, 99, symmetric=())
     problem = DenseProblem.build(flow, distance)
     begin = starts(3, 60, 1)[0]
-    found = [evolve(problem, begin, seed=8, limit=4 * 10**6, threads=threads) for threads in (1, 2, 5)]
-    assert len({(place.tobytes(), done) for place, done in found}) == 1
-    assert evolve(problem, begin, seed=9, limit=4 * 10**6)[0].tobytes() != found[0][0].tobytes()
+
+    def run(seed, threads):
+        costs = []
+        place, done = evolve(problem, begin, seed=seed, limit=10**6, threads=threads, watch=costs.append)
+        return place.tobytes(), done, tuple(costs)
+
+    assert len({run(8, threads) for threads in (1, 2, 5)}) == 1
+    assert run(9, 1)[2] != run(8, 1)[2]
 
 
 def test_the_work_done_before_a_deadline_repeats_the_answer():

@@ -152,16 +152,16 @@ class TreeRoom {
   int32_t root_ = 0;
 };
 
-// The same answers from a table, by scanning all PEs: O(k) a step, O(k x partners) for the cheapest.
-class TableRoom {
+// The same answers for any distance, by scanning all PEs: O(k) a step, O(k x partners) for the cheapest.
+template <class Distance> class ScannedRoom {
  public:
-  TableRoom(const TableDistance& distance, In<int64_t> room)
-      : distance_(distance), left_(room.begin(), room.end()), far_(room.size(), 0) {}
+  ScannedRoom(const Distance& distance, In<int64_t> room)
+      : k_(static_cast<int64_t>(room.size())), distance_(distance), left_(room.begin(), room.end()), far_(room.size(), 0) {}
 
   int32_t central() const {
     return pick([&](int32_t p) {
       int64_t far = 0;
-      for (int64_t q = 0; q < distance_.k; ++q) far += distance_(p, static_cast<int32_t>(q));
+      for (int64_t q = 0; q < k_; ++q) far += distance_(p, static_cast<int32_t>(q));
       return PeChoice{0, far, p};
     });
   }
@@ -170,7 +170,7 @@ class TableRoom {
   }
   void take(int32_t p) {
     --left_[p];
-    for (int64_t q = 0; q < distance_.k; ++q) far_[q] += distance_(static_cast<int32_t>(q), p);
+    for (int64_t q = 0; q < k_; ++q) far_[q] += distance_(static_cast<int32_t>(q), p);
   }
   int32_t cheapest(const std::vector<std::pair<int32_t, int64_t>>& partners) const {
     return pick([&](int32_t p) {
@@ -183,17 +183,18 @@ class TableRoom {
  private:
   template <class Judge> int32_t pick(Judge judge) const {
     PeChoice best;
-    for (int32_t p = 0; p < distance_.k; ++p)
+    for (int32_t p = 0; p < k_; ++p)
       if (left_[p] > 0) best = std::min(best, judge(p));
     return best.pe;
   }
 
-  const TableDistance distance_;
+  int64_t k_;
+  const Distance distance_;
   std::vector<int64_t> left_, far_;
 };
 
 inline TreeRoom room_on(const TreeDistance& distance, In<int64_t> room) { return {distance, room}; }
-inline TableRoom room_on(const TableDistance& distance, In<int64_t> room) { return {distance, room}; }
+template <class Distance> ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) { return {distance, room}; }
 
 // Place the task that talks most first, on the most central PE; then always the one that talks most with
 // tasks already placed. Its PE is the free one nearest to all placed tasks, or with `linked` the one that

@@ -28,15 +28,18 @@ struct TableDistance {
 
 // Places on the nodes of a network: a tree inside a node, between nodes so much per hop. Hops come from
 // the coordinates of a grid or from a table over the nodes in use.
-// numbers: dimensions (0: table), distance per hop, least distance between nodes, bits of a label inside a
-// node, 65 costs by width of the xor, then per dimension the size at which it closes (twice the size when
-// it does not), or the number of nodes.
+// packed: dimensions (0: table), distance per hop, least distance between nodes, bits of a label inside a
+// node, largest distance, nodes in the table, 65 costs by width of the xor, per dimension the size at
+// which it closes (twice the size when it does not); then per place its coordinates or its row in the
+// table as int32, then the table as uint16, each filled up to whole int64.
 struct NetworkDistance {
-  NetworkDistance(const uint64_t* labels, std::span<const int64_t> numbers, const int32_t* places,
-                  const uint16_t* table)
-      : label(labels), inside_cost(numbers.data() + 4), fold(inside_cost + 65), place(places), hops(table),
-        dimensions(numbers[0]), per_hop(numbers[1]), least(numbers[2]), nodes(fold[0]),
-        inside_bits(static_cast<int>(numbers[3])) {}
+  NetworkDistance(const uint64_t* labels, std::span<const int64_t> packed, int64_t k)
+      : label(labels), inside_cost(packed.data() + 6), fold(inside_cost + 65), dimensions(packed[0]),
+        per_hop(packed[1]), least(packed[2]), nodes(packed[5]), inside_bits(static_cast<int>(packed[3])) {
+    const int64_t* places = fold + dimensions;
+    place = reinterpret_cast<const int32_t*>(places);
+    hops = reinterpret_cast<const uint16_t*>(places + (k * std::max<int64_t>(dimensions, 1) + 1) / 2);
+  }
 
   int64_t operator()(int32_t a, int32_t b) const {
     const int width = std::bit_width(label[a] ^ label[b]);

@@ -17,6 +17,8 @@ inline uint64_t place_of(const TreeDistance& tree, int32_t pe) { return tree.lab
 inline int64_t between(const TreeDistance& tree, uint64_t a, uint64_t b) { return tree.bit_cost[std::bit_width(a ^ b)]; }
 inline int32_t place_of(const TableDistance&, int32_t pe) { return pe; }
 inline int64_t between(const TableDistance& table, int32_t a, int32_t b) { return table(a, b); }
+inline int32_t place_of(const NetworkDistance&, int32_t pe) { return pe; }
+inline int64_t between(const NetworkDistance& network, int32_t a, int32_t b) { return network(a, b); }
 
 // A placement whose tasks trade places. Every task's share of the cost, the sum over its neighbours of
 // weight times distance, is kept up to date, so that judging an exchange reads each neighbour once, at

@@ -66,20 +66,23 @@ class NearestInTree {
   std::vector<int> widths_;  // where the distance changes, inside out
 };
 
-// The same for a table, which is small: look at every PE.
-class NearestInTable {
+// The same for any distance over k PEs: look at every PE.
+template <class Distance> class NearestByScan {
  public:
-  NearestInTable(In<int64_t> table, int64_t k) : table_(table), k_(k) {}
+  NearestByScan(const Distance& distance, int64_t k) : distance_(distance), k_(k) {}
   int64_t operator()(const RoomTree& room, int64_t pe, int64_t w) const {
     if (room[pe] >= w) return pe;
-    int64_t best = -1;
-    for (int64_t q = 0; q < k_; ++q)
-      if (room[q] >= w && (best < 0 || table_[pe * k_ + q] < table_[pe * k_ + best])) best = q;
+    int64_t best = -1, least = 0;
+    for (int64_t q = 0; q < k_; ++q) {
+      if (room[q] < w) continue;
+      const int64_t way = distance_(static_cast<int32_t>(pe), static_cast<int32_t>(q));
+      if (best < 0 || way < least) best = q, least = way;
+    }
     return best;
   }
 
  private:
-  In<int64_t> table_;
+  Distance distance_;
   int64_t k_;
 };
 

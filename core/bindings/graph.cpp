@@ -71,10 +71,10 @@ void bind_graph(nb::module_& m) {
         "table"_a.noconvert(), Release());
   m.def("comm_cost_network",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
-           InArray<uint64_t> label, InArray<int64_t> numbers, InArray<int32_t> place, InArray<uint16_t> hops) {
+           InArray<uint64_t> label, InArray<int64_t> packed) {
           return comm_cost({in(indptr), in(target), in(volume)}, in(pe),
-                           NetworkDistance(label.data(), in(numbers), place.data(), hops.data()));
+                           NetworkDistance(label.data(), in(packed), static_cast<int64_t>(label.size())));
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
-        "labels"_a.noconvert(), "numbers"_a.noconvert(), "place"_a.noconvert(), "hops"_a.noconvert(), Release());
+        "labels"_a.noconvert(), "packed"_a.noconvert(), Release());
 }

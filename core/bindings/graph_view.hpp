@@ -62,9 +62,10 @@ auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, I
   return with_weights(indptr, target, weights, loads, nullptr, std::move(work));
 }
 
-// Distances as Python gives them: a table, or else labels and bit costs.
+// Distances as Python gives them: a table, labels and bit costs, or labels and a packed network as `table`.
 template <class Work>
 auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k, Work work) {
+  if (!table.empty() && !label.empty()) return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));
   if (!table.empty()) return work(TableDistance{table.data(), static_cast<int64_t>(k)});
   return work(TreeDistance{label.data(), bit_cost.data()});
 }

@@ -142,7 +142,7 @@ def _run(
     if isinstance(distance, TreeDistance):
         labels, costs = np.ascontiguousarray(distance.labels), distance.bit_costs
     elif isinstance(distance, NetworkDistance):
-        labels, costs = None, np.ascontiguousarray(distance.matrix()).reshape(-1)
+        labels, costs = distance.lowered()
     else:
         labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
     symmetric, control = graph.symmetric(), np.zeros(1, np.int32)

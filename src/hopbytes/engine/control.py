@@ -42,7 +42,7 @@ def moderate(
     >>> moderate(np.array([2**60, 1]), 2)
     (array([288230376151711744,                  1]), None)
     """
-    furthest, shift = _shift(weights, arcs, distances)
+    furthest, shift = excess_bits(weights, arcs, distances)
     if distances is not None and shift:
         less = min(shift, max(0, furthest.bit_length() - 20))
         distances, shift = distances >> less, shift - less
@@ -57,11 +57,11 @@ def moderate_unary(
     """Scale costs of single vertices down as :func:`moderate` does with the products."""
     if unary is None:
         return None
-    _, shift = _shift(weights, arcs, distances)
+    _, shift = excess_bits(weights, arcs, distances)
     return unary.scaled(1, 2**shift) if shift else unary
 
 
-def _shift(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tuple[int, int]:
+def excess_bits(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tuple[int, int]:
     """Return the largest distance and how many bits products have too many."""
     total = arcs if weights is None else checked_sum(weights)
     furthest = 1 if distances is None or not len(distances) else int(distances.max())

@@ -6,7 +6,8 @@ from dataclasses import astuple
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, call_size, interruptible, moderate, moderate_unary
+from hopbytes.engine.control import Spend, call_size, interruptible, moderate_unary
+from hopbytes.engine.distances import prepare
 from hopbytes.engine.settings import SearchSettings
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 from hopbytes.unary import Unary, as_arrays
@@ -46,7 +47,7 @@ def refine_placement(
     labels, bit_costs
         Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
     table : int64[k*k]
-        symmetric distances row by row.
+        symmetric distances row by row. Both labels and a table: a network, see ``machines/lowering.py``.
     cycles : int
         V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
     chains : int
@@ -65,15 +66,11 @@ def refine_placement(
     control = np.zeros(1, np.int32)
     spent = np.zeros(1, np.int64)
     result = pe.copy()
-    distances = bit_costs if table is None else table
-    seen, near = moderate(weights, len(targets), distances)
-    unary = moderate_unary(unary, weights, len(targets), distances)
+    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
+    unary = moderate_unary(unary, weights, len(targets), scale)
     moves = interruptible(
         lambda: compiled.refine_placement(
-            indptr, targets, optional(seen), optional(loads),
-            np.empty(0, np.uint64) if labels is None else labels,
-            np.zeros(65, np.int64) if table is not None or near is None else near,
-            optional(None if table is None else near), caps, seed % 2**64,
+            indptr, targets, optional(seen), optional(loads), *distances, caps, seed % 2**64,
             np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, spent,
             *as_arrays(unary), result,
         ),

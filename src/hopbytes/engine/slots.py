@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes.engine.control import MOST, interruptible, moderate
+from hopbytes.engine.control import MOST, interruptible
+from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
 from hopbytes.reference import slots as reference
 from hopbytes.reference.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS
@@ -62,13 +63,12 @@ def pair_search(
         See :func:`hopbytes.engine.refine_placement`.
     """
     control, counted, result = np.zeros(1, np.int32), np.zeros(2, np.int64), pe.copy()
-    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
+    seen, distances, _ = prepare(weights, len(targets), labels, bit_costs, table)
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
     interruptible(
         lambda: _implementation.pair_search(
             kind, reach, np.empty(0, np.int32) if order is None else order,
-            indptr, targets, optional(seen), optional(loads), *_distances(labels, table, near),
-            caps, control, result, counted,
+            indptr, targets, optional(seen), optional(loads), *distances, caps, control, result, counted,
         ),
         control, deadline, len(targets) + len(pe) * min(most, len(pe)),
     )
@@ -97,23 +97,15 @@ def place_greedily(
         The task goes where it is cheapest; otherwise to the free PE nearest to all tasks placed.
     """
     control, result = np.zeros(1, np.int32), np.empty(len(indptr) - 1, np.int32)
-    seen, near = moderate(weights, len(targets), bit_costs if table is None else table)
-    if near is not None and len(near):  # distances from a PE to all placed tasks are summed, too
-        most = int(near.max()) * max(len(result), len(room))
-        near = near >> max(0, most.bit_length() - MOST.bit_length())
+    seen, (names, costs, rows), _ = prepare(weights, len(targets), labels, bit_costs, table)
+    if labels is None or table is None:  # distances from a PE to all placed tasks are summed, too
+        most = max(int(costs.max(initial=0)), int(rows.max(initial=0))) * max(len(result), len(room))
+        less = max(0, most.bit_length() - MOST.bit_length())
+        costs, rows = costs >> less, rows >> less
     interruptible(
         lambda: _implementation.place_greedily(
-            linked, indptr, targets, optional(seen), *_distances(labels, table, near), room, control, result
+            linked, indptr, targets, optional(seen), names, costs, rows, room, control, result
         ),
         control, deadline, len(targets) + len(result) * (1 if table is None else len(room)),
     )
     return result
-
-
-def _distances(
-    labels: UInt64 | None, table: Int64 | None, near: Int64 | None
-) -> tuple[UInt64, Int64, Int64]:
-    """Labels, bit costs and table as compiled code takes them, with distances `near`."""
-    if table is not None or near is None:
-        return np.empty(0, np.uint64), np.zeros(65, np.int64), optional(near)
-    return np.empty(0, np.uint64) if labels is None else labels, near, optional(None)

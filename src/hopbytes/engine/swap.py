@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, call_size, interruptible, moderate, moderate_unary
+from hopbytes.engine.control import Spend, call_size, interruptible, moderate_unary
+from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 from hopbytes.unary import Unary, as_arrays
 
@@ -42,15 +43,11 @@ def swap_refine(
     spent = np.zeros(1, np.int64)
     result = pe.copy()
     room = np.full(len(caps), len(indptr), np.int64) if exact else caps
-    distances = bit_costs if table is None else table
-    seen, near = moderate(weights, len(targets), distances)
-    unary = moderate_unary(unary, weights, len(targets), distances)
+    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
+    unary = moderate_unary(unary, weights, len(targets), scale)
     _, evaluations = interruptible(
         lambda: compiled.swap_refine(
-            indptr, targets, optional(seen), optional(loads),
-            np.empty(0, np.uint64) if labels is None else labels,
-            np.zeros(65, np.int64) if table is not None or near is None else near,
-            optional(None if table is None else near), room, seed % 2**64,
+            indptr, targets, optional(seen), optional(loads), *distances, room, seed % 2**64,
             np.array([all_pairs_up_to, nearest], np.int64), control, spent, *as_arrays(unary), result,
         ),
         control, deadline, call_size(indptr, targets, caps), None, spent, spend,

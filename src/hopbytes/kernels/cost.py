@@ -41,10 +41,7 @@ def comm_cost_table(
 
 
 def comm_cost_network(
-    indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, labels: UInt64, numbers: Int64,
-    place: Int32, hops: NDArray[np.uint16],
+    indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, labels: UInt64, packed: Int64
 ) -> int:
     """Return J on the nodes of a network; arrays as in ``LoweredNetwork`` (machines/distances.py)."""
-    return int(
-        _kernel.comm_cost_network(indptr, targets, optional(volumes), pe, labels, numbers, place, hops)
-    )
+    return int(_kernel.comm_cost_network(indptr, targets, optional(volumes), pe, labels, packed))

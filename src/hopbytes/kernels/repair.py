@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 from hopbytes.unary import Unary, as_arrays
 
@@ -23,7 +25,8 @@ def repair(
         Changed in place.
     caps : int64[k]
     labels, distances
-        Labels and cost per bit of a tree, or None and the dense table (flattened).
+        Labels and cost per bit (65) of a tree, None and the dense table (flattened), or labels and the packed
+        network of :class:`hopbytes.machines.distances.LoweredNetwork`.
     control : int32[1]
         Polled; anything but 0 ends the call early, caps met or not.
     fill_empty : bool
@@ -38,8 +41,9 @@ def repair(
     """
     indptr, targets, weights = graph
     shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
-    if labels is None:
-        moves, swaps, change = compiled.repair_table(*shared, distances, control, *as_arrays(unary))
+    if labels is None or len(distances) > 65:
+        scanned = np.empty(0, np.uint64) if labels is None else labels
+        moves, swaps, change = compiled.repair_table(*shared, scanned, distances, control, *as_arrays(unary))
     else:
         moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control, *as_arrays(unary))
     return int(moves), int(swaps), int(change)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,26 +111,19 @@ class NetworkDistance:
         O(k) on grids, else O(nodes^2) time and 2 x nodes^2 bytes for the nodes in use.
         """
         if "lowered" not in self._cache:
-            self._cache["lowered"] = self._grid() or self._table()
+            grid = self.network.form.kind == "grid"
+            self._cache["lowered"] = self._on_grid() if grid else self._with_table()
         lowered: LoweredNetwork = self._cache["lowered"]
         return lowered
 
-    def _grid(self) -> LoweredNetwork | None:
-        form = self.network.form
-        if form.kind != "grid":
-            return None
-        per_router, dimensions, *rest = form.numbers.tolist()
+    def _on_grid(self) -> LoweredNetwork:
+        per_router, dimensions, *rest = self.network.form.numbers.tolist()
         sizes, wrapped = rest[:dimensions], rest[dimensions:]
         coordinates = np.stack(np.unravel_index(self.endpoint // per_router, sizes), axis=1)
         folds = np.where(np.asarray(wrapped, bool), sizes, 2 * np.asarray(sizes))  # 2 x size: never shorter
-        return LoweredNetwork(
-            self.labels,
-            self._numbers(dimensions, folds),
-            np.ascontiguousarray(coordinates, dtype=np.int32).reshape(-1),
-            np.empty(0, np.uint16),
-        )
+        return self._packed(dimensions, 0, folds, coordinates, np.empty(0, np.uint16))
 
-    def _table(self) -> LoweredNetwork:
+    def _with_table(self) -> LoweredNetwork:
         nodes, position = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
             raise UnsupportedError(
@@ -143,41 +136,27 @@ class NetworkDistance:
             self.network.check_routed(nodes)
         if int(hops.max(initial=0)) == NO_ROUTE:
             raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-        symmetric = np.maximum(hops, hops.T)
-        return LoweredNetwork(
-            self.labels,
-            self._numbers(0, np.array([len(nodes)])),
-            position,
-            np.ascontiguousarray(symmetric).reshape(-1),
-        )
+        return self._packed(0, len(nodes), np.empty(0), position, np.maximum(hops, hops.T))
 
-    def _numbers(self, dimensions: int, sizes: Any) -> Int64:
-        head = np.array([dimensions, self.per_hop, self.least, self.inside_bits], np.int64)
-        return np.concatenate([head, self.inside_costs, np.asarray(sizes, np.int64)])
+    def _packed(
+        self, dimensions: int, nodes: int, folds: Any, place: Any, hops: NDArray[np.uint16]
+    ) -> LoweredNetwork:
+        head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
+        parts = [np.array(head, np.int64), self.inside_costs, np.asarray(folds, np.int64)]
+        for narrow in (np.asarray(place, np.int32), hops):
+            flat = np.ascontiguousarray(narrow).reshape(-1)
+            filled = np.zeros(-(-flat.nbytes // 8), np.int64)
+            filled.view(flat.dtype)[: len(flat)] = flat
+            parts.append(filled)
+        return LoweredNetwork(np.ascontiguousarray(self.labels), np.concatenate(parts))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoweredNetwork:
+class LoweredNetwork(NamedTuple):
     """What compiled code makes its distances from (``NetworkDistance`` in core/distance.hpp).
 
-    Parameters
-    ----------
-    labels : uint64[k]
-    numbers : int64[...]
-        Dimensions (0: table), distance per hop, least distance between nodes, bits inside a node, 65
-        costs by width, then per dimension the size at which it closes (grid) or the number of nodes.
-    place : int32[...]
-        Coordinates of each place, dimension by dimension, or its row in the table.
-    hops : uint16[nodes x nodes]
-        Empty for grids.
+    `labels` uint64[k]; `packed` int64[...] holds numbers, costs inside a node, coordinates or rows of all
+    places and the table of hops, in the order described there. Entry 4 is the largest distance.
     """
 
     labels: NDArray[np.uint64]
-    numbers: Int64
-    place: Int32
-    hops: NDArray[np.uint16]
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.uint64], Int64, Int32, NDArray[np.uint16]]:
-        """The arrays in the order kernels take them."""
-        return self.labels, self.numbers, self.place, self.hops
+    packed: Int64

@@ -12,7 +12,7 @@ from hopbytes.machines.distances import NetworkDistance
 
 
 class KernelDistances(TypedDict, total=False):
-    """Either labels and bit costs, or a table."""
+    """Labels and bit costs, or a table, or labels and a packed network as the table."""
 
     labels: UInt64
     bit_costs: Int64
@@ -37,5 +37,6 @@ def kernel_distances(where: Allocation) -> KernelDistances:
             np.fill_diagonal(table, 0)
         return {"table": np.ascontiguousarray(table).reshape(-1)}
     if isinstance(distance, NetworkDistance):
-        return {"table": np.ascontiguousarray(distance.matrix()).reshape(-1)}
+        labels, packed = distance.lowered()
+        return {"labels": labels, "table": packed}
     return {"labels": distance.labels, "bit_costs": distance.bit_costs}

@@ -20,8 +20,8 @@ from hopbytes.machines.tree import MAX_DISTANCE, Tree, shorten
 Kind = TypeVar("Kind", bound="NetworkMachine")
 Count = int | tuple[int, ...]
 
-#: Hops are at most 65534, so distances stay far below 2**63.
-MAX_PER_HOP = 2**40
+#: So that even sums of distances from one place to all others fit 63 bits.
+MAX_PER_HOP = 2**24
 
 
 class NetworkMachine(Machine):
@@ -190,7 +190,7 @@ def check_nodes(machine: NetworkMachine) -> None:
     """Check the fields all network machines share, for ``__post_init__``."""
     per_hop, inside = machine.per_hop, machine.inside
     if per_hop is not None and not 0 <= per_hop <= MAX_PER_HOP:
-        raise bad(f"distance {per_hop} per hop, expected an integer from 0 to 2**40")
+        raise bad(f"distance {per_hop} per hop, expected an integer from 0 to 2**24")
     if inside is None:
         return
     named = [level.name for level in inside.tiers]

@@ -52,7 +52,7 @@ def distance_sum(graph: CommGraph, weights: Int64 | None, where: Allocation, pe:
         sums = weight_by_level(graph, weights, distance, pe)
         return sum(w * d for w, d in zip(sums, distance.costs.tolist(), strict=True))
     if isinstance(distance, NetworkDistance):
-        return kernels.comm_cost_network(graph.indptr, graph.targets, weights, pe, *distance.lowered().arrays)
+        return kernels.comm_cost_network(graph.indptr, graph.targets, weights, pe, *distance.lowered())
     return kernels.comm_cost_table(graph.indptr, graph.targets, weights, pe, distance.table.reshape(-1))
 
 

@@ -30,28 +30,27 @@ def comm_cost_table(indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, ta
     return sum(w * int(table[int(pe[i]) * k + int(pe[j])]) for i, j, w in arcs)
 
 
-def network_distance(
-    labels: UInt64, numbers: Int64, place: Int32, hops: NDArray[np.uint16], a: int, b: int
-) -> int:
+def network_distance(labels: UInt64, packed: Int64, a: int, b: int) -> int:
     """Distance of two places on the nodes of a network: the tree inside a node, hops between nodes."""
-    dimensions, per_hop, least, inside_bits = (int(number) for number in numbers[:4])
+    dimensions, per_hop, least, inside_bits, _, nodes = (int(number) for number in packed[:6])
     width = (int(labels[a]) ^ int(labels[b])).bit_length()
     if width <= inside_bits:
-        return int(numbers[4 + width])
-    if dimensions == 0:
-        way = int(hops[int(place[a]) * int(numbers[69]) + int(place[b])])
+        return int(packed[6 + width])
+    folds = packed[71 : 71 + dimensions]
+    used = len(labels) * max(dimensions, 1)
+    place = packed[71 + dimensions :].view(np.int32)[:used].reshape(len(labels), -1).astype(np.int64)
+    if dimensions:
+        apart = np.abs(place[a] - place[b])
+        way = int(np.minimum(apart, folds - apart).sum())
     else:
-        here, there = place.reshape(-1, dimensions)[[a, b]].astype(np.int64)
-        apart = np.abs(here - there)
-        way = int(np.minimum(apart, numbers[69:] - apart).sum())
+        table = packed[71 + (used + 1) // 2 :].view(np.uint16)
+        way = int(table[int(place[a, 0]) * nodes + int(place[b, 0])])
     return max(least, way * per_hop)
 
 
 def comm_cost_network(
-    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, labels: UInt64, numbers: Int64, place: Int32,
-    hops: NDArray[np.uint16],
+    indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, labels: UInt64, packed: Int64
 ) -> int:
     """Return the sum over arcs of volume x distance on a network."""
-    arcs = _arcs(indptr, targets, volumes)
-    pairs = [(int(pe[i]), int(pe[j]), w) for i, j, w in arcs if i != j]
-    return sum(w * network_distance(labels, numbers, place, hops, a, b) for a, b, w in pairs)
+    pairs = [(int(pe[i]), int(pe[j]), w) for i, j, w in _arcs(indptr, targets, volumes) if i != j]
+    return sum(w * network_distance(labels, packed, a, b) for a, b, w in pairs)

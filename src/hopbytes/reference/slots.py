@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes.reference.cost import network_distance
+
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt64 = NDArray[np.uint64]
@@ -28,9 +30,11 @@ class _Places:
             for v in range(self.n)
         ]
         self._labels, self._bit_costs, self._table = labels, bit_costs, table
-        self.k = round(len(table) ** 0.5) if len(table) else len(labels)
+        self.k = len(labels) or round(len(table) ** 0.5)
 
     def distance(self, p: int, q: int) -> int:
+        if len(self._table) and len(self._labels):
+            return network_distance(self._labels, self._table, p, q)
         if len(self._table):
             return int(self._table[p * self.k + q])
         return int(self._bit_costs[(int(self._labels[p]) ^ int(self._labels[q])).bit_length()])

@@ -35,6 +35,8 @@ class Allocation:
         GPU of each PE, counted on its node; -1 where it has none. None: slots without GPUs.
     notices : tuple of str
         Sentences for the user about how the slots were cut (cores left over, slots that straddle units).
+    tasks_of_nodes : int64[nodes] or None
+        Tasks that the job was asked to have on each node; used when there are as many tasks as that.
 
     Raises
     ------
@@ -50,12 +52,14 @@ class Allocation:
     endpoints: Int32 | None = None
     gpus: Int32 | None = None
     notices: tuple[str, ...] = ()
+    tasks_of_nodes: Int64 | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.core_start) < 2:
             raise InfeasibleError("the allocation has no slot left, expected at least one")
-        for array in (self.core_start, self.cores, self.capacity, self.endpoints, self.gpus):
+        optional = (self.capacity, self.endpoints, self.gpus, self.tasks_of_nodes)
+        for array in (self.core_start, self.cores, *optional):
             if array is not None:
                 array.setflags(write=False)
 
@@ -169,4 +173,5 @@ class Allocation:
             None if self.endpoints is None else self.endpoints[pes],
             None if self.gpus is None else self.gpus[pes],
             self.notices,
+            self.tasks_of_nodes,
         )

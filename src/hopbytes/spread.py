@@ -40,9 +40,9 @@ def spread(
     Returns
     -------
     int64[n]
-        PE numbers, ascending. By default nodes get equally many (difference at most 1, unless they are
-        too small), then the units of every level inside them likewise; where it does not come out
-        even, the first units get one more.
+        PE numbers, ascending. By default nodes get as many as their job asked for, if that is n in all;
+        else equally many (difference at most 1, unless they are too small). The units of every level inside
+        them likewise; where it does not come out even, the first units get one more.
 
     Raises
     ------
@@ -79,8 +79,22 @@ def spread(
         return _hard_counts(where, n, limits)
     if pack or n == where.k:
         return np.arange(n, dtype=np.int64)
+    asked = _as_the_job_asked(where, n)
+    if asked is not None:
+        return asked
     rank = _turns(_units_inside(where, np.arange(where.k)))
     return np.flatnonzero(rank < n)
+
+
+def _as_the_job_asked(where: Allocation, n: int) -> Int64 | None:
+    """Return as many PEs of every node as its job asked for; None when that is not n in all."""
+    asked = where.tasks_of_nodes
+    if asked is None or int(asked.sum()) != n:
+        return None
+    node = where.node_of_pe.astype(np.int64)
+    rank = _turns([node, *_units_inside(where, np.arange(where.k))], inside=1)
+    chosen = np.flatnonzero(rank < asked[node])
+    return chosen if len(chosen) == n else None
 
 
 def spread_counts(where: Allocation, n: int) -> Int64:

@@ -19,7 +19,9 @@ from hopbytes.errors import HopbytesError
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 
 #: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.<name>.<name>``.
-VERBS = ("map", "eval", "write", "run", "verify", "where", "show", "list", "convert", "compare")
+VERBS = (
+    "map", "eval", "write", "run", "verify", "where", "probe", "show", "list", "convert", "compare",
+)  # fmt: skip
 
 
 class GuardedGroup(TyperGroup):

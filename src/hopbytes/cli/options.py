@@ -80,9 +80,11 @@ class MachineOptions:
         _machine("--capacity", metavar="WHAT:N", help="PEs that can take N times the load: node=0-3:2."),
     ] = None
     cores_per_task: Annotated[
-        int,
-        _machine("--cores-per-task", metavar="N", min=1, help="Cores of one node that each task gets (1)."),
-    ] = 1
+        int | None,
+        _machine(
+            "--cores-per-task", metavar="N", min=1, help="Cores of a node that each task gets (the job's; 1)."
+        ),
+    ] = None
     per: Annotated[
         list[str] | None,
         _machine(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from hopbytes.machines.network import Network
 from hopbytes.registry import Registry
 
 if TYPE_CHECKING:
+    from hopbytes.machines.job_environment import Job
     from hopbytes.machines.node_tree import NodeTree
 
 Int64 = NDArray[np.int64]
@@ -148,6 +149,8 @@ class Machine(ABC):
     """
 
     __slots__ = ()
+    #: The name of the kind is a whole spec (``local``); what follows a colon may be left out.
+    stands_alone: ClassVar[bool] = False
 
     @classmethod
     def parse(cls, text: str) -> Machine:
@@ -229,6 +232,18 @@ class Machine(ABC):
     def node_names(self) -> tuple[str, ...]:
         """Host name of every node, where the machine's source has them; else empty."""
         return ()
+
+    def notices(self) -> tuple[str, ...]:
+        """Sentences for the user about where the machine came from."""
+        return ()
+
+    def job(self) -> Job | None:
+        """The job the machine belongs to, with what it asked for; None when it was described otherwise."""
+        return None
+
+    def repeated(self, hosts: Sequence[str]) -> Machine | None:
+        """The machine of several such nodes with these names; None when it cannot be repeated."""
+        return None
 
     def node_tree(self, node: int) -> NodeTree | None:
         """The tree of one node with the numbers its operating system uses; None when nobody knows it."""

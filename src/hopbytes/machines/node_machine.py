@@ -11,6 +11,7 @@ import numpy as np
 
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Int32, Int64, Level, Machine, TreeDistance
+from hopbytes.machines.job_environment import Job
 from hopbytes.machines.leveling import level
 from hopbytes.machines.node_tree import NodeTree
 from hopbytes.machines.tree import Tree
@@ -39,6 +40,10 @@ class NodeMachine(Machine):
         Distances of levels that replace the defaults.
     known_tiers : tuple of Level or None
         Levels with measured values, from a stored machine.
+    warnings : tuple of str
+        Sentences for the user.
+    its_job : Job or None
+        The job it belongs to; its hosts are the nodes.
 
     Raises
     ------
@@ -54,6 +59,8 @@ class NodeMachine(Machine):
     hosts: tuple[str, ...] = ()
     replaced: Mapping[str, int] = field(default_factory=dict)
     known_tiers: tuple[Level, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    its_job: Job | None = None
     tree: Tree = field(init=False)
     same_as: Mapping[str, str] = field(init=False)
     first_place: Int64 = field(init=False)
@@ -125,6 +132,21 @@ class NodeMachine(Machine):
     def node_names(self) -> tuple[str, ...]:
         """Host names."""
         return self.hosts
+
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know about its source."""
+        return self.warnings
+
+    def job(self) -> Job | None:
+        """The job it belongs to."""
+        return self.its_job
+
+    def repeated(self, hosts: Sequence[str]) -> NodeMachine | None:
+        """The same node many times."""
+        if len(self.tree_of_node) != 1:
+            return None
+        text = f"{self.text}@{','.join(hosts)}"
+        return dataclasses.replace(self, text=text, tree_of_node=(0,) * len(hosts), hosts=tuple(hosts))
 
     def node_of_core(self) -> Int32:
         """int32[n_cores]: node of each place."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.hostlist import read_hosts
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
+from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.gpu_slots import gpu_slots
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import capacities, excluded, rank_in_runs, reserved, units_of
@@ -28,7 +28,7 @@ def machine(
     hosts: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] = (),
     reserve: str | None = None,
-    cores_per_task: int = 1,
+    cores_per_task: int | None = None,
     per: str | None = None,
     capacity: str | Sequence[str] = (),
 ) -> Allocation:
@@ -43,13 +43,15 @@ def machine(
     distance : str, optional
         With `hierarchy` ``"1:10:100"``, with `spec` distances to replace: ``"node=20,core=2"``.
     hosts : str or sequence of str, optional
-        Names of the nodes in machine order: ``"n[001-016]"``, a file, ``"-"``; as many as nodes.
+        ``"n[001-016]"``, a file, ``"-"``: the nodes to use, where the machine knows their names; else new
+        names for all of them, in machine order. One described node becomes as many.
     exclude : str or sequence of str
         Cores to leave out: ``"node=3"``, ``"core=0"`` (of every node), ``"l3.core=0"`` (of every l3).
     reserve : str, optional
         ``"1/l3"``: leave out the first core still allowed in every l3.
-    cores_per_task : int
-        Cores of a slot. They lie in one node, and in one unit of any level that can hold them.
+    cores_per_task : int, optional
+        Cores of a slot, by default as many as the job asks for, 1 outside jobs. They lie in one node, and in
+        one unit of any level that can hold them.
     per : str, optional
         ``"core"`` (default), ``"pu"`` or another level: one slot per unit with all its cores, or with
         the first `cores_per_task` of them when that is more than 1. ``"gpu"``: one slot per GPU with the
@@ -84,32 +86,57 @@ def machine(
     >>> where.k, where.cores_of(1).tolist(), where.notices[1]
     (4, [5, 6], '4 of 12 allowed cores are left over: they make no slot of 2 cores')
     """
-    hardware = _hardware(spec, hierarchy, distance)
-    if cores_per_task < 1:
-        raise FormatError("--cores-per-task", None, f"{cores_per_task}, expected an integer >= 1")
-    allowed = np.ones(hardware.n_cores, np.bool_)
+    hardware, names, used = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
+    size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
+    if size < 1:
+        raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
+    of_hosts = used[hardware.node_of_core()]
+    allowed = of_hosts.copy()
     for text in (exclude,) if isinstance(exclude, str) else exclude:
         allowed &= ~excluded(hardware, text)
     if reserve is not None:
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
-        raise InfeasibleError(f"all {hardware.n_cores} cores are excluded or reserved, expected some left")
-    where = _cut(hardware, allowed, _names_of_nodes(hardware, hosts), cores_per_task, per)
+        raise InfeasibleError(f"all {int(of_hosts.sum())} cores are excluded or reserved, expected some left")
+    where = _cut(hardware, allowed, names, size, per)
     sizes = capacities(hardware, (capacity,) if isinstance(capacity, str) else capacity)
-    return where if sizes is None else replace(where, capacity=sizes[where.first_core])
+    job = hardware.job()
+    tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
+    gone = int(of_hosts.sum() - allowed.sum())
+    missing = (f"{gone} of {int(of_hosts.sum())} cores are excluded or reserved",) if gone else ()
+    return replace(
+        where,
+        capacity=None if sizes is None else sizes[where.first_core],
+        notices=(*hardware.notices(), *missing, *where.notices),
+        tasks_of_nodes=tasks,
+    )
 
 
 def _cut(
-    hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], cores_per_task: int,
-    per: str | None,
+    hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], size: int, per: str | None
 ) -> Allocation:
-    single_leaves = per in PLACES and cores_per_task == 1 and _place_name(hardware, per) is None
+    single_leaves = per in PLACES and size == 1 and _place_name(hardware, per) is None
     if single_leaves and allowed.all():
         return Allocation.whole(hardware, names)
+    cores = np.flatnonzero(allowed)
     if per == "gpu":
-        return _one_per_gpu(hardware, np.flatnonzero(allowed), cores_per_task, names)
-    slots = _Slots.cut(hardware, np.flatnonzero(allowed), cores_per_task, per)
+        starts, places, gpus = gpu_slots(hardware, cores, size)
+        notices = _notices(cores, len(places), size, "gpu", 0)
+        return Allocation(hardware, starts, places, names, gpus=gpus, notices=notices)
+    slots = _Slots.cut(hardware, cores, size, per)
     return Allocation(hardware, slots.starts, slots.cores, names, notices=slots.notices)
+
+
+def cores_of_a_task(hardware: Machine) -> int:
+    """Cores per task that the machine's job asked for, 1 without a job; threads count as their cores."""
+    job = hardware.job()
+    if job is None or job.cpus_per_task is None:
+        return 1
+    node = hardware.node_tree(0)
+    threads = 1
+    if node is not None and job.cpus is not None and job.cpus[0] > int(node.cores[-1]) + 1:
+        threads = max(1, len(node.os_pus) // (int(node.cores[-1]) + 1))
+    return -(-job.cpus_per_task // threads)
 
 
 def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str | None) -> Machine:
@@ -119,22 +146,6 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
         return from_hierarchy(hierarchy, distance)
     hardware = spec if isinstance(spec, Machine) else parse_machine(str(spec))
     return hardware if distance is None else with_distances(hardware, distance)
-
-
-def _names_of_nodes(hardware: Machine, hosts: str | Sequence[str] | None) -> tuple[str, ...]:
-    if hosts is None:
-        return hardware.node_names()
-    names = read_hosts(hosts)
-    nodes = int(hardware.node_of_core()[-1]) + 1
-    if len(names) != nodes:
-        raise FormatError("--hosts", None, f"{len(names)} hosts for {nodes} nodes, expected one per node")
-    return names
-
-
-def _one_per_gpu(hardware: Machine, allowed: Int64, size: int, names: tuple[str, ...]) -> Allocation:
-    starts, places, gpus = gpu_slots(hardware, allowed, size)
-    notices = _notices(hardware, allowed, len(places), size, "gpu", 0)
-    return Allocation(hardware, starts, places, names, gpus=gpus, notices=notices)
 
 
 def _place_name(hardware: Machine, per: str | None) -> str | None:
@@ -179,7 +190,7 @@ class _Slots:
         return cls(
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             cores[kept[np.argsort(owner, kind="stable")]],
-            _notices(hardware, cores, len(kept), size, per, straddling),
+            _notices(cores, len(kept), size, per, straddling),
         )
 
 
@@ -251,13 +262,8 @@ def _first_of_full_units(unit: Int64, size: int) -> np.ndarray[tuple[int, ...], 
     return full & (rank_in_runs(unit) < size)
 
 
-def _notices(
-    hardware: Machine, cores: Int64, used: int, size: int, per: str | None, straddling: int
-) -> tuple[str, ...]:
+def _notices(cores: Int64, used: int, size: int, per: str | None, straddling: int) -> tuple[str, ...]:
     notices = []
-    if len(cores) < hardware.n_cores:
-        gone = hardware.n_cores - len(cores)
-        notices.append(f"{gone} of {hardware.n_cores} cores are excluded or reserved")
     if used < len(cores):
         slot = f"{size} core{'s' * (size > 1)}" + (f" per {per}" if per else "")
         left = f"{len(cores) - used} of {len(cores)} allowed cores"

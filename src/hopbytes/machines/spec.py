@@ -21,6 +21,7 @@ import re
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.networked import NetworkMachine, nest
+from hopbytes.machines.recognise import kind_of_file
 from hopbytes.machines.tree import MAX_LEVELS, Tree, shorten
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
@@ -126,9 +127,10 @@ def with_distances(machine: Machine, distance: str) -> Machine:
 
 def _parse_part(text: str) -> Machine:
     kind, colon, rest = text.partition(":")
-    if colon and kind != "tree" and kind in machines:
+    if kind != "tree" and kind in machines and (colon or machines[kind].stands_alone):
         return machines[kind].parse(rest)
-    return _parse_tree(text)
+    of_file = kind_of_file(text)
+    return _parse_tree(text) if of_file is None else machines[of_file].parse(text)
 
 
 def _parse_tree(text: str) -> Tree:

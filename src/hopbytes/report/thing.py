@@ -47,6 +47,8 @@ def explain(thing: str, *, input_format: str | None = None, **options: Any) -> t
     >>> explain("node:2 core:4")[0]["pes"]
     8
     """
+    if _is_machine(thing) and input_format is None:
+        return _explain_machine(thing)
     kinds = [(kind.removesuffix("s"), row) for kind in KINDS for row in catalogue(kind)]
     rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
     if rows:
@@ -59,9 +61,21 @@ def explain(thing: str, *, input_format: str | None = None, **options: Any) -> t
             f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
+    return _explain_machine(thing)
+
+
+def _is_machine(thing: str) -> bool:
+    """Whether it is a machine without looking like a spec: ``local``, or a file that holds one."""
+    from hopbytes.machines.base import machines
+    from hopbytes.machines.recognise import kind_of_file
+
+    return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
+
+
+def _explain_machine(spec: str) -> tuple[Facts, str]:
     from hopbytes.machines.slots import machine
 
-    where = machine(thing)
+    where = machine(spec)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)
 
 

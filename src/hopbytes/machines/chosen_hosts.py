@@ -1,0 +1,66 @@
+"""Which nodes of a machine ``--hosts`` means, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.errors import FormatError
+from hopbytes.hostlist import read_hosts
+from hopbytes.machines.base import Machine
+
+
+class ChosenHosts(NamedTuple):
+    """The machine to use, names of all its nodes (or none), and bool[nodes]: those that may be used."""
+
+    machine: Machine
+    names: tuple[str, ...]
+    used: NDArray[np.bool_]
+
+
+def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenHosts:
+    """Find the nodes that hosts name.
+
+    Parameters
+    ----------
+    machine : Machine
+    hosts : str, sequence of str or None
+        See :func:`hopbytes.hostlist.read_hosts`. None: all nodes.
+
+    Returns
+    -------
+    ChosenHosts
+        Names the machine knows choose among its nodes. One described node without a name becomes as many
+        as there are hosts. Otherwise hosts are new names for all nodes, in machine order.
+
+    Raises
+    ------
+    FormatError
+        Another number of hosts than nodes, none of which is known by name; or only some of them are.
+
+    Notes
+    -----
+    O(nodes + hosts).
+    """
+    nodes = int(machine.node_of_core()[-1]) + 1
+    known = machine.node_names()
+    if hosts is None:
+        return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
+    names = read_hosts(hosts)
+    found = set(names) & set(known)
+    if found and len(found) == len(names):
+        return ChosenHosts(machine, known, np.array([name in found for name in known]))
+    if found:
+        stranger = next(name for name in names if name not in found)
+        what = f"host {stranger!r} is none of the machine's {len(known)}, like {next(iter(sorted(found)))!r}"
+        raise FormatError("--hosts", None, f"{what}; expected names of its nodes only")
+    if nodes == 1 and len(names) > 1 and not known:
+        repeated = machine.repeated(names)
+        if repeated is not None:
+            return ChosenHosts(repeated, names, np.ones(len(names), np.bool_))
+    if len(names) != nodes:
+        raise FormatError("--hosts", None, f"{len(names)} hosts for {nodes} nodes, expected one per node")
+    return ChosenHosts(machine, names, np.ones(nodes, np.bool_))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.spec_fields import bad
@@ -26,11 +26,14 @@ class FileSpec:
         ``key=value`` fields.
     per_hop : int or None
         What stood behind ``@``, when it was a number.
+    levels : dict of str → str
+        Fields with other keys, where the kind takes distances of its levels.
     """
 
     path: str
     options: Mapping[str, str]
     per_hop: int | None = None
+    levels: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, kind: str) -> str:
         """Return the spec again, without the distance."""
@@ -46,7 +49,7 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
         ``"ib"`` and ``"fabric/:tables=dump_fts.txt@10"``.
     keys : mapping
         Known keys and what their values look like, for messages. ``hosts`` is also what ``@`` means
-        when it is no number.
+        when it is no number; ``LEVEL`` stands for the names of levels.
 
     Raises
     ------
@@ -56,15 +59,15 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     Examples
     --------
     >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
-    FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10)
+    FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10, levels={})
     """
     options: dict[str, str] = {}
     per_hop: int | None = None
     rest = text
     while True:
         at = AT_END.search(rest)
-        head, colon, field = rest.rpartition(":")
-        key, equals, value = field.partition("=")
+        head, colon, last = rest.rpartition(":")
+        key, equals, value = last.partition("=")
         if at is not None and (not colon or at.start() > len(head)) and not (equals and "@" not in value):
             word = at[1]
             if DISTANCE.fullmatch(word):
@@ -82,15 +85,15 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     if not rest:
         known = "".join(f"[:{name}={example}]" for name, example in keys.items())
         raise bad(f"{kind}: without a path, expected {kind}:PATH{known}")
-    ordered = {key: options[key] for key in keys if key in options}
-    return FileSpec(rest, ordered, per_hop)
+    ordered = {key: options.pop(key) for key in keys if key in options}
+    return FileSpec(rest, ordered, per_hop, options)
 
 
 def _store(
     kind: str, text: str, options: dict[str, str], keys: Mapping[str, str], key: str, value: str
 ) -> None:
-    if key not in keys or key in options or not value:
+    if (key not in keys and "LEVEL" not in keys) or key in options or not key or not value:
         known = ", ".join(f"{name}={example}" for name, example in keys.items())
-        field = shorten(f"{key}={value}")
-        raise FormatError("machine", None, f"{kind}:{shorten(text)}: {field}, expected each once: {known}")
+        what = shorten(f"{key}={value}")
+        raise FormatError("machine", None, f"{kind}:{shorten(text)}: {what}, expected each once: {known}")
     options[key] = value

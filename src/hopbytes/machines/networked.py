@@ -78,7 +78,7 @@ class NetworkMachine(Machine):
             return self.per_hop
         if self.inside is None:
             return 1
-        return 10 * self.inside.tiers[_starts_with_node(self.inside)].distance
+        return 10 * self.inside.tiers[starts_with_node(self.inside)].distance
 
     def nested(self: Kind, inside: Tree) -> Kind:
         """Return this machine with levels inside its nodes.
@@ -115,7 +115,7 @@ class NetworkMachine(Machine):
     def spec(self) -> str:
         """Text that parses to this machine."""
         text = f"{self.network_spec()}@{self.hop_distance}"
-        return text if self.inside is None else f"{text} / {_inside_spec(self.inside)}"
+        return text if self.inside is None else f"{text} / {inside_spec(self.inside)}"
 
     def ancestors(self, level: int) -> Int32:
         """Unit number at ``levels[level]`` of each core."""
@@ -194,7 +194,7 @@ def check_nodes(machine: NetworkMachine) -> None:
     if inside is None:
         return
     named = [level.name for level in inside.tiers]
-    whole = _starts_with_node(inside)
+    whole = starts_with_node(inside)
     if set(named[whole:]) & set(NODE_NAMES):
         raise bad(
             f"a level {shorten(named[whole])} inside the nodes of {machine.network_spec()}, expected levels "
@@ -210,14 +210,15 @@ def check_nodes(machine: NetworkMachine) -> None:
         )
 
 
-def _starts_with_node(inside: Tree) -> bool:
+def starts_with_node(inside: Tree) -> bool:
     """Tell whether a tree describes all nodes (unequal ones, see :func:`nest`) instead of one."""
     return inside.tiers[0].name == "node" and inside.tiers[0].distance == MAX_DISTANCE
 
 
-def _inside_spec(inside: Tree) -> str:
+def inside_spec(inside: Tree) -> str:
+    """Return the spec of what is inside nodes, without the level that stands for all of them."""
     levels = inside.spec().split(" ")
-    return " ".join(levels[1:] if _starts_with_node(inside) else levels)
+    return " ".join(levels[1:] if starts_with_node(inside) else levels)
 
 
 @lru_cache(maxsize=16)
@@ -227,7 +228,7 @@ def _whole_tree(machine: NetworkMachine) -> Tree:
     inside = machine.inside
     if inside is None:
         return Tree((*outside, node), counts)
-    if _starts_with_node(inside):
+    if starts_with_node(inside):
         return Tree((*outside, node, *inside.tiers[1:]), (*counts, *inside.children[1:]))
     # Lists are per unit of one node: the same again for every node.
     repeated = [count if isinstance(count, int) else count * machine.n_nodes for count in inside.children]
@@ -269,11 +270,13 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     FormatError
         The text breaks the grammar, numbers contradict each other.
     """
-    if not isinstance(outer, (NetworkMachine, Tree)):
+    from hopbytes.machines.named_tree import NamedTree
+
+    if not isinstance(outer, (NetworkMachine, NamedTree, Tree)):
         raise UnsupportedError(
             f"{shorten(outer.spec())} cannot have levels inside, expected a network like torus:4x4 or a tree"
         )
-    units = outer.n_nodes if isinstance(outer, NetworkMachine) else outer.n_cores
+    units = outer.n_cores if isinstance(outer, Tree) else int(outer.node_of_core()[-1]) + 1
     try:
         inside = parse(text)
     except FormatError:
@@ -283,9 +286,9 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
         inside = parse(f"node:{units}@{MAX_DISTANCE} {text}")
     if not isinstance(inside, Tree):
         raise UnsupportedError(f"{shorten(text)} inside a node, expected a tree such as 'package:2 core:8'")
-    if isinstance(outer, NetworkMachine):
+    if isinstance(outer, (NetworkMachine, NamedTree)):
         return outer.nested(inside)
-    whole = _starts_with_node(inside)
+    whole = starts_with_node(inside)
     counts: list[Count] = [
         count if isinstance(count, int) or whole else count * units for count in inside.children[whole:]
     ]

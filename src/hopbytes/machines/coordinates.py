@@ -20,14 +20,15 @@ class HostsByCoordinates(HostsOn):
 
     For BlueGene, Tofu and whatever else says where nodes are. ``dims`` are the sizes (else one more than the
     largest coordinates), ``wrap`` says which dimensions are rings (all), ``bw`` are capacities as in
-    ``torus:``; places without a host are routers only. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
+    ``torus:``; places without a host are routers only. Hosts
+    are in the order of their places, first dimension slowest. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
 
     Examples
     --------
     >>> from hopbytes.machines.coordinates import HostsByCoordinates
     >>> machine = HostsByCoordinates.parse("examples/coordinates.txt:dims=4x2")
-    >>> machine.node_names(), machine.network().hops(*machine.places[::2]).tolist()
-    (('a', 'b', 'c'), [2])
+    >>> machine.node_names(), machine.network().hops(*machine.places[:2]).tolist()
+    (('a', 'c', 'b'), 2)
     """
 
     __slots__ = ()

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
-from hopbytes.machines.base import NODE_NAMES, Int32, Int64, Level, Machine, TreeDistance
+from hopbytes.machines.base import NODE_NAMES, Int32, Int64, Level, Machine, TreeDistance, machines
 from hopbytes.machines.distances import NetworkDistance
 from hopbytes.machines.network import Network
+from hopbytes.machines.node_machine import NodeMachine
+from hopbytes.machines.nodes_on import NodesOn, settle_nodes
 from hopbytes.machines.spec_fields import bad
 from hopbytes.machines.tree import MAX_DISTANCE, Tree, shorten
 
@@ -280,10 +282,16 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     try:
         inside = parse(text)
     except FormatError:
-        if "[" not in text:
+        if "[" not in text or text.partition(":")[0] in machines:
             raise
         # One number per unit of the whole machine: read it below as many nodes.
         inside = parse(f"node:{units}@{MAX_DISTANCE} {text}")
+    if isinstance(inside, NodeMachine):
+        nodes, tree = settle_nodes(outer, inside, units)
+        base = nest(outer, text, lambda _: tree)
+        base = base.settled() if isinstance(base, NetworkMachine) else base
+        outside = outer.spec() if isinstance(outer, Tree) else base.spec().partition(" / ")[0]
+        return NodesOn(base, outside, nodes)
     if not isinstance(inside, Tree):
         raise UnsupportedError(f"{shorten(text)} inside a node, expected a tree such as 'package:2 core:8'")
     if isinstance(outer, (NetworkMachine, NamedTree)):

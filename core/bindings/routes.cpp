@@ -1,8 +1,9 @@
-// routes.hpp, routes_hierarchy.hpp and link_loads.hpp
+// routes.hpp, routes_hierarchy.hpp, link_loads.hpp and traffic.hpp
 #include "arrays.hpp"
 #include <nanobind/stl/tuple.h>
 #include "link_loads.hpp"
 #include "route_arguments.hpp"
+#include "traffic.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -87,6 +88,31 @@ void bind_routes(nb::module_& m) {
         "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
         "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "endpoints"_a.noconvert(), "link"_a,
         "marked"_a.noconvert());
+  m.def("hop_histogram",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int64_t> indptr, InArray<int32_t> arc_target, InArray<int64_t> weight,
+           InArray<int32_t> endpoint, OutArray<int64_t> flows, OutArray<int64_t> amounts) {
+          nb::gil_scoped_release release;
+          return with_routes(form, route_arrays(numbers, table, first, head), [&](const auto& routes) {
+            return hop_histogram(routes, {in(indptr), in(arc_target), in(weight)}, in(endpoint), out(flows),
+                                 out(amounts));
+          });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "weights"_a.noconvert(), "endpoints"_a.noconvert(),
+        "flows"_a.noconvert(), "amounts"_a.noconvert());
+  m.def("unit_traffic",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> unit,
+           OutArray<int64_t> sent, OutArray<int64_t> received) {
+          TrafficSums sums;
+          {
+            nb::gil_scoped_release release;
+            sums = unit_traffic({in(indptr), in(target), in(weight)}, in(unit), out(sent), out(received));
+          }
+          return std::make_tuple(sums.between, sums.inside);
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "units"_a.noconvert(),
+        "sent"_a.noconvert(), "received"_a.noconvert());
   m.def("summarize_links",
         [](InArray<int64_t> amount, InArray<int64_t> price) { return as_tuple(summarize(in(amount), in(price))); },
         "amounts"_a.noconvert(), "prices"_a.noconvert());

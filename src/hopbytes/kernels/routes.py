@@ -157,6 +157,50 @@ def arcs_over_link(
     return marked.view(np.bool_)
 
 
+def hop_histogram(
+    form: RouteForm, indptr: Int64, targets: Int32, weights: Int64 | None, endpoints: Int32
+) -> tuple[Int64, Int64]:
+    """Count arcs between different endpoints by the hops of their shortest route.
+
+    Returns
+    -------
+    flows, amounts : int64[largest number of hops + 1]
+        Arcs with so many hops, and their weight. Arcs without a route are left out.
+    """
+    flows, amounts = np.zeros(NO_ROUTE, np.int64), np.zeros(NO_ROUTE, np.int64)
+    _kernel.hop_histogram(
+        *form.arguments, indptr, targets, optional(weights), endpoints, flows, amounts
+    )
+    most = int(np.flatnonzero(flows).max(initial=0)) + 1
+    return flows[:most].copy(), amounts[:most].copy()
+
+
+class UnitTraffic(NamedTuple):
+    """Weight of arcs `between` different units and `inside` one; what every unit `sent` and `received`."""
+
+    between: int
+    inside: int
+    sent: Int64
+    received: Int64
+
+
+def unit_traffic(
+    indptr: Int64, targets: Int32, weights: Int64 | None, units: Int32, n_units: int
+) -> UnitTraffic:
+    """Sum up what units (PEs, nodes) send to and receive from each other.
+
+    Parameters
+    ----------
+    indptr, targets, weights
+        Arcs between tasks; None means a weight of 1 each. Arcs of a task to itself count nowhere.
+    units : int32[n]
+        Unit of every task, 0..n_units-1.
+    """
+    sent, received = np.zeros(n_units, np.int64), np.zeros(n_units, np.int64)
+    between, inside = _kernel.unit_traffic(indptr, targets, optional(weights), units, sent, received)
+    return UnitTraffic(int(between), int(inside), sent, received)
+
+
 class LoadSummary(NamedTuple):
     """Exact sums over links; the value of a link is its amount times its price.
 

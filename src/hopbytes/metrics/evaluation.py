@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from hopbytes.errors import FormatError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.baselines import at_random, in_order
-from hopbytes.metrics.placement import PlacementMetrics, diagonal_volume, measure
+from hopbytes.metrics.links import Dilation, HotLink, dilation_of, hottest_links, relative_to
+from hopbytes.metrics.placement import PlacementMetrics, diagonal_volume, measure_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ class Evaluation:
         Volumes here are the source's numbers times this.
     tasks_per_unit : tuple of TasksPerUnit
         Per named level, outermost first, without the innermost.
+    dilation : tuple of Dilation
+        How far arcs between nodes go, on machines with links.
+    hottest : tuple of HotLink
+        The ten most congested links and what crosses them, on machines with links.
 
     Examples
     --------
@@ -64,6 +70,8 @@ class Evaluation:
     messages_known: bool
     scale: int
     tasks_per_unit: tuple[TasksPerUnit, ...]
+    dilation: tuple[Dilation, ...] = ()
+    hottest: tuple[HotLink, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values in a stable order; the mapping's own metrics stand at the top level."""
@@ -76,6 +84,10 @@ class Evaluation:
             unit.level: {"units": unit.units, "used": unit.used, "min": unit.fewest, "max": unit.most}
             for unit in self.tasks_per_unit
         }
+        if self.mapping.links is not None:
+            names = Dilation.__slots__
+            result["dilation"] = [{name: getattr(one, name) for name in names} for one in self.dilation]
+            result["hottest_links"] = [link.to_dict() for link in self.hottest]
         if self.in_order is not None:
             result["in_order"] = self.in_order.to_dict()
         if self.random:
@@ -113,6 +125,8 @@ def evaluate(
         Mapping and graph have different numbers of tasks.
     ScaleError
         Volume x distance could exceed 63 bits.
+    UnsupportedError
+        Tasks that talk sit on nodes without a route between them.
 
     Notes
     -----
@@ -135,10 +149,13 @@ def evaluate(
     where = mapping.where
     seeds = range(random_seeds if baselines else 0)
     diagonal = diagonal_volume(graph)
+    base = measure_all(graph, where, in_order(graph, mapping)) if baselines else None
+    if base is not None and base.links is not None:
+        base = dataclasses.replace(base, links=relative_to(base.links, base.links))
     return Evaluation(
-        mapping=measure(graph, where, mapping.pe),
-        in_order=measure(graph, where, in_order(graph, mapping)) if baselines else None,
-        random=tuple(measure(graph, where, at_random(mapping, seed)) for seed in seeds),
+        mapping=measure_all(graph, where, mapping.pe, base),
+        in_order=base,
+        random=tuple(measure_all(graph, where, at_random(mapping, seed), base) for seed in seeds),
         tasks=graph.n,
         pes=where.k,
         total_volume=graph.total_volume,
@@ -146,6 +163,8 @@ def evaluate(
         messages_known=graph.messages is not None,
         scale=graph.scale,
         tasks_per_unit=tasks_per_unit(mapping),
+        dilation=dilation_of(graph, where, mapping.pe),
+        hottest=hottest_links(graph, where, mapping.pe),
     )
 
 

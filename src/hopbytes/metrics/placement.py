@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.graph import MAX_SUM, CommGraph
 from hopbytes.machines.base import Int32, Int64, TreeDistance
+from hopbytes.metrics.links import LinkMetrics, measure_links
+from hopbytes.metrics.traffic import TrafficMetrics, measure_traffic
 from hopbytes.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
 
 
@@ -67,6 +70,10 @@ class PlacementMetrics:
         Mean over arcs by volume: J / volume.
     levels : tuple of LevelMetrics
         Outermost first; empty for machines without named levels.
+    traffic : TrafficMetrics or None
+        What PEs and nodes send; filled by :func:`measure_all`.
+    links : LinkMetrics or None
+        What links carry; filled by :func:`measure_all` on machines that have links.
     """
 
     comm_cost: int
@@ -79,17 +86,21 @@ class PlacementMetrics:
     mean_distance: float
     weighted_mean_distance: float
     levels: tuple[LevelMetrics, ...]
+    traffic: TrafficMetrics | None = None
+    links: LinkMetrics | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as plain numbers, in this order, for JSON."""
-        return {
-            name: [_fields(level) for level in self.levels] if name == "levels" else getattr(self, name)
-            for name in self.__slots__
-        }
+        """Return the same as plain numbers, for JSON: all at the top level but the list of levels."""
+        plain = {name: getattr(self, name) for name in self.__slots__[: self.__slots__.index("levels")]}
+        for part in (self.traffic, self.links):
+            plain |= {} if part is None else _fields(part)
+        return plain | {"levels": [_fields(level) for level in self.levels]}
 
 
-def _fields(level: LevelMetrics) -> dict[str, Any]:
-    return {name: getattr(level, name) for name in level.__slots__}
+def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics) -> dict[str, Any]:
+    """Plain values by name; what does not apply is left out."""
+    values = {name: getattr(part, name) for name in part.__slots__}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
@@ -122,6 +133,24 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
         mean_distance=_ratio(arcs.cost, arcs.inside + arcs.cut),
         weighted_mean_distance=_ratio(volume.cost, volume.inside + volume.cut),
         levels=_levels(graph, where, pe, volume, arcs),
+    )
+
+
+def measure_all(
+    graph: CommGraph, where: Allocation, pe: Int32, base: PlacementMetrics | None = None
+) -> PlacementMetrics:
+    """Return :func:`measure` together with what PEs and nodes send and what links carry.
+
+    Parameters
+    ----------
+    base : PlacementMetrics or None
+        All metrics of in-order placement, which the normalised hybrid metric refers to.
+    """
+    reference = base.links if base is not None else None
+    return dataclasses.replace(
+        measure(graph, where, pe),
+        traffic=measure_traffic(graph, where, pe),
+        links=measure_links(graph, where, pe, reference),
     )
 
 

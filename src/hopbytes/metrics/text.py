@@ -36,9 +36,58 @@ def rows(evaluation: Evaluation) -> list[Row]:
         _row(evaluation, "PEs used", lambda one: one.used_pes, _count),
         _tasks_per_pe(evaluation),
     ]
+    table += _traffic_rows(evaluation) + _link_rows(evaluation)
     for number in range(len(evaluation.mapping.levels)):
         table += _level_rows(evaluation, number)
     return [row for row in table if row is not None]
+
+
+def _picker(part: str, name: str) -> Callable[[PlacementMetrics], float]:
+    """Return what takes the metric `name` from one part (``traffic`` or ``links``) of all metrics."""
+
+    def pick(one: PlacementMetrics) -> float:
+        value: float = getattr(getattr(one, part), name)
+        return value
+
+    return pick
+
+
+def _traffic_rows(evaluation: Evaluation) -> list[Row]:
+    """Volumes and messages between nodes; nothing to say on a single node."""
+    if not evaluation.mapping.traffic or int(evaluation.mapping.traffic.inter_node_volume) == 0:
+        return []
+    columns = [
+        ("volume between nodes (ICV)", "inter_node_volume"), ("volume inside nodes", "intra_node_volume"),
+        ("messages between nodes (ICM)", "inter_node_messages"),
+        ("most received by a node (MNRV)", "max_node_receive_volume"),
+        ("  messages (MNRM)", "max_node_receive_messages"),
+        ("most sent by a PE (MSV)", "max_send_volume"), ("  messages (MSM)", "max_send_messages"),
+    ]
+    return [
+        _row(evaluation, label, _picker("traffic", name), _count) for label, name in columns
+    ]
+
+
+def _link_rows(evaluation: Evaluation) -> list[Row]:
+    """What links carry; nothing on machines that know no links."""
+    if evaluation.mapping.links is None:
+        return []
+    columns: list[tuple[str, str, Callable[[float], str]]] = [
+        ("  hops of all messages (TH)", "hops", _count),
+        ("  hop-bytes (WH)", "hop_bytes", _count),
+        ("  most messages (MMC)", "max_messages", _count),
+        ("  highest congestion (MC)", "max_congestion", _measure),
+        ("  mean messages (AMC)", "avg_messages", _decimal),
+        ("  mean congestion (AC)", "avg_congestion", _measure),
+        ("  variance of congestion (NZCV)", "var_congestion", _measure),
+        ("  hybrid, in-order = 4", "hybrid", _decimal),
+        ("  links used", "used_links", _count),
+    ]
+    if evaluation.mapping.links.hybrid is None:
+        columns = [column for column in columns if column[1] != "hybrid"]
+    return [Row("links")] + [
+        _row(evaluation, label, _picker("links", name), show) for label, name, show in columns
+    ]
 
 
 def _level_rows(evaluation: Evaluation, number: int) -> list[Row]:
@@ -56,6 +105,16 @@ def _level_rows(evaluation: Evaluation, number: int) -> list[Row]:
 def notes(evaluation: Evaluation) -> list[str]:
     """Return sentences a reader of the table should know."""
     sentences = []
+    if evaluation.dilation:
+        steps = (f"{one.hops} hops: {one.flows:,}" for one in evaluation.dilation)
+        sentences.append("arcs between nodes by distance: " + ", ".join(steps))
+    for place, link in enumerate(evaluation.hottest, start=1):
+        flows = ", ".join(f"{source} to {target}" for source, target, _ in link.largest)
+        more = ", …" if link.flows > len(link.largest) else ""
+        sentences.append(
+            f"hottest link {place}: {link.name}, congestion {_measure(link.congestion)}, "
+            f"{link.flows:,} arcs (tasks {flows}{more})"
+        )
     for unit in evaluation.tasks_per_unit:
         held = str(unit.fewest) if unit.fewest == unit.most else f"{unit.fewest} to {unit.most}"
         sentences.append(f"tasks per {unit.level}: {held} on {unit.used:,} of {unit.units:,}")
@@ -132,6 +191,11 @@ def _percent(share: float) -> str:
 
 def _decimal(value: float) -> str:
     return f"{value:,.3f}"
+
+
+def _measure(value: float) -> str:
+    """Write a congestion: whole numbers without decimals, small ones with six significant digits."""
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1e6 else f"{value:,.6g}"
 
 
 def _count(value: float) -> str:

@@ -362,6 +362,42 @@ def arcs_over_link(
             marked[e] = any(taken == link for taken, _, _ in path or [])
 
 
+def hop_histogram(
+    form: int, numbers: Int64, table: Int32, first: Int32, head: Int32, indptr: Int64, arc_targets: Int32,
+    weights: Int64, endpoints: Int32, flows: Int64, amounts: Int64,
+) -> int:
+    """Count arcs by hops; return how many have no route or too long a one."""
+    sources = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    here, there = endpoints[sources], endpoints[arc_targets]
+    hops = np.empty(len(arc_targets), np.int64)
+    route_hops(form, numbers, table, first, head, here, there, hops)
+    left_out = 0
+    for e in np.flatnonzero(here != there).tolist():
+        if not 0 <= hops[e] < len(flows):
+            left_out += 1
+            continue
+        flows[hops[e]] += 1
+        amounts[hops[e]] += weights[e] if len(weights) else 1
+    return left_out
+
+
+def unit_traffic(
+    indptr: Int64, targets: Int32, weights: Int64, units: Int32, sent: Int64, received: Int64
+) -> tuple[int, int]:
+    """Add what units send and receive; return the weight between and inside units."""
+    between = inside = 0
+    for i in range(len(indptr) - 1):
+        for e in range(int(indptr[i]), int(indptr[i + 1])):
+            weight, far = int(weights[e]) if len(weights) else 1, int(targets[e])
+            if units[i] != units[far]:
+                between += weight
+                sent[units[i]] += weight
+                received[units[far]] += weight
+            elif i != far:
+                inside += weight
+    return between, inside
+
+
 def summarize_links(amounts: Int64, prices: Int64) -> tuple[int, ...]:
     """Return the parts that :class:`hopbytes.kernels.routes.LoadSummary` is made of."""
     values = [int(a) * (int(prices[i]) if len(prices) else 1) for i, a in enumerate(amounts.tolist())]

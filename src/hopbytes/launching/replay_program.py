@@ -1,0 +1,70 @@
+"""The program that `hopbytes replay` launches: sends what a pattern says, nothing else, and takes the time.
+
+``python -m hopbytes.launching.replay_program FILE ROUNDS`` under a launcher; rank 0 prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+#: Begins the line with the result, so that it is found among what launchers print.
+MARK = "hopbytes-replay "
+
+
+def main(arguments: list[str]) -> int:
+    """Replay a pattern in this process; return the exit code.
+
+    The file holds `indptr`, `targets` and `bytes` (one message per arc and round). A round: all receives are
+    posted, a barrier, then the time from the first send to the last completion, of the slowest rank.
+    """
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    with np.load(arguments[0], allow_pickle=False) as data:
+        indptr, targets, sizes = data["indptr"], data["targets"], data["bytes"]
+    rounds = int(arguments[1])
+    if comm.Get_size() != len(indptr) - 1:
+        if comm.Get_rank() == 0:
+            found = f"{comm.Get_size()} processes, expected {len(indptr) - 1} as in the pattern"
+            print(found, file=sys.stderr)
+        return 1
+    seconds = _rounds(comm, indptr, targets, sizes, rounds)
+    slowest = np.empty(rounds)
+    comm.Reduce(seconds, slowest, op=MPI.MAX, root=0)
+    if comm.Get_rank() == 0:
+        print(MARK + json.dumps({"seconds": slowest.tolist()}), flush=True)
+    return 0
+
+
+def _rounds(comm: Any, indptr: Any, targets: Any, sizes: Any, rounds: int) -> Any:
+    from mpi4py import MPI
+
+    rank = comm.Get_rank()
+    mine = slice(int(indptr[rank]), int(indptr[rank + 1]))
+    sends = [(int(to), int(size)) for to, size in zip(targets[mine], sizes[mine], strict=True)]
+    arcs = np.flatnonzero(targets == rank)
+    sources = np.searchsorted(indptr, arcs, side="right") - 1
+    receives = [(int(source), int(size)) for source, size in zip(sources, sizes[arcs], strict=True)]
+    outgoing = np.zeros(max((size for _, size in sends), default=0), np.uint8)
+    incoming = [np.empty(size, np.uint8) for _, size in receives]
+    seconds = np.zeros(rounds)
+    for number in range(-1, rounds):  # the first opens connections and is not counted
+        posted = [
+            comm.Irecv([buffer, MPI.BYTE], source=source)
+            for (source, _), buffer in zip(receives, incoming, strict=True)
+        ]
+        comm.Barrier()
+        began = MPI.Wtime()
+        posted += [comm.Isend([outgoing[:size], MPI.BYTE], dest=to) for to, size in sends]
+        MPI.Request.Waitall(posted)
+        if number >= 0:
+            seconds[number] = MPI.Wtime() - began
+    return seconds
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

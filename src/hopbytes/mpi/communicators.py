@@ -1,0 +1,253 @@
+"""Communicators whose ranks are where their messages are short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.errors import FormatError, HopbytesError
+from hopbytes.graph import CommGraph
+from hopbytes.machines.base import Int64
+from hopbytes.machines.slots import machine as machine_from
+from hopbytes.mpi.places import Spot, machine_of, processes_on, this_spot
+from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.run import map_tasks
+
+Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
+Sends: TypeAlias = "Dictionary[int, int] | Sequence[int]"
+
+PRESET = "eco"
+
+
+def reorder(
+    comm: Comm, sends: Sends, machine: Allocation | str | None = None, *, preset: str = PRESET, seed: int = 0
+) -> Comm:
+    """Return a communicator with the same processes and ranks that suit the machine; collective.
+
+    What rank i of `comm` says it sends is what rank i of the result is expected to send: a process that
+    gets another rank takes over the part of that rank, as with ``reorder=True`` in MPI. Call it before
+    data has been distributed.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+    sends : mapping of rank → bytes, or sequence of comm.size
+        What the rank of this process sends to others.
+    machine : Allocation or str, optional
+        The machine the processes run on, needed on rank 0 only. By default it is what the processes
+        find: hosts, packages, caches and cores of the CPUs they are bound to.
+    preset : str
+        See :func:`hopbytes.map_tasks`.
+    seed : int
+
+    Returns
+    -------
+    mpi4py.MPI.Intracomm
+        The ranks of `comm` stay as they are where nothing better is found.
+
+    Raises
+    ------
+    HopbytesError
+        On all processes: a rank that does not exist, negative bytes, a machine that does not fit.
+
+    Notes
+    -----
+    Rank 0 maps; the rest is one gather, one scatter and one ``Split``.
+
+    Examples
+    --------
+    ::
+
+        from mpi4py import MPI
+        from hopbytes.mpi import reorder
+
+        comm = reorder(MPI.COMM_WORLD, {left: 8 * rows, right: 8 * rows})
+    """
+    new, _ = _new_ranks(comm, sends, machine, preset, seed, None)
+    return comm.Split(0, new)
+
+
+def create_dist_graph_adjacent(
+    comm: Comm,
+    sources: Sequence[int],
+    destinations: Sequence[int],
+    sourceweights: Sequence[int] | None = None,
+    destweights: Sequence[int] | None = None,
+    info: Any = None,
+    reorder: bool = True,
+    *,
+    machine: Allocation | str | None = None,
+    preset: str = PRESET,
+    seed: int = 0,
+) -> Comm:
+    """Return what ``comm.Create_dist_graph_adjacent(…, reorder=True)`` promises; collective.
+
+    Arguments as there; `destweights` are taken for bytes (1 each without). Rank i of the result has the
+    neighbours that rank i of `comm` gave.
+
+    Raises
+    ------
+    HopbytesError
+        See :func:`reorder`.
+    """
+    mine = (list(sources), list(destinations), _listed(sourceweights), _listed(destweights))
+    if reorder:
+        weights = [1] * len(mine[1]) if mine[3] is None else mine[3]
+        sends: dict[int, int] = {}
+        for rank, weight in zip(mine[1], weights, strict=True):
+            sends[rank] = sends.get(rank, 0) + int(weight)
+        new, part = _new_ranks(comm, sends, machine, preset, seed, mine)
+        comm, mine = comm.Split(0, new), part
+    more = {} if info is None else {"info": info}
+    if mine[2] is not None or mine[3] is not None:
+        more |= {"sourceweights": mine[2], "destweights": mine[3]}
+    return comm.Create_dist_graph_adjacent(mine[0], mine[1], reorder=False, **more)
+
+
+def create_cart(
+    comm: Comm,
+    dims: Sequence[int],
+    periods: Sequence[bool] | None = None,
+    reorder: bool = True,
+    *,
+    machine: Allocation | str | None = None,
+    preset: str = PRESET,
+    seed: int = 0,
+) -> Comm:
+    """Return what ``comm.Create_cart(dims, periods, reorder=True)`` promises; collective.
+
+    Every rank is taken to send as much to each of its neighbours in the grid.
+
+    Raises
+    ------
+    HopbytesError
+        See :func:`reorder`; a grid of another size than the communicator.
+    """
+    periods = [False] * len(dims) if periods is None else list(periods)
+    if reorder:
+        count = int(np.prod(dims, dtype=np.int64))
+        if count != comm.Get_size():
+            raise FormatError("create_cart", None, f"a grid of {count} ranks, expected {comm.Get_size()}")
+        sends = grid_neighbours(comm.Get_rank(), dims, periods)
+        new, _ = _new_ranks(comm, sends, machine, preset, seed, None)
+        comm = comm.Split(0, new)
+    return comm.Create_cart(list(dims), periods, reorder=False)
+
+
+def grid_neighbours(rank: int, dims: Sequence[int], periods: Sequence[bool]) -> dict[int, int]:
+    """Return the neighbours of a rank in a grid, the last dimension running fastest, with weight 1 each.
+
+    Examples
+    --------
+    >>> grid_neighbours(0, (2, 3), (False, True))
+    {3: 1, 1: 1, 2: 1}
+    """
+    place = np.unravel_index(rank, tuple(dims))
+    found: dict[int, int] = {}
+    for axis, (extent, periodic) in enumerate(zip(dims, periods, strict=True)):
+        for step in (1, -1):
+            at = [int(number) for number in place]
+            at[axis] += step
+            if not periodic and not 0 <= at[axis] < extent:
+                continue
+            at[axis] %= extent
+            neighbour = int(np.ravel_multi_index(at, tuple(dims)))
+            if neighbour != rank:
+                found[neighbour] = 1
+    return found
+
+
+def new_ranks(
+    spots: Sequence[Spot],
+    sends: Sequence[Dictionary[int, int]],
+    machine: Allocation | str | None = None,
+    preset: str = PRESET,
+    seed: int = 0,
+) -> Int64:
+    """Return int64[n], the new rank of every old rank: the part of `reorder` that rank 0 does.
+
+    Parameters
+    ----------
+    spots : sequence of Spot
+        Where each process runs.
+    sends : sequence of mapping
+        What each rank sends.
+    machine, preset, seed
+        As for :func:`reorder`.
+
+    Raises
+    ------
+    HopbytesError
+        See :func:`reorder`.
+    """
+    if isinstance(machine, str):
+        machine = machine_from(machine)
+    where, process = machine_of(spots) if machine is None else processes_on(machine, spots)
+    graph = _pattern(sends)
+    identity = np.empty(len(spots), np.int32)
+    identity[process] = np.arange(len(spots), dtype=np.int32)
+    mapped = map_tasks(graph, where, preset=preset, seed=seed, threads=1, partition=False).pe
+    cost = CommCost()
+    if cost.value(graph, where, mapped) >= cost.value(graph, where, identity):
+        return np.arange(len(spots), dtype=np.int64)
+    new = np.empty(len(spots), np.int64)
+    new[process[mapped]] = np.arange(len(spots))  # the process on the PE of task i gets rank i
+    return new
+
+
+def _new_ranks(
+    comm: Comm, sends: Sends, machine: Any, preset: str, seed: int, part: Any
+) -> tuple[int, Any]:
+    """Return this process's new rank, and what the process of that old rank gave as `part`."""
+    from mpi4py import MPI
+
+    size = comm.Get_size()
+    told, fault = _checked(sends, comm.Get_rank(), size)
+    spot = this_spot(MPI.Get_processor_name())
+    gathered = comm.gather((spot, told, part, fault), root=0)
+    answers: list[Any] | None = None
+    if gathered is not None:  # on rank 0
+        try:
+            faults = [text for *_, text in gathered if text]
+            if faults:
+                raise FormatError("sends", None, faults[0])
+            new = new_ranks([one[0] for one in gathered], [one[1] for one in gathered], machine, preset, seed)
+            answers = [(int(rank), gathered[int(rank)][2], None) for rank in new]
+        except Exception as error:  # every process has to hear of it, or the others would wait for ever
+            text = str(error) if isinstance(error, HopbytesError) else f"reorder: {error!r}"
+            answers = [(0, None, text)] * size
+    rank, theirs, failure = comm.scatter(answers, root=0)
+    if failure is not None:
+        raise HopbytesError(failure)
+    return rank, theirs
+
+
+def _checked(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
+    """Return the bytes by rank, and what is wrong with them."""
+    try:
+        items = sends.items() if isinstance(sends, Dictionary) else enumerate(sends)
+        told = {int(target): int(volume) for target, volume in items if int(volume) != 0}
+    except (TypeError, ValueError):
+        return {}, f"rank {rank}: expected bytes by rank or a sequence of {size}"
+    wrong = [target for target in told if not 0 <= target < size]
+    if wrong:
+        return {}, f"rank {rank} sends to rank {wrong[0]}, expected 0..{size - 1}"
+    if any(volume < 0 for volume in told.values()):
+        return {}, f"rank {rank} sends {min(told.values())} bytes, expected 0 or more"
+    return told, ""
+
+
+def _pattern(sends: Sequence[Dictionary[int, int]]) -> CommGraph:
+    counts = [len(each) for each in sends]
+    source = np.repeat(np.arange(len(sends)), counts)
+    target = np.array([rank for each in sends for rank in each], np.int64)
+    volume = np.array([bytes_ for each in sends for bytes_ in each.values()], np.int64)
+    return CommGraph.from_edges(source, target, volume, n=len(sends))
+
+
+def _listed(weights: Sequence[int] | None) -> list[int] | None:
+    return None if weights is None else [int(weight) for weight in weights]

@@ -212,11 +212,12 @@ def test_json_keys_are_stable_and_random_is_a_mean_with_its_range():
     found = evaluate(graph, Mapping(np.arange(8, dtype=np.int32), where), random_seeds=12)
     record = json.loads(json.dumps(found.to_dict()))
     assert list(record) == [
-        "comm_cost", "edge_cut", "imbalance", "max_load", "used_pes", "min_tasks_per_pe", "max_tasks_per_pe",
-        "mean_distance", "weighted_mean_distance", "max_send_volume", "total_send_volume",
-        "max_send_messages", "total_send_messages", "inter_node_volume", "inter_node_messages", "intra_node_volume",
-        "intra_node_messages", "max_node_receive_volume", "max_node_receive_messages",
-        "levels", "tasks", "pes", "total_volume", "diagonal_share", "messages_known", "scale", "tasks_per_unit", "in_order", "random",
+        "comm_cost", "edge_cut", "imbalance", "max_load", "used_pes", "min_tasks_per_pe",
+        "max_tasks_per_pe", "mean_distance", "weighted_mean_distance", "max_send_volume",
+        "total_send_volume", "max_send_messages", "total_send_messages", "inter_node_volume",
+        "inter_node_messages", "intra_node_volume", "intra_node_messages", "max_node_receive_volume",
+        "max_node_receive_messages", "levels", "tasks", "pes", "total_volume", "diagonal_share",
+        "messages_known", "scale", "tasks_per_unit", "in_order", "random",
     ]
     assert record["in_order"]["comm_cost"] == record["comm_cost"] == 2 * 5 * 10 + 6 * 5
     chance = record["random"]

@@ -142,3 +142,54 @@ def _distinct(hosts: list[str]) -> tuple[str, ...]:
     if not hosts:
         raise FormatError("--hosts", None, "no host name, expected names like n[1-4] or a file")
     return tuple(hosts)
+
+
+def match_hosts(wanted: Sequence[str], known: Sequence[str], hint: str = "") -> list[int]:
+    """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
+
+    Parameters
+    ----------
+    wanted : sequence of str
+        As the resource manager calls them; ``n1.site.org`` also finds ``n1``, and the reverse.
+    known : sequence of str
+        Distinct names.
+    hint : str
+        Sentence to add when some are missing.
+
+    Returns
+    -------
+    list of int
+        Place of each among the known ones.
+
+    Raises
+    ------
+    FormatError
+        Hosts that are not known, or whose short name several have (lists the first three); one host twice.
+
+    Examples
+    --------
+    >>> match_hosts(["n2.site.org", "n1"], ["n1", "n2"])
+    [1, 0]
+    """
+    exact = {name: place for place, name in enumerate(known)}
+    short: dict[str, list[int]] = {}
+    for place, name in enumerate(known):
+        short.setdefault(name.partition(".")[0], []).append(place)
+    found: dict[int, str] = {}
+    missing = []
+    for name in wanted:
+        places = [exact[name]] if name in exact else short.get(name.partition(".")[0], [])
+        if len(places) != 1:
+            missing.append(name)
+        elif places[0] in found:
+            what = f"host {name!r} is {found[places[0]]!r} again, expected distinct hosts"
+            raise FormatError("--hosts", None, what)
+        else:
+            found[places[0]] = name
+    if missing:
+        raise FormatError(
+            "--hosts", None,
+            f"{len(missing)} of {len(wanted)} hosts are none of the machine's {len(known)} "
+            f"({', '.join(missing[:3])}), expected names like {known[0]}{hint}",
+        )
+    return list(found)

@@ -155,13 +155,13 @@ def test_routes_of_fabrics_without_tables(tmp_path):
     ("text", "message"),
     [
         ("ib:", "expected ib:PATH"),
-        ("ib:{}:rails=odd", "--rails: 'odd', expected one of first, same, spread"),
+        ("ib:{}:rails=odd", "--rails: 'odd', expected one of first, same, spread, gpu"),
         ("ib:{}:speed=3", "'speed=3', expected each once: tables="),
         ("ib:{}:rails=same:rails=same", "expected each once"),
         ("ib:{}@1@2", "two distances"),
         ("ib:{}:lid=999", "lid='999'"),
         ("ib:{}:routes=fast", "routes='fast'"),
-        ("ib:{}@n[7-12]", r"4 of 6 hosts are not in the fabric \(n9, n10, n11\)"),
+        ("ib:{}@n[7-12]", r"4 of 6 hosts are none of the machine's 8 \(n9, n10, n11\)"),
         ("ib:{}:tables=x", "tables=x: no such file"),
         ("ib:/nowhere", "cannot be read"),
         ("ib:{} / node:2 core:2", "inside the nodes"),
@@ -185,3 +185,28 @@ def test_real_fabrics_load():
     assert sum(not host.named for host in ndr.machine.hosts) == 69 + 3  # three call themselves localhost
     netloc = hb.machine(f"netloc:{SHARED}/netloc/IB-fe80_0000_0000_0001-nodes.txt")
     assert (netloc.k, netloc.machine.network().describe()["diameter"]) == (23, 2)
+
+
+def test_hosts_of_a_job(tmp_path):
+    folder = two_level_fabric(rails=2).write(tmp_path)
+    where = hb.machine(f"ib:{folder} / core:2", hosts="n[2-3].cluster.site,n7", rails="spread")
+    assert where.k == 6
+    assert [where.hosts[node] for node in sorted(set(where.node_of_pe.tolist()))] == ["n2", "n3", "n7"]
+    assert where.machine.endpoint_of_core()[where.first_core].tolist() == [2, 3, 4, 5, 12, 13]
+    with pytest.raises(
+        FormatError, match=r"3 of 4 hosts are none of the machine's 8 \(x1, x2, x3\), expected names like n1"
+    ):
+        hb.machine(f"ib:{folder}", hosts="x[1-3],n1")
+    with pytest.raises(FormatError, match="8 hosts are none"):  # as many as nodes, and yet no new names
+        hb.machine(f"ib:{folder}", hosts="x[1-8]")
+    with pytest.raises(UnsupportedError, match="--rails needs a fabric"):
+        hb.machine("torus:2x2", rails="same")
+    with pytest.raises(UnsupportedError, match="rails=gpu needs a slot per GPU"):
+        hb.machine(f"ib:{folder} / core:2", rails="gpu")
+
+
+def test_adapters_of_gpus(tmp_path):
+    machine = parse_machine(f"ib:{two_level_fabric(rails=2).write(tmp_path)}:rails=gpu / core:4")
+    nodes, gpus = np.array([0, 0, 0, 0, 1, 1], np.int32), np.array([3, 0, 1, 2, 1, 0], np.int32)
+    # Four GPUs on two adapters: two each; two GPUs: one each.
+    assert machine.slot_endpoints(nodes, gpus).tolist() == [1, 0, 0, 1, 3, 2]

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.arrival import follow, route
 from hopbytes.fabrics.coordinates import read_coordinates, read_xtdb2proc
-from hopbytes.fabrics.hosts import group_hosts, match_hosts, read_node_name_map
 from hopbytes.fabrics.netloc import read_netloc, read_resources
 from hopbytes.fabrics.scotch_target import read_scotch_target
 from hopbytes.fabrics.simgrid import read_simgrid
 from hopbytes.fabrics.slurm_topology import read_slurm_topology
 from hopbytes.fabrics.slurm_yaml import GridOfHosts, read_slurm_yaml
-from hopbytes.fabrics.survey import Device
 from hopbytes.fabrics.topograph import read_topograph
 
 SAMPLES = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
@@ -351,43 +349,6 @@ def test_allocations_of_netloc(tmp_path):
     for text in ("2 a b 2", "x", "1 a 2 0 5", "1 a 1 0 0 1 1"):
         with pytest.raises(FormatError):
             read_resources(put(tmp_path, text))
-
-
-def ports(*names):
-    return [Device(str(number), False, name, node_guid=16 + number) for number, name in enumerate(names)]
-
-
-def test_hosts_and_their_adapters(tmp_path):
-    adapters = ports(
-        "n10 mlx5_1", "n2 mlx5_0", "n10 mlx5_0", "MT4129 ConnectX7   Mellanox Technologies", "n2 ib9"
-    )
-    hosts = group_hosts(adapters)
-    assert [(host.name, host.adapters, host.named) for host in hosts] == [
-        ("n2", (4, 1), True),
-        ("n10", (2, 0), True),
-        ("guid-0000000000000013", (3,), False),
-    ]
-    names = read_node_name_map(put(tmp_path, '# ours\n0x13 "n2 mlx5_1"\n0x99 other\n'))
-    assert [host.name for host in group_hosts(adapters, names)] == ["n2", "n10"]
-    assert [host.adapters for host in group_hosts(adapters, wanted="mlx5_[0-3]")] == [(1,), (2, 0)]
-    assert [host.adapters for host in group_hosts(adapters, wanted="ib*")] == [(4,)]
-    with pytest.raises(FormatError, match="'mlx4_0' fits no adapter"):
-        group_hosts(adapters, wanted="mlx4_0")
-    with pytest.raises(FormatError, match=r"file:1: .*expected a GUID and a name"):
-        read_node_name_map(put(tmp_path, "n1 0x13\n"))
-    with pytest.raises(FormatError, match="file:2: GUID 0x13 a second time"):
-        read_node_name_map(put(tmp_path, '0x13 "a"\n0x13 "b"\n'))
-
-
-def test_hosts_of_an_allocation(tmp_path):
-    hosts = group_hosts(ports("n1.site mlx5_0", "n2 mlx5_0", "n3 mlx5_0", "localhost HCA-1"))
-    assert match_hosts(["n3", "n1", "n2.site.org"], hosts) == [2, 0, 1]
-    with pytest.raises(
-        FormatError, match=r"3 of 4 hosts are not in the fabric \(a, b, c\).*1 adapters name no host"
-    ):
-        match_hosts(["a", "b", "n1", "c"], hosts)
-    with pytest.raises(FormatError, match="a second time"):
-        match_hosts(["n2", "n2.site.org"], hosts)
 
 
 READERS = [

@@ -79,6 +79,18 @@ class MachineOptions:
         list[str] | None,
         _machine("--capacity", metavar="WHAT:N", help="PEs that can take N times the load: node=0-3:2."),
     ] = None
+    rails: Annotated[
+        str | None,
+        _machine("--rails", metavar="RULE", help="Adapters of hosts on ib:, netloc: first, same, spread or gpu."),
+    ] = None
+    adapters: Annotated[
+        str | None,
+        _machine("--adapters", metavar="NAMES", help="Adapters to use on ib:, netloc: mlx5_[0-3] or mlx5_*."),
+    ] = None
+    node_name_map: Annotated[
+        str | None,
+        _machine("--node-name-map", metavar="FILE", help="Whose adapters are, on ib:, netloc: lines GUID \"host adapter\"."),
+    ] = None
     cores_per_task: Annotated[
         int | None,
         _machine(
@@ -122,6 +134,9 @@ class MachineOptions:
             cores_per_task=self.cores_per_task,
             per=units[0] if units else None,
             capacity=tuple(self.capacity or ()),
+            rails=self.rails,
+            adapters=self.adapters,
+            node_name_map=self.node_name_map,
         )
         return where
 

@@ -233,6 +233,18 @@ class Machine(ABC):
         """Host name of every node, where the machine's source has them; else empty."""
         return ()
 
+    def keeps_names(self) -> bool:
+        """Whether nodes cannot be called otherwise than :meth:`node_names` says."""
+        return False
+
+    def hosts_hint(self) -> str:
+        """What to add to an error about hosts the machine does not have."""
+        return ""
+
+    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
+        """int32[slots]: endpoint each slot sends through, from its node and GPU; None: that of its cores."""
+        return None
+
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user about where the machine came from."""
         return ()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError
-from hopbytes.hostlist import read_hosts
+from hopbytes.hostlist import match_hosts, read_hosts
 from hopbytes.machines.base import Machine
 
 
@@ -33,8 +33,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     Returns
     -------
     ChosenHosts
-        Names the machine knows choose among its nodes. One described node without a name becomes as many
-        as there are hosts. Otherwise hosts are new names for all nodes, in machine order.
+        Names the machine knows choose among its nodes, by the exact or else the short name. One described
+        node without a name becomes as many as there are hosts. Otherwise hosts are new names for all nodes, in machine order.
 
     Raises
     ------
@@ -50,13 +50,11 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
     names = read_hosts(hosts)
-    found = set(names) & set(known)
-    if found and len(found) == len(names):
-        return ChosenHosts(machine, known, np.array([name in found for name in known]))
-    if found:
-        stranger = next(name for name in names if name not in found)
-        what = f"host {stranger!r} is none of the machine's {len(known)}, like {next(iter(sorted(found)))!r}"
-        raise FormatError("--hosts", None, f"{what}; expected names of its nodes only")
+    short = {name.partition(".")[0] for name in known}
+    if known and (machine.keeps_names() or any(name.partition(".")[0] in short for name in names)):
+        used = np.zeros(nodes, np.bool_)
+        used[match_hosts(names, known, machine.hosts_hint())] = True
+        return ChosenHosts(machine, known, used)
     if nodes == 1 and len(names) > 1 and not known:
         repeated = machine.repeated(names)
         if repeated is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.seams import split_by_distance
 from hopbytes.machines.tree import Tree
 
-RAILS = ("first", "same", "spread")
-MAX_UNROUTED_NAMED = 3
+RAILS = ("first", "same", "spread", "gpu")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +35,8 @@ class FabricMachine(NetworkMachine):
     rails : str
         Which adapter the cores of a host use: ``first`` all the same; ``same`` equal shares of the cores
         use the first, second, ... adapter, as many as every host has, so that equal cores meet on
-        one rail; ``spread`` equal shares use all adapters the host has.
+        one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
+        the adapters in the order of the GPUs, equal shares each.
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
 
@@ -131,6 +130,28 @@ class FabricMachine(NetworkMachine):
         count = np.full(len(adapters), adapters.min()) if self.rails == "same" else adapters
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
+    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
+        """int32[slots]: adapter of the GPU of each slot with ``rails=gpu``, else None: that of its cores."""
+        if self.rails != "gpu":
+            return None
+        if gpus is None:
+            raise UnsupportedError(
+                "rails=gpu needs a slot per GPU: --per gpu, and nodes that know their GPUs (hwloc:FILE)"
+            )
+        adapters = np.array([len(host.adapters) for host in self.hosts], np.int64)
+        first = np.cumsum(adapters) - adapters
+        count = np.zeros(len(self.hosts), np.int64)
+        np.maximum.at(count, nodes, gpus.astype(np.int64) + 1)
+        return (first[nodes] + gpus * adapters[nodes] // count[nodes]).astype(np.int32)
+
+    def keeps_names(self) -> bool:
+        """Hosts are those of the fabric."""
+        return True
+
+    def hosts_hint(self) -> str:
+        """What may help when a host is not found."""
+        return names_hint(self.hosts)
+
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut by the hops between the switches the first adapters are plugged into.
 
@@ -148,6 +169,12 @@ class FabricMachine(NetworkMachine):
         hops[hops < 0] = int(hops.max()) + 1
         part = split_by_distance(hops + hops.T)[position]
         return [nodes[part == number] for number in range(int(part.max()) + 1)]
+
+
+def names_hint(hosts: tuple[Host, ...]) -> str:
+    """Return what to add to an error about hosts that are not there."""
+    nameless = sum(not host.named for host in hosts)
+    return f"; {nameless} adapters name no host: --node-name-map says whose they are" if nameless else ""
 
 
 def fabric_network(fabric: Fabric, hosts: tuple[Host, ...]) -> Network:
@@ -203,9 +230,3 @@ def fabric_network(fabric: Fabric, hosts: tuple[Host, ...]) -> Network:
         form, len(adapters), switches, np.ascontiguousarray(fabric.link_capacity[kept]), unit,
         name_link, names.__getitem__,
     )
-
-
-def described(machine: FabricMachine) -> dict[str, Any]:
-    """Return what ``show`` adds for a fabric: adapters per host."""
-    counts = np.bincount([len(host.adapters) for host in machine.hosts])
-    return {"adapters_per_host": {str(count): int(hosts) for count, hosts in enumerate(counts) if hosts}}

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.base import Machine
 from hopbytes.machines.spec_fields import bad
 from hopbytes.machines.tree import shorten
 
@@ -97,3 +98,38 @@ def _store(
         what = shorten(f"{key}={value}")
         raise FormatError("machine", None, f"{kind}:{shorten(text)}: {what}, expected each once: {known}")
     options[key] = value
+
+
+#: Kinds of machines whose hosts have adapters to choose from, and the options that users may also give apart.
+WITH_ADAPTERS = ("ib", "netloc")
+OPTION_OF_KEY = {"rails": "--rails", "adapters": "--adapters", "names": "--node-name-map"}
+
+
+def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) -> str | Machine | None:
+    """Put options about adapters into the spec of a fabric.
+
+    Parameters
+    ----------
+    spec : str, Machine or None
+    options : mapping of key → value or None
+
+    Raises
+    ------
+    UnsupportedError
+        Options for a machine whose nodes have no adapters to choose from.
+
+    Examples
+    --------
+    >>> with_options("ib:fabric / core:4", {"rails": "same", "adapters": None})
+    'ib:fabric:rails=same / core:4'
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    if not given:
+        return spec
+    text = spec if isinstance(spec, str) else ""
+    network, slash, inside = text.partition(" / ")
+    if network.partition(":")[0] not in WITH_ADAPTERS:
+        words = ", ".join(OPTION_OF_KEY[key] for key in given)
+        raise UnsupportedError(f"{words} needs a fabric whose hosts have adapters: ib:DIR or netloc:FILE")
+    fields = "".join(f":{key}={value}" for key, value in given.items())
+    return f"{network.rstrip()}{fields}{slash}{inside}"

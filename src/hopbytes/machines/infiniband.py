@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.folder import read_fabric
-from hopbytes.fabrics.hosts import Host, group_hosts, match_hosts, read_node_name_map
+from hopbytes.fabrics.hosts import Host, group_hosts, read_node_name_map
 from hopbytes.fabrics.shortest import with_shortest_routes
-from hopbytes.hostlist import expand_hosts
+from hopbytes.hostlist import expand_hosts, match_hosts
 from hopbytes.machines.base import machines
-from hopbytes.machines.fabric_machine import FabricMachine
+from hopbytes.machines.fabric_machine import FabricMachine, names_hint
 from hopbytes.machines.file_spec import file_spec
 from hopbytes.machines.spec_fields import number_of
 
 KEYS = {
     "tables": "dump_fts.txt",
-    "rails": "first|same|spread",
+    "rails": "first|same|spread|gpu",
     "adapters": "mlx5_[0-3]",
     "names": "FILE",
     "hosts": "n[1-8]",
@@ -77,4 +77,5 @@ def keep_hosts(hosts: tuple[Host, ...], wanted: str | None) -> tuple[Host, ...]:
     """Return the hosts of a list, in machine order; all without one."""
     if wanted is None:
         return hosts
-    return tuple(hosts[number] for number in sorted(match_hosts(expand_hosts(wanted), hosts)))
+    found = match_hosts(expand_hosts(wanted), [host.name for host in hosts], names_hint(hosts))
+    return tuple(hosts[number] for number in sorted(found))

@@ -121,6 +121,10 @@ class NamedTree(Machine):
         """Host names."""
         return self.hosts
 
+    def keeps_names(self) -> bool:
+        """Nodes are those of the file."""
+        return True
+
     def notices(self) -> tuple[str, ...]:
         """What was left out or assumed."""
         return self.said

@@ -10,7 +10,7 @@ from hopbytes.machines.fabric_machine import FabricMachine
 from hopbytes.machines.file_spec import file_spec
 from hopbytes.machines.infiniband import keep_hosts
 
-KEYS = {"rails": "first|same|spread", "adapters": "mlx5_[0-3]", "names": "FILE", "hosts": "n[1-8]"}
+KEYS = {"rails": "first|same|spread|gpu", "adapters": "mlx5_[0-3]", "names": "FILE", "hosts": "n[1-8]"}
 
 
 @machines.register("netloc")

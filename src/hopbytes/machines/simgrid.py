@@ -99,6 +99,10 @@ class Simgrid(NetworkMachine):
         """Host names."""
         return self.hosts
 
+    def keeps_names(self) -> bool:
+        """Nodes are those of the file."""
+        return True
+
     def network_spec(self) -> str:
         """The file."""
         return self.text

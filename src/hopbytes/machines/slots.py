@@ -12,6 +12,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
+from hopbytes.machines.file_spec import with_options
 from hopbytes.machines.gpu_slots import gpu_slots
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import capacities, excluded, rank_in_runs, reserved, units_of
@@ -31,6 +32,9 @@ def machine(
     cores_per_task: int | None = None,
     per: str | None = None,
     capacity: str | Sequence[str] = (),
+    rails: str | None = None,
+    adapters: str | None = None,
+    node_name_map: str | None = None,
 ) -> Allocation:
     """Return the slots of a machine that a job may use.
 
@@ -61,6 +65,10 @@ def machine(
         PEs that can take more than others: ``"node=0-3:2"`` gives those of nodes 0 to 3 twice the load
         of the others; units as for `exclude`. Beside ``cap=`` of the spec's levels, which multiply.
 
+    rails, adapters, node_name_map : str, optional
+        For fabrics (``ib:``, ``netloc:``): which adapters of a host tasks use, and a file that says whose
+        adapters are; the same as ``rails=``, ``adapters=`` and ``names=`` in the spec.
+
     Returns
     -------
     Allocation
@@ -86,6 +94,7 @@ def machine(
     >>> where.k, where.cores_of(1).tolist(), where.notices[1]
     (4, [5, 6], '4 of 12 allowed cores are left over: they make no slot of 2 cores')
     """
+    spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
     hardware, names, used = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if size < 1:
@@ -102,6 +111,7 @@ def machine(
     sizes = capacities(hardware, (capacity,) if isinstance(capacity, str) else capacity)
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
+    endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
     gone = int(of_hosts.sum() - allowed.sum())
     missing = (f"{gone} of {int(of_hosts.sum())} cores are excluded or reserved",) if gone else ()
     return replace(
@@ -109,6 +119,7 @@ def machine(
         capacity=None if sizes is None else sizes[where.first_core],
         notices=(*hardware.notices(), *missing, *where.notices),
         tasks_of_nodes=tasks,
+        endpoints=where.endpoints if endpoints is None else endpoints,
     )
 
 

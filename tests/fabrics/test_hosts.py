@@ -1,0 +1,50 @@
+"""Which adapters belong to which host, and hosts found by name."""
+
+from __future__ import annotations
+
+import pytest
+from test_other_files import put
+
+from hopbytes.errors import FormatError
+from hopbytes.fabrics.hosts import group_hosts, read_node_name_map
+from hopbytes.fabrics.survey import Device
+from hopbytes.hostlist import match_hosts
+
+
+def ports(*names):
+    return [Device(str(number), False, name, node_guid=16 + number) for number, name in enumerate(names)]
+
+
+def test_hosts_and_their_adapters(tmp_path):
+    adapters = ports(
+        "n10 mlx5_1", "n2 mlx5_0", "n10 mlx5_0", "MT4129 ConnectX7   Mellanox Technologies", "n2 ib9"
+    )
+    hosts = group_hosts(adapters)
+    assert [(host.name, host.adapters, host.named) for host in hosts] == [
+        ("n2", (4, 1), True),
+        ("n10", (2, 0), True),
+        ("guid-0000000000000013", (3,), False),
+    ]
+    names = read_node_name_map(put(tmp_path, '# ours\n0x13 "n2 mlx5_1"\n0x99 other\n'))
+    assert [host.name for host in group_hosts(adapters, names)] == ["n2", "n10"]
+    assert [host.adapters for host in group_hosts(adapters, wanted="mlx5_[0-3]")] == [(1,), (2, 0)]
+    assert [host.adapters for host in group_hosts(adapters, wanted="ib*")] == [(4,)]
+    with pytest.raises(FormatError, match="'mlx4_0' fits no adapter"):
+        group_hosts(adapters, wanted="mlx4_0")
+    with pytest.raises(FormatError, match=r"file:1: .*expected a GUID and a name"):
+        read_node_name_map(put(tmp_path, "n1 0x13\n"))
+    with pytest.raises(FormatError, match="file:2: GUID 0x13 a second time"):
+        read_node_name_map(put(tmp_path, '0x13 "a"\n0x13 "b"\n'))
+
+
+def test_hosts_of_an_allocation():
+    known = ["n1.site", "n2", "n3"]
+    assert match_hosts(["n3", "n1", "n2.site.org"], known) == [2, 0, 1]
+    with pytest.raises(
+        FormatError, match=r"3 of 4 hosts are none of the machine's 3 \(a, b, c\).*; look again"
+    ):
+        match_hosts(["a", "b", "n1", "c"], known, "; look again")
+    with pytest.raises(FormatError, match=r"host 'n2.site.org' is 'n2' again"):
+        match_hosts(["n2", "n2.site.org"], known)
+    with pytest.raises(FormatError, match="1 of 1 hosts"):
+        match_hosts(["n1"], ["n1.a", "n1.b"])

@@ -81,15 +81,15 @@ class MachineOptions:
     ] = None
     rails: Annotated[
         str | None,
-        _machine("--rails", metavar="RULE", help="Adapters of hosts on ib:, netloc: first, same, spread or gpu."),
+        _machine("--rails", metavar="RULE", help="Adapters of hosts on ib: first, same, spread or gpu."),
     ] = None
     adapters: Annotated[
         str | None,
-        _machine("--adapters", metavar="NAMES", help="Adapters to use on ib:, netloc: mlx5_[0-3] or mlx5_*."),
+        _machine("--adapters", metavar="NAMES", help="Adapters to use on ib: mlx5_[0-3] or mlx5_*."),
     ] = None
     node_name_map: Annotated[
         str | None,
-        _machine("--node-name-map", metavar="FILE", help="Whose adapters are, on ib:, netloc: lines GUID \"host adapter\"."),
+        _machine("--node-name-map", metavar="FILE", help="Names for adapters on ib: GUID \"HOST ADAPTER\"."),
     ] = None
     cores_per_task: Annotated[
         int | None,

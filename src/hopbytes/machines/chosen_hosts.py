@@ -34,7 +34,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     -------
     ChosenHosts
         Names the machine knows choose among its nodes, by the exact or else the short name. One described
-        node without a name becomes as many as there are hosts. Otherwise hosts are new names for all nodes, in machine order.
+        node without a name becomes as many as there are hosts. Otherwise hosts are new names for all
+        nodes, in machine order.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The worker process: partitions graphs with KaMinPar, which holds the interpreter lock while it works.
+"""The worker process: partitions graphs with libraries that hold the interpreter lock while they work.
 
 Started by :mod:`hopbytes.workers` as ``python -m hopbytes._worker CHANNEL PARENT`` (a socket's number
 and a process id). It may be killed at any moment: it owns nothing but its own memory.
@@ -19,12 +19,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from hopbytes._solvers import SOLVERS
+
 _LINUX_SET_DEATH_SIGNAL = 1
 _READ_SIZE = 1 << 16
 
 
-def solve(file: int, caps: Sequence[int], seed: int, preset: str) -> bytes:
-    """Partition the ParHIP graph in the open file number `file` with one thread.
+def solve(
+    file: int, caps: Sequence[int], seed: int, preset: str, backend: str = "kaminpar", threads: int = 1
+) -> bytes:
+    """Partition the ParHIP graph in the open file number `file`.
 
     Parameters
     ----------
@@ -34,26 +38,17 @@ def solve(file: int, caps: Sequence[int], seed: int, preset: str) -> bytes:
         Largest weight of each block; always integers, because a relative bound is rounded up.
     seed : int
         Only its low 31 bits count.
-    preset : str
-        Name of a KaMinPar context.
+    preset, backend : str
+        Setting and name of the partitioner, see :data:`hopbytes.backends.BACKENDS`.
+    threads : int
+        For those that use several.
 
     Returns
     -------
     bytes
         int32 per vertex: its block. The bounds may be broken: the caller checks.
     """
-    import kaminpar
-
-    graph = kaminpar.load_graph(_path_of(file), kaminpar.GraphFileFormat.PARHIP)
-    kaminpar.reseed(seed & 0x7FFFFFFF)
-    # More than one thread would make every call differ.
-    partitioner = kaminpar.KaMinPar(1, kaminpar.context_by_name(preset))
-    return array.array("i", partitioner.compute_partition(graph, list(caps))).tobytes()
-
-
-def _path_of(file: int) -> str:
-    """Return a path that opens the file again, also when it has no name."""
-    return f"/proc/self/fd/{file}" if os.path.isdir("/proc/self/fd") else f"/dev/fd/{file}"
+    return SOLVERS[backend](file, caps, seed, preset, threads)
 
 
 def _receive(channel: socket.socket) -> tuple[dict[str, Any], int] | None:
@@ -76,7 +71,7 @@ def serve(channel: socket.socket) -> None:
     while (request := _receive(channel)) is not None:
         options, file = request
         try:
-            answer = solve(file, options["caps"], options["seed"], options["preset"])
+            answer = solve(file, **options)
             head: dict[str, Any] = {"bytes": len(answer)}
         except Exception as error:
             answer, head = b"", {"error": f"{type(error).__name__}: {error}"}

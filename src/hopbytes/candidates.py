@@ -1,4 +1,4 @@
-"""Partitions by KaMinPar of the large groups of one level, to compete with those of the built-in engine."""
+"""Partitions from elsewhere of the large groups of one level, to compete with the built-in engine's."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes.errors import unknown_name
+from hopbytes.backends import available, check_backend
 from hopbytes.graph import Csr
-from hopbytes.partition import PRESET_COST, Ticket, gather, kaminpar_available, objection, submit
+from hopbytes.partition import Ticket, gather, objection, submit
 from hopbytes.workers import WorkerPool
 
 Int64 = NDArray[np.int64]
@@ -22,35 +22,40 @@ UInt64 = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettings:
-    """What to ask KaMinPar for.
+    """What to ask a partitioner for.
 
     Parameters
     ----------
     tries : int
         Partitions of each group that is asked about; 0 for none.
     preset : str
-        One of :data:`hopbytes.partition.PRESET_COST`.
+        Setting of the partitioner, see :data:`hopbytes.backends.BACKENDS`.
     smallest : int
         Vertices from which a group is worth a call: a call costs milliseconds however small it is.
+    backend : str
+        Name of the partitioner.
+    threads : int
+        Threads of one call, for a partitioner that uses several.
 
     Raises
     ------
     UnsupportedError
-        An unknown preset.
+        An unknown partitioner or setting.
     """
 
     tries: int
     preset: str
     smallest: int
+    backend: str = "kaminpar"
+    threads: int = 1
 
     def __post_init__(self) -> None:
-        if self.preset not in PRESET_COST:
-            raise unknown_name("KaMinPar preset", self.preset, PRESET_COST)
+        check_backend(self.backend, self.preset, required=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """What KaMinPar gave.
+    """What the partitioner gave.
 
     Parameters
     ----------
@@ -59,11 +64,15 @@ class Candidates:
         no group has any. As :func:`hopbytes.engine.partition_many` takes them.
     used, failed : int
         Tries that gave a partition within the caps, and tries that did not.
+    work : int
+        Vertices and arcs given to the partitioner, times the cost of its setting: a measure that does
+        not depend on clocks.
     """
 
     rows: Int32 | None
     used: int = 0
     failed: int = 0
+    work: int = 0
 
 
 def candidates(
@@ -81,9 +90,9 @@ def candidates(
 ) -> Candidates:
     """Partition every large group of vertices, all tries side by side.
 
-    Groups below `settings.smallest`, those cut into fewer than two blocks and those that KaMinPar
+    Groups below `settings.smallest`, those cut into fewer than two blocks and those that it
     must not see (:func:`hopbytes.partition.objection`) are left out; failed tries are ignored. Without
-    KaMinPar nothing happens.
+    the package nothing happens.
 
     Parameters
     ----------
@@ -101,7 +110,7 @@ def candidates(
     pieces, which the workers read from memory files, one piece at a time is held here.
     """
     csr, n = Csr(indptr, targets, weights), len(indptr) - 1
-    if settings.tries < 1 or n < max(settings.smallest, 1) or not kaminpar_available():
+    if settings.tries < 1 or n < max(settings.smallest, 1) or not available(settings.backend):
         return Candidates(None)
     if deadline is not None and time.monotonic() >= deadline:
         return Candidates(None)
@@ -110,24 +119,28 @@ def candidates(
         for number, members, piece in _large_groups(csr, group, len(seeds), settings.smallest):
             own_caps = caps[cap_start[number] : cap_start[number + 1]]
             own_loads = None if loads is None else loads[members]
-            if len(own_caps) < 2 or objection(piece, own_loads, own_caps) is not None:
+            if len(own_caps) < 2 or objection(piece, own_loads, own_caps, settings.backend):
                 continue
             tries = [(seed, settings.preset) for seed in _try_seeds(int(seeds[number]), settings.tries)]
-            asked.append((members, submit(piece, own_loads, own_caps, tries, pool)))
+            ticket = submit(
+                piece, own_loads, own_caps, tries, pool, settings.backend, settings.threads
+            )
+            asked.append((members, ticket))
         answers = gather([ticket for _, ticket in asked], deadline)
     finally:
         for _, ticket in asked:
             ticket.file.close()
     used = sum(blocks is not None for group_answers in answers for blocks in group_answers)
     failed = settings.tries * len(asked) - used
+    work = sum(job.work for _, ticket in asked for job in ticket.jobs)
     if not used:
-        return Candidates(None, 0, failed)
+        return Candidates(None, 0, failed, work)
     rows = np.full((settings.tries, n), -1, np.int32)
     for (members, _), group_answers in zip(asked, answers, strict=True):
         for row, blocks in zip(rows, group_answers, strict=True):
             if blocks is not None:
                 row[members] = blocks
-    return Candidates(rows, used, failed)
+    return Candidates(rows, used, failed, work)
 
 
 def _large_groups(

@@ -1,14 +1,12 @@
-"""KaMinPar behind one function: a guard before each call, whole numbers it can hold, a check after.
+"""Partitioners from elsewhere behind one function: a guard, numbers they can hold, a check after.
 
 A call gets the graph, integer bounds per block and a list of tries; it returns one block array per
-try, or None for a try that failed. What KaMinPar must not see (`objection`) goes to the built-in
-partitioner instead.
+try, or None for a try that failed. What a partitioner must not see (`objection`) goes to the built-in
+one instead.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -17,38 +15,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import kernels, parhip
-from hopbytes.errors import UnsupportedError, unknown_name
+from hopbytes.backends import BACKENDS, available, check_backend
+from hopbytes.errors import UnsupportedError
 from hopbytes.graph import Csr
 from hopbytes.workers import Job, WorkerPool
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
-PRESET_COST = {"fast": 1, "default": 1, "eco": 1, "strong": 3}
-"""KaMinPar settings in use, with the rough cost of one call relative to the fastest."""
-
 # Vertex weights and bounds are 32 bits wide; a margin lets the sum of the bounds fit as well.
 _LARGEST_LOAD_SUM = 2**30
-# KaMinPar gives up the bounds silently when single vertices are too heavy for its balancing.
-_HEAVIEST_SHARE = 4
 
 
 def kaminpar_available() -> bool:
     """Tell whether KaMinPar is installed and not hidden by ``HOPBYTES_WITHOUT_KAMINPAR=1``."""
-    if os.environ.get("HOPBYTES_WITHOUT_KAMINPAR") == "1":
-        return False
-    return importlib.util.find_spec("kaminpar") is not None
+    return available("kaminpar")
 
 
-def objection(csr: Csr, loads: Int64 | None, caps: Int64) -> str | None:
-    """Return why KaMinPar must not get this problem, or None when it may. O(n + blocks).
+def objection(csr: Csr, loads: Int64 | None, caps: Int64, backend: str = "kaminpar") -> str | None:
+    """Return why a partitioner must not get this problem, or None when it may. O(n + blocks).
 
-    It needs a vertex, non-negative bounds that all vertices fit under, and no vertex heavier than a
-    quarter of the smallest bound.
+    It needs a vertex and non-negative bounds that all vertices fit under; what else, its entry in
+    :data:`hopbytes.backends.BACKENDS` says.
     """
-    n = len(csr.indptr) - 1
-    if not kaminpar_available():
-        return "kaminpar is not installed"
+    n, needs = len(csr.indptr) - 1, BACKENDS[backend]
+    if not available(backend):
+        return f"{backend} is not installed"
     if n == 0 or len(caps) == 0:
         return f"{n} vertices in {len(caps)} blocks"
     if not parhip.fits(n, len(csr.targets)):
@@ -58,7 +50,9 @@ def objection(csr: Csr, loads: Int64 | None, caps: Int64) -> str | None:
     if total > room:
         return f"loads of {total} do not fit into blocks of {room} together"
     heaviest, smallest = 1 if loads is None else int(loads.max()), int(caps.min())
-    if _HEAVIEST_SHARE * max(heaviest, 1) > smallest:
+    if needs.equal_blocks and smallest * len(caps) < total:
+        return f"loads of {total} do not fit into {len(caps)} blocks of {smallest}, the smallest"
+    if needs.heaviest_share * max(heaviest, 1) > smallest:
         return f"a vertex of load {heaviest} is more than a quarter of the smallest block ({smallest})"
     return None
 
@@ -81,7 +75,8 @@ class Ticket:
 
 
 def submit(
-    csr: Csr, loads: Int64 | None, caps: Int64, tries: Sequence[tuple[int, str]], pool: WorkerPool
+    csr: Csr, loads: Int64 | None, caps: Int64, tries: Sequence[tuple[int, str]], pool: WorkerPool,
+    backend: str = "kaminpar", threads: int = 1,
 ) -> Ticket:
     """Begin partitioning `csr`; the tries of several submitted graphs run side by side.
 
@@ -94,9 +89,13 @@ def submit(
     caps : int64[blocks]
         Largest load of each block.
     tries : sequence of (seed, preset)
-        One partition is computed for each; presets are the keys of `PRESET_COST`.
+        One partition is computed for each; presets are the settings of the backend.
     pool : WorkerPool
         Where to compute.
+    backend : str
+        Which partitioner, see :data:`hopbytes.backends.BACKENDS`.
+    threads : int
+        For one that uses several.
 
     Raises
     ------
@@ -109,18 +108,22 @@ def submit(
     all tries share and `gather` closes.
     """
     for _, preset in tries:
-        if preset not in PRESET_COST:
-            raise unknown_name("KaMinPar preset", preset, PRESET_COST)
-    reason = objection(csr, loads, caps)
+        check_backend(backend, preset, required=False)
+    reason = objection(csr, loads, caps, backend)
     if reason is not None:
-        raise UnsupportedError(f"KaMinPar cannot take this graph: {reason}; use the built-in partitioner")
+        title = BACKENDS[backend].title
+        raise UnsupportedError(f"{title} cannot take this graph: {reason}; use the built-in partitioner")
     csr = _without_zero_arcs(csr)
     weights, bounds = scale_loads(loads, caps, len(csr.indptr) - 1)
     file = parhip.memory_file()
     try:
         parhip.write_parhip(file, csr, weights)
         size = len(csr.indptr) - 1 + len(csr.targets)
-        jobs = [Job(file, bounds, seed, preset, size * PRESET_COST[preset]) for seed, preset in tries]
+        costs = BACKENDS[backend].settings
+        jobs = [
+            Job(file, bounds, seed, preset, size * costs[preset], backend=backend, threads=threads)
+            for seed, preset in tries
+        ]
         pool.submit(jobs)
     except BaseException:
         file.close()
@@ -169,6 +172,7 @@ def partition_kaminpar(
     tries: Sequence[tuple[int, str]],
     pool: WorkerPool,
     deadline: float | None = None,
+    backend: str = "kaminpar",
 ) -> list[Int32 | None]:
     """Partition one graph, once per try: `submit` and `gather` in one. See there.
 
@@ -190,7 +194,7 @@ def partition_kaminpar(
     >>> np.bincount(blocks).max() <= 51
     np.True_
     """
-    return gather([submit(csr, loads, caps, tries, pool)], deadline)[0]
+    return gather([submit(csr, loads, caps, tries, pool, backend)], deadline)[0]
 
 
 # -------------------------------------------------------------------- before

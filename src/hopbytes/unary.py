@@ -96,6 +96,13 @@ class Unary:
 
         return replace(self, costs=scale(self.costs), rest=scale(self.rest))
 
+    def take(self, tasks: Int32) -> Unary:
+        """The rows of some tasks, in the order given."""
+        counts = np.diff(self.indptr)[tasks]
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][tasks] - indptr[:-1], counts)
+        return Unary(indptr, self.pes[entries], self.costs[entries], self.rest[tasks])
+
     def select(self, pes: Int64, k: int) -> Unary:
         """The same costs when only the PEs `pes` of 0..k-1 (ascending) are left and renumbered."""
         number = np.full(k, -1, np.int64)

@@ -34,7 +34,7 @@ class Job:
     ----------
     file : binary file
         The graph in ParHIP layout; shared by several jobs and closed by whoever made it.
-    caps, seed, preset
+    caps, seed, preset, backend, threads
         As for :func:`hopbytes._worker.solve`.
     work : int
         Rough cost: vertices + arcs, times the cost of the preset. Never a time.
@@ -50,6 +50,8 @@ class Job:
     done: bool = False
     answer: bytes | None = None
     reason: str = ""
+    backend: str = "kaminpar"
+    threads: int = 1
 
     def fail(self, reason: str) -> None:
         """Close this job without an answer."""
@@ -58,7 +60,9 @@ class Job:
     def run_here(self) -> None:
         """Run in this process."""
         try:
-            self.answer = _worker.solve(self.file.fileno(), self.caps, self.seed, self.preset)
+            self.answer = _worker.solve(
+                self.file.fileno(), self.caps, self.seed, self.preset, self.backend, self.threads
+            )
             self.done = True
         except Exception as error:
             self.fail(f"{type(error).__name__}: {error}")
@@ -93,7 +97,10 @@ class _Worker:
 
     def send(self, job: Job) -> None:
         """Hand over the job; raises OSError when the process is gone."""
-        request = {"caps": job.caps, "seed": job.seed, "preset": job.preset}
+        request = {
+            "caps": job.caps, "seed": job.seed, "preset": job.preset, "backend": job.backend,
+            "threads": job.threads,
+        }  # fmt: skip
         line = json.dumps(request).encode() + b"\n"
         attached = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [job.file.fileno()]))]
         sent = self.channel.sendmsg([line], attached, socket.MSG_NOSIGNAL)
@@ -157,6 +164,7 @@ class WorkerPool:
         self.in_process = in_process
         self.start_work = start_work
         self.lost = 0
+        self._stopped = False
         self._work = 0
         self._waiting: deque[Job] = deque()
         self._workers: list[_Worker] = []
@@ -200,13 +208,21 @@ class WorkerPool:
                 left = None if deadline is None else deadline - time.monotonic()
                 if not self._waiting and not any(worker.job for worker in self._workers):
                     raise ValueError("waiting for a job that was never submitted to this pool")
-                if left is not None and left <= 0:
+                if self._stopped:
+                    self._give_up("stopped")
+                elif left is not None and left <= 0:
                     self._give_up("no time left")
                 elif self._use_workers():
                     self._hand_out()
                     self._collect(left)
                 else:
                     self._waiting.popleft().run_here()
+
+    def stop(self) -> None:
+        """From another thread: make whoever waits here give up all jobs at once."""
+        self._stopped = True
+        for worker in list(self._workers):
+            worker.process.kill()
 
     def close(self) -> None:
         """Kill all workers; jobs that are not done fail."""

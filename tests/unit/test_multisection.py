@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.mappers.multisection import seam_distances, shares_of_cost
+from hopbytes.mappers.sections import seam_distances, shares_of_cost
 
 
 def grid(side: int) -> hb.CommGraph:

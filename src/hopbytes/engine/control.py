@@ -117,7 +117,8 @@ def interruptible(
                 control[0] = HURRY
         whole = control[0] != HURRY
     finally:
-        control[0] = HURRY
+        if not home.is_set():
+            control[0] = HURRY
         home.wait()
         thread.join()
     if failure:

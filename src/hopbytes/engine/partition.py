@@ -28,6 +28,7 @@ def partition_many(
     deadline: float | None = None,
     watch: Callable[[int], None] | None = None,
     spend: Spend | None = None,
+    control: Int32 | None = None,
     unary: Unary | None = None,
 ) -> tuple[Int32, Int64]:
     """Cut every group of vertices into its own blocks.
@@ -49,6 +50,8 @@ def partition_many(
         Told now and then how many groups are done.
     spend : callable or None
         Told at the end how many arcs were looked at.
+    control : int32[2] or None
+        Words to share with other calls: all come home soon after the first becomes 1.
     unary : Unary or None
         Costs per block of every vertex, in units of weight where each edge counts once.
 
@@ -59,7 +62,7 @@ def partition_many(
     cut : int64[g]
         Weight between blocks of each group, every edge once.
     """
-    control = np.zeros(2, np.int32)
+    control = np.zeros(2, np.int32) if control is None else control
     spent = np.zeros(1, np.int64)
     child = np.zeros(len(indptr) - 1, np.int32)
     cut = np.zeros(len(cap_start) - 1, np.int64)

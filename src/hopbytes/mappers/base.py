@@ -6,7 +6,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +63,8 @@ class Effort:
     work_limit : int or None
         Arcs looked at after which no further attempt begins. What has begun comes to its end, so the
         answer is the same for any number of threads and on any processor.
+    cancel : int32[2] or None
+        Control words for searches of another thread: they come home soon after the first becomes 1.
 
     Notes
     -----
@@ -79,6 +80,7 @@ class Effort:
     progress: Callable[[str, int, int], None] | None = None
     work: dict[str, int] = field(default_factory=dict)
     work_limit: int | None = None
+    cancel: Int32 | None = None
 
     def count(self, **amounts: int) -> None:
         """Add to counters of `work`."""
@@ -105,7 +107,11 @@ class Mapper(ABC):
     """An algorithm that places tasks. Subclasses are frozen dataclasses; fields are hyperparameters."""
 
     __slots__ = ()
-    deterministic: ClassVar[bool] = True
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the same seed gives the same placement, for any number of threads."""
+        return True
 
     @abstractmethod
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
-from hopbytes.balance import child_caps
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
+from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
-from hopbytes.unary import Unary
+from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes.mappers.carrying_out import carry_out
+from hopbytes.mappers.scheduling import SCHEDULES
+from hopbytes.mappers.sections import Level, Piece, Problem, group_seeds, group_sums, levels_of
 
 if TYPE_CHECKING:
-    from hopbytes.candidates import CandidateSettings
-    from hopbytes.workers import WorkerPool
-
-#: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
-_Problem = tuple[Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, NDArray[np.uint64]]
+    from hopbytes.mappers.outside import Outside
 
 
 @mappers.register("multisection")
@@ -56,11 +52,21 @@ class Multisection(Mapper):
         KaMinPar's setting: fast, default, eco or strong.
     kaminpar_from : int
         Vertices a group needs for KaMinPar to be called.
+    partitioner : str
+        A partitioner that cuts every group instead: ``"kahip:eco"``, ``"mtkahypar:quality"``,
+        ``"kaminpar:strong"`` (:mod:`hopbytes.backends`), once unless `kaminpar_tries` and
+        `kaminpar_inner_tries` say more. With ``runs=0`` the built-in one cuts only where it fails.
+    schedule : {"level", "naive", "layer", "queue", "nb_layer"}
+        Who works on what: all groups of a level in one compiled call, or one of the four schedules of
+        the paper (:mod:`hopbytes.mappers.scheduling`). The placement is the same.
+    trace : str
+        With one of the four: a file for one line of JSON per cut, with `start`, `end` (seconds),
+        `worker`, `threads`, `path`, `vertices` and `arcs` looked at.
 
     Raises
     ------
     UnsupportedError
-        An unknown KaMinPar preset (if tries are wanted).
+        An unknown schedule, partitioner or setting of one, or a partitioner that is not installed.
 
     Notes
     -----
@@ -88,51 +94,82 @@ class Multisection(Mapper):
     kaminpar_inner_tries: int = 0
     kaminpar_preset: str = "strong"
     kaminpar_from: int = 20_000
+    partitioner: str = ""
+    schedule: str = "level"
+    trace: str = ""
 
     def __post_init__(self) -> None:
-        if self._asks_kaminpar():
-            self._candidate_settings(0)
+        if self.schedule != "level" and self.schedule not in SCHEDULES:
+            raise unknown_name("schedule", self.schedule, ["level", *SCHEDULES])
+        if self.trace and self.schedule == "level":
+            raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
+        if self._outside_tries() is not None:
+            from hopbytes.backends import check_backend
+
+            check_backend(*self._backend(), required=bool(self.partitioner))
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the same seed gives the same placement: not with every partitioner from elsewhere."""
+        if self._outside_tries() is None:
+            return True
+        from hopbytes.backends import repeats_itself
+
+        return repeats_itself(*self._backend())
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        with self._pool(bounds, effort) as pool:
-            return self._map(graph, where, bounds, effort, pool)
+        levels, pe_of_leaf = levels_of(where, bounds, graph.loads)
+        root = Piece.whole(graph, bounds)
+        each = 2 if root.csr.indptr is graph.indptr else 1
+        with self._outside(bounds, effort) as outside:
 
-    def _map(
-        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, pool: WorkerPool | None
+            def cut(piece: Piece, last: int, own: Effort) -> Int32:
+                return self._descend(piece, levels[:last], each, bounds.exact, own, outside)
+
+            if self.schedule == "level":
+                leaf = cut(root, len(levels), effort)
+            else:
+                schedule = SCHEDULES[self.schedule](effort.threads)
+                stop = None if outside is None else outside.stop
+                leaf = carry_out(root, levels, cut, schedule, effort, self.trace, stop)
+        pe: Int32 = pe_of_leaf[leaf]
+        return pe
+
+    def _descend(
+        self, piece: Piece, levels: list[Level], each: int, exact: bool, effort: Effort,
+        outside: Outside | None,
     ) -> Int32:
-        csr = graph.symmetric_positive()
-        loads = None if bounds.exact else graph.loads
-        leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
-        groupings = where.groups()
-        seams = seam_distances(where, groupings)
-        shares = shares_of_cost(seams, groupings)
-        cost, each = 0, 2 if csr.indptr is graph.indptr else 1
-        group, parents = np.zeros(graph.n, np.int32), np.zeros(where.k, np.int32)
-        for depth, grouping in enumerate(groupings):
-            tree = _Level(parents, grouping, leaf_caps, where.capacity)
-            total = _sums(group, loads, tree.groups)
-            caps = tree.caps(total, len(groupings) - depth, exact=bounds.exact)
-            inner = seams[depth + 1] if depth + 1 < len(seams) else 0
-            unary = tree.unary(bounds.unary, group, each * max(1, seams[depth] - inner))
-            watch = _watch(effort, f"level {depth + 1} of {len(groupings)}, J {cost:,}", tree.groups)
-            problem = (
-                csr.indptr, csr.targets, csr.weights, loads, group, tree.start, caps,
-                _seeds(effort.seed, depth, tree.groups),
-            )
-            others = None if pool is None else self._ask_kaminpar(problem, depth, effort, pool)
+        """Return the group of the last of `levels` that holds each task of a piece.
+
+        `each` is how many arcs an edge stands for.
+        """
+        csr, cost = piece.csr, 0
+        group = np.zeros(piece.n, np.int32)  # counted from `low`, the first group inside this piece
+        low, high = piece.group, piece.group + 1
+        for depth in range(piece.depth, len(levels)):
+            level, count = levels[depth], high - low
+            first, beyond = int(level.start[low]), int(level.start[high])
+            start = level.start[low : high + 1] - first
+            problem: Problem = (
+                csr.indptr, csr.targets, csr.weights, piece.loads, group, start,
+                level.caps(group_sums(group, piece.loads, count), low, exact=exact),
+                group_seeds(effort.seed, depth, level.groups)[low:high],
+            )  # fmt: skip
+            others = None if outside is None else outside.candidates(problem, depth, effort)
             child, cut = partition_many(
-                *problem, self._settings(shares[depth], effort), candidates=others,
-                threads=effort.threads, deadline=effort.deadline, watch=watch, spend=effort.spend,
-                unary=unary,
+                *problem, self._settings(level.share, effort), candidates=others,
+                threads=effort.threads, deadline=effort.deadline,
+                watch=_watch(effort, f"level {depth + 1} of {len(levels)}, J {cost:,}", count),
+                spend=effort.spend, unary=level.unary(piece.unary, group + np.int32(low), each),
+                control=effort.cancel,
             )
-            cost += each * seams[depth] * int(cut.sum())
-            group = tree.children[tree.start[group] + child].astype(np.int32)
-            _count(effort, cuts=tree.groups)
-            parents = grouping
-        pe_of_leaf = np.empty(where.k, np.int32)
-        pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
-        return pe_of_leaf[group]
+            cost += each * level.distance * int(cut.sum())
+            effort.count(cuts=count)
+            group = (start[group] + child).astype(np.int32)
+            low, high = first, beyond
+        found: Int32 = group + np.int32(low)
+        return found
 
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
         if spent.used_up:  # a placement is owed, but nothing beyond
@@ -156,65 +193,35 @@ class Multisection(Mapper):
             middle_combines=part(self.middle_combines), search=search,
         )
 
-    # ------------------------------------------------------------- KaMinPar
-    # Imported only where it is wanted: worker processes need modules that take time to load.
-
-    def _asks_kaminpar(self) -> bool:
-        return max(self.kaminpar_tries, self.kaminpar_inner_tries) > 0
-
-    def _pool(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[WorkerPool | None]:
-        """Return where to run KaMinPar (no process starts before there is work), None for nowhere."""
-        if not self._asks_kaminpar():
+    def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[Outside | None]:
+        """Return whom else to ask for partitions, None for nobody; a partitioner needs a bound on loads."""
+        tries = self._outside_tries()
+        if tries is None:
             return nullcontext()
-        _count(effort, kaminpar_used=0, kaminpar_failed=0)
+        effort.count(**{f"{self._backend()[0]}_used": 0, f"{self._backend()[0]}_failed": 0})
         if bounds.exact:
             return nullcontext()
-        from hopbytes.workers import WorkerPool
+        # Imported only where it is wanted: worker processes need modules that take time to load.
+        from hopbytes.mappers.outside import Outside
 
-        return WorkerPool(effort.threads)
+        return Outside(*self._backend(), *tries, self._smallest())
 
-    def _ask_kaminpar(
-        self, problem: _Problem, depth: int, effort: Effort, pool: WorkerPool
-    ) -> Int32 | None:
-        """Return partitions from elsewhere for all groups of one level."""
-        from hopbytes.candidates import candidates
+    def _outside_tries(self) -> tuple[int, int] | None:
+        """Tries of the outermost and of every other cut; None when nobody is asked."""
+        tries = self.kaminpar_tries, self.kaminpar_inner_tries
+        if self.partitioner:
+            return max(1, tries[0]), max(1, tries[1])
+        return tries if max(tries) > 0 else None
 
-        # Half of the time that is left, so that the built-in partitioner has its share.
-        now = time.monotonic()
-        deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
-        found = candidates(*problem, self._candidate_settings(depth), pool, deadline)
-        _count(effort, kaminpar_used=found.used, kaminpar_failed=found.failed)
-        return found.rows
+    def _backend(self) -> tuple[str, str]:
+        """Name and setting of the partitioner."""
+        if not self.partitioner:
+            return "kaminpar", self.kaminpar_preset
+        name, _, setting = self.partitioner.partition(":")
+        return name, setting
 
-    def _candidate_settings(self, depth: int) -> CandidateSettings:
-        from hopbytes.candidates import CandidateSettings
-
-        tries = self.kaminpar_tries if depth == 0 else self.kaminpar_inner_tries
-        return CandidateSettings(tries, self.kaminpar_preset, self.kaminpar_from)
-
-
-def seam_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
-    """Distance across each cut, read off the first group that is cut."""
-    distances = []
-    for depth, grouping in enumerate(groupings):
-        inside = np.flatnonzero(groupings[depth - 1] == 0) if depth else np.arange(where.k)
-        apart = inside[grouping[inside] != grouping[inside[0]]]
-        distances.append(where.distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
-    return distances
-
-
-def shares_of_cost(seams: list[int], groupings: list[Int32]) -> list[float]:
-    """How much of the cost each cut is likely to decide, relative to the one that decides most.
-
-    A cut at depth i into g groups in all decides the difference between its distance and the next
-    inner one, times the volume between groups, which on meshes grows about like the square root of g.
-    """
-    weights = [
-        max(0, outer - inner) * float(np.sqrt(int(grouping.max()) + 1))
-        for outer, inner, grouping in zip(seams, [*seams[1:], 0], groupings, strict=True)
-    ]
-    most = max(weights)
-    return [weight / most if most > 0 else 1.0 for weight in weights]
+    def _smallest(self) -> int:
+        return 0 if self.partitioner else self.kaminpar_from
 
 
 def _watch(effort: Effort, stage: str, total: int) -> Callable[[int], None] | None:
@@ -224,58 +231,3 @@ def _watch(effort: Effort, stage: str, total: int) -> Callable[[int], None] | No
         return None
     report(stage, 0, total)
     return lambda done: report(stage, done, total)
-
-
-class _Level:
-    """One level of cuts: which groups of PEs each group falls into, and what they may hold."""
-
-    def __init__(self, parents: Int32, grouping: Int32, leaf_caps: Int64, capacity: Int64 | None) -> None:
-        self.groups = int(parents.max()) + 1
-        count = int(grouping.max()) + 1
-        parent_of = np.empty(count, np.int64)
-        parent_of[grouping] = parents
-        self.children = np.argsort(parent_of, kind="stable")
-        sizes = np.bincount(parent_of, minlength=self.groups)
-        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.shares = _sums(grouping, capacity, count)[self.children]
-        self._grouping, self._parent_of = grouping, parent_of
-        self.leaf_caps = _sums(grouping, leaf_caps, count)[self.children]
-
-    def caps(self, loads: Int64, levels_left: int, *, exact: bool) -> Int64:
-        """Cap of every child, in the order of `children`."""
-        if exact:
-            return self.leaf_caps
-        caps = np.empty(len(self.children), np.int64)
-        for i in range(self.groups):
-            part = slice(int(self.start[i]), int(self.start[i + 1]))
-            caps[part] = child_caps(int(loads[i]), self.shares[part], self.leaf_caps[part], levels_left)
-        return caps
-
-
-    def unary(self, unary: Unary | None, group: Int32, unit: int) -> Unary | None:
-        """Costs of tasks in each child of their group, in units of weight: `unit` is what a cut one costs."""
-        if unary is None:
-            return None
-        place = np.empty(len(self.children), np.int64)
-        place[self.children] = np.arange(len(self.children)) - np.repeat(self.start[:-1], np.diff(self.start))
-        return unary.grouped(group, self._grouping, self._parent_of, place).scaled(1, unit)
-
-
-def _count(effort: Effort, **counts: int) -> None:
-    for name, count in counts.items():
-        effort.work[name] = effort.work.get(name, 0) + count
-
-
-def _sums(group: Int32, values: Int64 | None, count: int) -> Int64:
-    """int64[count]: exact sum of `values` per group, None for 1 each (bincount weighs in doubles)."""
-    if values is None:
-        return np.bincount(group, minlength=count).astype(np.int64)
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, group, values)
-    return sums
-
-
-def _seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:
-    """One seed per group, from its place in the hierarchy alone."""
-    state = np.random.SeedSequence((seed % 2**64, depth))
-    return state.generate_state(groups, np.uint64).astype(np.uint64)

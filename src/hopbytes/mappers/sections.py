@@ -1,0 +1,220 @@
+"""What multisection cuts and into what: the machine's seams level by level, and pieces of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes import kernels
+from hopbytes.allocation import Allocation
+from hopbytes.balance import child_caps
+from hopbytes.graph import CommGraph, Csr
+from hopbytes.mappers.base import Bounds, Int32, Int64
+from hopbytes.unary import FORBIDDEN, Unary
+
+#: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
+Problem: TypeAlias = tuple[
+    Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, NDArray[np.uint64]
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """One level of cuts: into which groups of PEs each group falls, and what they may hold.
+
+    Parameters
+    ----------
+    start : int64[groups+1]
+        The children of group g are ``start[g]:start[g+1]``, which are groups of the next level.
+    child_of_pe : int32[k]
+    parent : int64[children]
+    shares, leaf_caps, held : int64[children]
+        Capacity of each child, what its PEs may hold together, and load fixed to them.
+    left : int
+        Levels from here to the leaves, this one included.
+    distance, inside : int
+        Distance across this cut and across the next inner one.
+    share : float
+        How much of the cost these cuts are likely to decide (:func:`shares_of_cost`).
+    """
+
+    start: Int64
+    child_of_pe: Int32
+    parent: Int64
+    shares: Int64
+    leaf_caps: Int64
+    held: Int64
+    left: int
+    distance: int
+    inside: int
+    share: float
+
+    @property
+    def groups(self) -> int:
+        """Number of groups that are cut."""
+        return len(self.start) - 1
+
+    def caps(self, loads: Int64, low: int, *, exact: bool) -> Int64:
+        """Cap of every child of the groups from `low` on, whose tasks make `loads`."""
+        high = low + len(loads)
+        part = slice(int(self.start[low]), int(self.start[high]))
+        if exact:
+            return self.leaf_caps[part]
+        caps = np.empty(part.stop - part.start, np.int64)
+        for group in range(low, high):
+            own = slice(int(self.start[group]), int(self.start[group + 1]))
+            caps[own.start - part.start : own.stop - part.start] = child_caps(
+                int(loads[group - low]), self.shares[own], self.leaf_caps[own], self.left
+            )
+        return np.maximum(caps, self.held[part])
+
+    def unary(self, unary: Unary | None, group: Int32, each: int) -> Unary | None:
+        """Costs of tasks in each child of their group, in units of weight cut here."""
+        if unary is None:
+            return None
+        place = np.arange(len(self.parent)) - self.start[self.parent]
+        unit = each * max(1, self.distance - self.inside)
+        return unary.grouped(group, self.child_of_pe, self.parent, place).scaled(1, unit)
+
+
+def levels_of(where: Allocation, bounds: Bounds, loads: Int64 | None) -> tuple[list[Level], Int32]:
+    """Return the levels from the outermost on, and int32[k], the PE of each group of the last one."""
+    groupings = where.groups()
+    seams = seam_distances(where, groupings)
+    leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
+    held = _held(bounds.unary, loads, where.k)
+    levels, parents = [], np.zeros(where.k, np.int32)
+    for depth, (grouping, share) in enumerate(zip(groupings, shares_of_cost(seams, groupings), strict=True)):
+        count = int(grouping.max()) + 1
+        parent = np.empty(count, np.int64)
+        parent[grouping] = parents
+        # Children are numbered by parent; groups() promises as much only within one parent.
+        number = np.empty(count, np.int32)
+        number[np.argsort(parent, kind="stable")] = np.arange(count, dtype=np.int32)
+        child_of_pe, parent = number[grouping], np.sort(parent, kind="stable")
+        start = np.searchsorted(parent, np.arange(int(parents.max()) + 2)).astype(np.int64)
+        levels.append(
+            Level(
+                start, child_of_pe, parent, group_sums(child_of_pe, where.capacity, count),
+                group_sums(child_of_pe, leaf_caps, count), group_sums(child_of_pe, held, count),
+                len(groupings) - depth, seams[depth], [*seams, 0][depth + 1], share,
+            )
+        )  # fmt: skip
+        parents = child_of_pe
+    pe_of_leaf = np.empty(where.k, np.int32)
+    pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
+    return levels, pe_of_leaf
+
+
+def _held(unary: Unary | None, loads: Int64 | None, k: int) -> Int64:
+    """int64[k]: load of the tasks that may use one PE only."""
+    if unary is None:
+        return np.zeros(k, np.int64)
+    alone = (unary.rest >= FORBIDDEN) & (np.diff(unary.indptr) == 1)
+    return group_sums(unary.pes[unary.indptr[:-1][alone]], None if loads is None else loads[alone], k)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Tasks of one group of PEs and what lies between them.
+
+    Parameters
+    ----------
+    depth, group : int
+        The level that cuts it next, and its number there.
+    path : tuple of int
+        Which child was taken at every level above.
+    members : int32[s] or None
+        Ascending task numbers; None for all tasks.
+    csr : Csr
+        Symmetric graph of the members, numbered by position.
+    loads : int64[s] or None
+    unary : Unary or None
+        Costs of the members on PEs.
+    """
+
+    depth: int
+    group: int
+    path: tuple[int, ...]
+    members: Int32 | None
+    csr: Csr
+    loads: Int64 | None
+    unary: Unary | None
+
+    @classmethod
+    def whole(cls, graph: CommGraph, bounds: Bounds) -> Piece:
+        """All tasks, before the first cut."""
+        loads = None if bounds.exact else graph.loads
+        return cls(0, 0, (), None, graph.symmetric_positive(), loads, bounds.unary)
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.csr.indptr) - 1
+
+    @property
+    def size(self) -> int:
+        """Tasks and arcs."""
+        return self.n + len(self.csr.targets)
+
+    def parts(self, group: Int32, first: int) -> Iterator[Piece]:
+        """Yield what each group of the next level holds, given the group of every member; O(size).
+
+        `first` is the number of the first one.
+        """
+        order = np.argsort(group, kind="stable").astype(np.int32)
+        numbers, counts = np.unique(group, return_counts=True)
+        place = np.full(self.n, -1, np.int32)
+        for number, own in zip(numbers.tolist(), np.split(order, np.cumsum(counts)[:-1]), strict=True):
+            place[own] = np.arange(len(own), dtype=np.int32)
+            yield Piece(
+                self.depth + 1, number, (*self.path, number - first),
+                own if self.members is None else self.members[own],
+                Csr(*kernels.induced_csr(*self.csr, own, place)),
+                None if self.loads is None else self.loads[own],
+                None if self.unary is None else self.unary.take(own),
+            )  # fmt: skip
+            place[own] = -1
+
+
+def seam_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
+    """Distance across each cut, read off the first group that is cut."""
+    distances = []
+    for depth, grouping in enumerate(groupings):
+        inside = np.flatnonzero(groupings[depth - 1] == 0) if depth else np.arange(where.k)
+        apart = inside[grouping[inside] != grouping[inside[0]]]
+        distances.append(where.distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
+    return distances
+
+
+def shares_of_cost(seams: list[int], groupings: list[Int32]) -> list[float]:
+    """How much of the cost each cut is likely to decide, relative to the one that decides most.
+
+    A cut at depth i into g groups in all decides the difference between its distance and the next
+    inner one, times the volume between groups, which on meshes grows about like the square root of g.
+    """
+    weights = [
+        max(0, outer - inner) * float(np.sqrt(int(grouping.max()) + 1))
+        for outer, inner, grouping in zip(seams, [*seams[1:], 0], groupings, strict=True)
+    ]
+    most = max(weights)
+    return [weight / most if most > 0 else 1.0 for weight in weights]
+
+
+def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
+    """int64[count]: exact sum of `values` per group, None for 1 each (bincount weighs in doubles)."""
+    if values is None:
+        return np.bincount(group, minlength=count).astype(np.int64)
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group, values)
+    return sums
+
+
+def group_seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:
+    """One seed per group, from its place in the hierarchy alone."""
+    state = np.random.SeedSequence((seed % 2**64, depth))
+    return state.generate_state(groups, np.uint64).astype(np.uint64)

@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     graph, where = grid(options.width), hb.machine(hierarchy=options.hierarchy)
-    names = [f"{name}:{setting}" for name, it in BACKENDS.items() if available(name) for setting in it.settings]
+    names = [f"{name}:{each}" for name, it in BACKENDS.items() if available(name) for each in it.settings]
     for partitioner in ["", *names]:
         method = f"multisection:runs=0,partitioner={partitioner}" if partitioner else "multisection"
         placed = []

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import random_graph
 
 from hopbytes import _core, kernels
 from hopbytes.engine import moderate, refine_placement, swap_refine
@@ -15,6 +14,7 @@ from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, pl
 from hopbytes.machines.lowering import kernel_distances
 from hopbytes.machines.slots import machine
 from hopbytes.reference import cost as twin
+from strategies import random_graph
 
 SPECS = [
     "torus:4x3@5:nodes=2 / package:2@2 core:2@1", "mesh:3x5@7 / core:3@4", "dragonfly:4x2x2@3 / core:2@1",

@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include "link_loads.hpp"
 #include "route_arguments.hpp"
+#include "shortest.hpp"
 #include "traffic.hpp"
 
 using namespace hopbytes;
@@ -101,6 +102,13 @@ void bind_routes(nb::module_& m) {
         "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
         "indptr"_a.noconvert(), "arc_targets"_a.noconvert(), "weights"_a.noconvert(), "endpoints"_a.noconvert(),
         "flows"_a.noconvert(), "amounts"_a.noconvert());
+  m.def("shortest_table",
+        [](InArray<int32_t> tail, InArray<int32_t> head, InArray<int32_t> row, int64_t endpoints,
+           OutArray<int32_t> table) {
+          nb::gil_scoped_release release;
+          shortest_table(in(tail), in(head), in(row), endpoints, out(table));
+        },
+        "tails"_a.noconvert(), "heads"_a.noconvert(), "rows"_a.noconvert(), "n_endpoints"_a, "table"_a.noconvert());
   m.def("unit_traffic",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> unit,
            OutArray<int64_t> sent, OutArray<int64_t> received) {

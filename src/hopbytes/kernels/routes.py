@@ -175,6 +175,30 @@ def hop_histogram(
     return flows[:most].copy(), amounts[:most].copy()
 
 
+def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
+    """Return forwarding tables along shortest ways, row by row.
+
+    Parameters
+    ----------
+    tails, heads : int32[links]
+        Vertices each link leads from and to; 0..n_endpoints-1 are endpoints.
+    rows : int32[vertices]
+        Row of each vertex that passes flows on, 0, 1, ...; -1 for one that only sends and receives.
+
+    Returns
+    -------
+    int32[rows x n_endpoints]
+        Link that begins a shortest way, -1 without one. Of several, number (target mod their count).
+
+    Notes
+    -----
+    O(n_endpoints x links).
+    """
+    table = np.empty((int(rows.max(initial=-1)) + 1) * n_endpoints, np.int32)
+    _kernel.shortest_table(tails, heads, rows, n_endpoints, table)
+    return table
+
+
 class UnitTraffic(NamedTuple):
     """Weight of arcs `between` different units and `inside` one; what every unit `sent` and `received`."""
 

@@ -381,6 +381,29 @@ def hop_histogram(
     return left_out
 
 
+def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, table: Int32) -> None:
+    """Fill forwarding tables along shortest ways, found by relaxing all links until nothing changes."""
+    links = list(zip(tails.tolist(), heads.tolist(), strict=True))
+    for target in range(n_endpoints):
+        distance = {target: 0}
+        passing = {vertex for vertex, row in enumerate(rows.tolist()) if row >= 0} | {target}
+        for _ in range(len(rows)):
+            for tail, head in links:
+                if head in distance and head in passing:
+                    distance[tail] = min(distance.get(tail, len(rows)), distance[head] + 1)
+        for vertex, row in enumerate(rows.tolist()):
+            if row < 0:
+                continue
+            ways = [
+                link
+                for link, (tail, head) in enumerate(links)
+                if tail == vertex != target
+                and head in passing
+                and distance.get(head, -2) + 1 == distance.get(tail)
+            ]
+            table[row * n_endpoints + target] = ways[target % len(ways)] if ways else -1
+
+
 def unit_traffic(
     indptr: Int64, targets: Int32, weights: Int64, units: Int32, sent: Int64, received: Int64
 ) -> tuple[int, int]:

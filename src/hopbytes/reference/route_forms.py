@@ -1,0 +1,219 @@
+"""Routes of every form, as the list of links (with shares) that a flow takes.
+
+They are written from the definitions rather than from the compiled arithmetic: coordinates are tuples,
+fat tree nodes are digit strings, dragonfly ports are tables.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+Path = list[tuple[int, int, int]]  # link, numerator, denominator
+Router = Callable[[int, int], "Path | None"]
+
+
+def _digits(number: int, sizes: list[int]) -> list[int]:
+    """Coordinates of `number`, the last varying fastest."""
+    return [int(c) for c in np.unravel_index(number, sizes)] if sizes else []
+
+
+def grid(numbers: Int64, *_: Any) -> Router:
+    """Torus or mesh, dimension by dimension, positive direction first at half ring."""
+    per_router, dimensions, *rest = numbers.tolist()
+    sizes, wrapped = rest[:dimensions], rest[dimensions:]
+
+    def path(source: int, target: int) -> Path:
+        at, goal = _digits(source // per_router, sizes), _digits(target // per_router, sizes)
+        taken: Path = []
+        for d in range(dimensions):
+            forward = (goal[d] - at[d]) % sizes[d]
+            positive = forward <= sizes[d] - forward if wrapped[d] else goal[d] > at[d]
+            while at[d] != goal[d]:
+                router = int(np.ravel_multi_index(at, sizes))
+                taken.append((router * 2 * dimensions + 2 * d + (0 if positive else 1), 1, 1))
+                at[d] = (at[d] + (1 if positive else -1)) % sizes[d]
+        return taken
+
+    return path
+
+
+def forwarding(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
+    """Destination-based tables."""
+    endpoints = int(numbers[0])
+
+    def path(source: int, target: int) -> Path | None:
+        taken: Path = []
+        vertex, seen = source, set()
+        while vertex != target:
+            row = int(first[vertex])
+            link = int(table[row * endpoints + target]) if row >= 0 else -2 - row
+            if link < 0 or vertex in seen:
+                return None
+            seen.add(vertex)
+            taken.append((link, 1, 1))
+            vertex = int(head[link])
+        return taken
+
+    return path
+
+
+def listed(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
+    """Routes written down."""
+    endpoints = int(numbers[0])
+    pair_start, link_start = numbers[1 : endpoints + 2], numbers[endpoints + 2 :]
+    routes: dict[tuple[int, int], Path] = {}
+    for source in range(endpoints):
+        for pair in range(int(pair_start[source]), int(pair_start[source + 1])):
+            links = table[int(link_start[pair]) : int(link_start[pair + 1])].tolist()
+            routes[source, int(first[pair])] = [(link, 1, 1) for link in links]
+    return lambda source, target: [] if source == target else routes.get((source, target))
+
+
+def fat_tree(numbers: Int64, *_: Any) -> Router:
+    """Digit strings: a switch of level i has the upper digits of its nodes and i digits of its own."""
+    h, _nodes, rule, *rest = numbers.tolist()
+    below, above, cables = rest[:h], rest[h : 2 * h], rest[2 * h :]
+
+    number: dict[tuple[Any, ...], int] = {}  # (level, upper digits, own digits, parent, copy) -> cable
+    for level in range(h):
+        # Upper digits: position among the units of `below`, outermost first; own digits, last chosen first.
+        uppers = itertools.product(*(range(b) for b in reversed(below[level:])))
+        for upper in uppers:
+            for own in itertools.product(*(range(a) for a in reversed(above[:level]))):
+                for parent in range(above[level]):
+                    for copy in range(cables[level]):
+                        number[level, upper, own, parent, copy] = len(number)
+
+    def upper_digits(node: int, level: int) -> tuple[int, ...]:
+        digits = []
+        for b in below:
+            digits.append(node % b)
+            node //= b
+        return tuple(reversed(digits[level:]))
+
+    def path(source: int, target: int) -> Path:
+        top = next(i for i in range(h + 1) if upper_digits(source, i) == upper_digits(target, i))
+        taken: Path = []
+        if rule == 2:
+            for node, down in ((source, 0), (target, 1)):
+                for level in range(top):
+                    owns = list(itertools.product(*(range(a) for a in reversed(above[:level]))))
+                    all_up = list(itertools.product(owns, range(above[level]), range(cables[level])))
+                    for own, parent, copy in all_up:
+                        cable = number[level, upper_digits(node, level), own, parent, copy]
+                        taken.append((2 * cable + down, 1, len(all_up)))
+            return taken
+        key, own = (target, source)[rule], ()
+        for level in range(top):
+            port = key // int(np.prod(above[:level], dtype=np.int64)) % (above[level] * cables[level])
+            parent, copy = port % above[level], port // above[level]
+            for node, down in ((source, 0), (target, 1)):
+                taken.append((2 * number[level, upper_digits(node, level), own, parent, copy] + down, 1, 1))
+            own = (parent, *own)
+        return taken
+
+    return path
+
+
+def hyperx(numbers: Int64, *_: Any) -> Router:
+    """One hop per differing coordinate."""
+    per_router, dimensions, *sizes = numbers.tolist()
+    routers = int(np.prod(sizes))
+    number: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+    for at in itertools.product(*map(range, sizes)):
+        for d in range(dimensions):
+            for to in range(sizes[d]):
+                if to != at[d]:
+                    number[at, (*at[:d], to, *at[d + 1 :])] = 2 * routers * per_router + len(number)
+
+    def path(source: int, target: int) -> Path:
+        if source == target:
+            return []
+        at = tuple(_digits(source // per_router, sizes))
+        goal = tuple(_digits(target // per_router, sizes))
+        taken: Path = [(2 * source, 1, 1)]
+        for d in range(dimensions):
+            after = (*at[:d], goal[d], *at[d + 1 :])
+            if after != at:
+                taken.append((number[at, after], 1, 1))
+            at = after
+        return [*taken, (2 * target + 1, 1, 1)]
+
+    return path
+
+
+def _dragonfly_cables(groups: int, ports: int, palm: bool) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """(a, b) -> (port of a, port of b) of every link between two groups, in the order of copies."""
+    peer_of = {}
+    for group in range(groups):
+        others = [o for o in range(groups) if o != group]
+        if palm:
+            others = [(group - step) % groups for step in range(1, groups)]
+        for port in range(ports):
+            peer_of[group, port] = (others[port % (groups - 1)], port // (groups - 1))
+    cables: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for (a, port), (b, copy) in peer_of.items():
+        for back in range(ports):
+            if peer_of[b, back] == (a, copy):
+                cables.setdefault((a, b), []).append((port, back))
+    return cables
+
+
+def dragonfly(numbers: Int64, *_: Any) -> Router:
+    """Groups of all-linked routers."""
+    groups, routers, nodes, global_ports, palm, rule = numbers.tolist()
+    cables = _dragonfly_cables(groups, routers * global_ports, bool(palm)) if groups > 1 else {}
+    first_local = 2 * groups * routers * nodes
+    local: dict[tuple[int, int, int], int] = {}
+    for group in range(groups):
+        for a, b in itertools.permutations(range(routers), 2):
+            local[group, a, b] = first_local + len(local)
+    first_global = first_local + len(local)
+
+    def leg(a: int, here: int, b: int, there: int | None, target: int, part: int) -> tuple[Path, int]:
+        """One link between groups and what leads to and from it; `there` None ends where it arrives."""
+
+        def length(cable: tuple[int, int]) -> int:
+            out, back = cable[0] // global_ports, cable[1] // global_ports
+            return 1 + int(out != here) + int(there is not None and back != there)
+
+        fewest = min(map(length, cables[a, b]))
+        ties = [cable for cable in cables[a, b] if length(cable) == fewest]
+        chosen = ties if rule == 1 else [ties[target % len(ties)]]
+        taken: Path = []
+        for out, back in chosen:
+            share = (1, part * len(chosen))
+            if out // global_ports != here:
+                taken.append((local[a, here, out // global_ports], *share))
+            taken.append((first_global + a * routers * global_ports + out, *share))
+            if there is not None and back // global_ports != there:
+                taken.append((local[b, back // global_ports, there], *share))
+        return taken, chosen[-1][1] // global_ports
+
+    def path(source: int, target: int) -> Path:
+        if source == target:
+            return []
+        (a, here), (b, there) = divmod(source // nodes, routers), divmod(target // nodes, routers)
+        taken: Path = [(2 * source, 1, 1)]
+        vias = [g for g in range(groups) if g not in (a, b)] if rule == 2 else []
+        if a == b:
+            taken += [(local[a, here, there], 1, 1)] if here != there else []
+        elif vias:
+            for via in vias:
+                links, landing = leg(a, here, via, None, target, len(vias))
+                taken += links + leg(via, landing, b, there, target, len(vias))[0]
+        else:
+            taken += leg(a, here, b, there, target, 1)[0]
+        return [*taken, (2 * target + 1, 1, 1)]
+
+    return path
+
+
+ROUTERS = (grid, forwarding, listed, fat_tree, hyperx, dragonfly)

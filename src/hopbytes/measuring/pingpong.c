@@ -1,0 +1,78 @@
+/* Ping-pong between pairs of ranks. The same program as pingpong.py, for machines without mpi4py.
+ *
+ *   pingpong where                        every rank says its host and CPUs
+ *   pingpong run BATCHES SIZE:ROUNDS,... A-B,...   pair after pair; rank A says seconds per message
+ *
+ * Every line begins with #hopbytes-measure, because the user's MPI may print lines of its own. */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void say_where(int rank) {
+  char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
+  int length = 0;
+  MPI_Get_processor_name(host, &length);
+  printf("#hopbytes-measure where %d %s ", rank, host);
+  cpu_set_t *set = CPU_ALLOC(65536);
+  const size_t bytes = CPU_ALLOC_SIZE(65536);
+  CPU_ZERO_S(bytes, set);
+  if (sched_getaffinity(0, bytes, set) == 0) {
+    const char *comma = "";
+    for (int cpu = 0; cpu < 65536; ++cpu)
+      if (CPU_ISSET_S(cpu, bytes, set)) printf("%s%d", comma, cpu), comma = ",";
+  }
+  CPU_FREE(set);
+  printf(" .\n");
+  fflush(stdout);
+}
+
+/* Seconds of one message there or back, the mean of one batch. */
+static double batch(int first, int partner, char *buffer, int size, long rounds) {
+  const double begin = MPI_Wtime();
+  for (long round = 0; round < rounds; ++round) {
+    if (first) MPI_Send(buffer, size, MPI_BYTE, partner, 1, MPI_COMM_WORLD);
+    MPI_Recv(buffer, size, MPI_BYTE, partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!first) MPI_Send(buffer, size, MPI_BYTE, partner, 1, MPI_COMM_WORLD);
+  }
+  return (MPI_Wtime() - begin) / (2.0 * (double)rounds);
+}
+
+static void run_pair(int rank, int a, int b, int batches, const char *sizes) {
+  const int partner = rank == a ? b : a;
+  for (const char *word = sizes; word != NULL && *word; word = strchr(word, ',')) {
+    if (*word == ',') ++word;
+    int size = 0;
+    long rounds = 0;
+    if (sscanf(word, "%d:%ld", &size, &rounds) != 2 || size < 0 || rounds < 1) MPI_Abort(MPI_COMM_WORLD, 2);
+    char *buffer = calloc((size_t)size + 1, 1);
+    if (buffer == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+    batch(rank == a, partner, buffer, size, 1);
+    for (int number = 0; number < batches; ++number) {
+      const double seconds = batch(rank == a, partner, buffer, size, rounds);
+      if (rank == a) printf("#hopbytes-measure time %d %d %d %.12e .\n", a, b, size, seconds);
+    }
+    free(buffer);
+  }
+  fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc == 2) say_where(rank);
+  if (argc == 5) {
+    for (const char *word = argv[4]; word != NULL && *word; word = strchr(word, ',')) {
+      if (*word == ',') ++word;
+      int a = 0, b = 0;
+      if (sscanf(word, "%d-%d", &a, &b) != 2) MPI_Abort(MPI_COMM_WORLD, 2);
+      if (rank == a || rank == b) run_pair(rank, a, b, atoi(argv[2]), argv[3]);
+      MPI_Barrier(MPI_COMM_WORLD); /* nobody else talks meanwhile */
+    }
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -78,12 +78,16 @@ struct GridRoutes {
 
 // Destination-based forwarding: every vertex knows the link towards every endpoint. Vertices 0, 1, ... are
 // the endpoints, switches follow. A vertex with a row looks it up there, one without has a single link.
-// numbers: endpoints, vertices, links.  first[vertex]: -2 - link without a row, -1 for a dead end, else row.
+// numbers: endpoints, vertices, links, then, where hosts have several endpoints, the host of each: what a host
+// sends to itself takes no link, whichever adapters it would use.  first[vertex]: -2 - link without a row, -1 for a dead end, else row.
 // table[row * endpoints + target]: link, or -1.  head[link]: vertex at its far end.
 struct ForwardingRoutes {
   explicit ForwardingRoutes(const RouteArrays& a)
-      : endpoints(a.numbers[0]), vertices(a.numbers[1]), table(a.table.data()), first(a.first.data()),
-        head(a.head.data()) {}
+      : endpoints(a.numbers[0]), vertices(a.numbers[1]),
+        host(a.numbers.size() > 3 ? a.numbers.data() + 3 : nullptr), table(a.table.data()),
+        first(a.first.data()), head(a.head.data()) {}
+
+  bool stays(int64_t source, int64_t target) const { return host && host[source] == host[target]; }
 
   int64_t next(int64_t vertex, int64_t target) const {
     const int64_t row = first[vertex];
@@ -93,6 +97,7 @@ struct ForwardingRoutes {
   // Tables may hold loops: no route is longer than there are vertices. Only routes that arrive are visited.
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
     if (hops(source, target) < 0) return false;
+    if (stays(source, target)) return true;
     for (int64_t vertex = source; vertex != target;) {
       const int64_t link = next(vertex, target);
       visit(link, 1, 1);
@@ -102,6 +107,7 @@ struct ForwardingRoutes {
   }
 
   int64_t hops(int64_t source, int64_t target) const {
+    if (stays(source, target)) return 0;
     int64_t total = 0;
     for (int64_t vertex = source; vertex != target; ++total) {
       const int64_t link = next(vertex, target);
@@ -112,6 +118,7 @@ struct ForwardingRoutes {
   }
 
   int64_t endpoints, vertices;
+  const int64_t* host;
   const int32_t* table;
   const int32_t* first;
   const int32_t* head;

@@ -61,7 +61,8 @@ def forwarding_form(pick):
     first = [-2 - pick(0, links - 1) if pick(0, 5) else -1 for _ in range(endpoints)]
     first += list(range(switches))
     table = np.array([pick(-1, links - 1) for _ in range(switches * endpoints)], np.int32)
-    numbers = np.array([endpoints, vertices, links])
+    hosts = [pick(0, 2) for _ in range(endpoints)] if pick(0, 1) else []  # several adapters per host
+    numbers = np.array([endpoints, vertices, links, *hosts])
     return RouteForm("forwarding", numbers, table, np.array(first, np.int32), head), endpoints, links
 
 

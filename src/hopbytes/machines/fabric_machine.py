@@ -171,6 +171,12 @@ class FabricMachine(NetworkMachine):
         return [nodes[part == number] for number in range(int(part.max()) + 1)]
 
 
+def _host_of_endpoint(hosts: tuple[Host, ...]) -> list[int]:
+    """Return the host of each endpoint, nothing where every host has a single one."""
+    owner = [number for number, host in enumerate(hosts) for _ in host.adapters]
+    return owner if len(owner) > len(hosts) else []
+
+
 def names_hint(hosts: tuple[Host, ...]) -> str:
     """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
@@ -212,7 +218,7 @@ def fabric_network(fabric: Fabric, hosts: tuple[Host, ...]) -> Network:
     first[source[kept][from_adapter]] = -2 - from_adapter
     form = RouteForm(
         "forwarding",
-        np.array([len(adapters), len(first), len(kept)], np.int64),
+        np.array([len(adapters), len(first), len(kept), *_host_of_endpoint(hosts)], np.int64),
         np.ascontiguousarray(number[fabric.forward[:, adapters]]).reshape(-1),
         first,
         target[kept].astype(np.int32),

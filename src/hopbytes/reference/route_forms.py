@@ -46,10 +46,12 @@ def grid(numbers: Int64, *_: Any) -> Router:
 
 def forwarding(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
     """Destination-based tables."""
-    endpoints = int(numbers[0])
+    endpoints, hosts = int(numbers[0]), numbers[3:]
 
     def path(source: int, target: int) -> Path | None:
         taken: Path = []
+        if len(hosts) and hosts[source] == hosts[target]:
+            return taken
         vertex, seen = source, set()
         while vertex != target:
             row = int(first[vertex])

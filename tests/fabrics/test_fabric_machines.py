@@ -37,11 +37,12 @@ def test_routes_of_the_network_are_those_of_the_tables(tmp_path_factory, data):
     machine = parse_machine(f"ib:{text.write(tmp_path_factory.mktemp('fabric'))}")
     network, fabric = machine.network(), machine.fabric
     adapters = [number for host in machine.hosts for number in host.adapters]
+    owner = [node for node, host in enumerate(machine.hosts) for _ in host.adapters]
     assert sorted(adapters) == list(range(len(text.adapters)))
     for a, one in enumerate(adapters):
         for b, other in enumerate(adapters):
-            try:
-                expected = [] if a == b else route(fabric, one, other)
+            try:  # what a host sends to itself crosses no link
+                expected = [] if owner[a] == owner[b] else route(fabric, one, other)
             except FormatError:
                 assert int(network.hops(a, b)) == -1
                 continue

@@ -72,7 +72,7 @@ def read_netloc(path: str) -> Fabric:
     count = _header(path, lines)
     partitions_seen = False
     for number, line in lines:
-        words = _fields(line)
+        words = _fields(path, number, line)
         if not line.strip():
             continue
         if len(parsed.devices) < count:
@@ -99,9 +99,13 @@ def _header(path: str, lines: Iterator[tuple[int, str]]) -> int:
     return int(head[3])
 
 
-def _fields(line: str) -> list[str]:
+def _fields(path: str, number: int, line: str) -> list[str]:
     """Split at commas outside single quotes."""
-    return [word.strip() for word in next(csv.reader([line], quotechar="'", skipinitialspace=True), [])]
+    try:
+        rows = csv.reader([line.replace("\r", " ")], quotechar="'", skipinitialspace=True)
+        return [word.strip() for word in next(rows, [])]
+    except csv.Error as error:  # a field of more than 128 KiB
+        raise FormatError(path, number, f"{error}, expected fields between commas") from None
 
 
 def _node(parsed: _Parsed, words: list[str], number: int) -> None:

@@ -112,7 +112,9 @@ class FabricMachine(NetworkMachine):
     def _unrouted(self, used: Int64) -> Int64:
         assert self.arrival is not None
         lost = self.arrival.unrouted(self.fabric)
-        return lost[np.isin(lost, used).all(axis=1)]
+        owner = np.full(len(self.fabric.adapters), -1, np.int64)
+        owner[self._adapters()] = [node for node, host in enumerate(self.hosts) for _ in host.adapters]
+        return lost[np.isin(lost, used).all(axis=1) & (owner[lost[:, 0]] != owner[lost[:, 1]])]
 
     def _adapters(self) -> Int64:
         """int64[endpoints]: adapter port of the fabric that each endpoint is."""

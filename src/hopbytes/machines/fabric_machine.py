@@ -114,7 +114,9 @@ class FabricMachine(NetworkMachine):
         lost = self.arrival.unrouted(self.fabric)
         owner = np.full(len(self.fabric.adapters), -1, np.int64)
         owner[self._adapters()] = [node for node, host in enumerate(self.hosts) for _ in host.adapters]
-        return lost[np.isin(lost, used).all(axis=1) & (owner[lost[:, 0]] != owner[lost[:, 1]])]
+        matters = np.isin(lost, used).all(axis=1) & (owner[lost[:, 0]] != owner[lost[:, 1]])
+        found: Int64 = lost[matters]
+        return found
 
     def _adapters(self) -> Int64:
         """int64[endpoints]: adapter port of the fabric that each endpoint is."""

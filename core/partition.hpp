@@ -2,6 +2,7 @@
 // blocks with its own caps. Threads work on (group, run) pairs; who does what never matters.
 #pragma once
 #include "csr.hpp"
+#include "exact.hpp"
 #include "multilevel.hpp"
 #include "parallel.hpp"
 
@@ -64,6 +65,10 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
     return false;
   };
 
+  // Where sizes leave no choice another engine is at work; this is the one place that decides.
+  auto exact = [&](int64_t i) { return !graph_of(i).unary && ExactPartition<W>::suits(graph_of(i), caps_of(i)); };
+  const ExactOptions exact_options{std::max(1, options.partition.tries)};
+
   auto solve = [&](int64_t i, int64_t run) {
     const WorkGraph<W>& graph = graph_of(i);
     if (caps_of(i).size() < 2 || graph.n == 0) {
@@ -72,6 +77,11 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
     }
     if (run > 0 && control.hurry()) return;
     if (options.runs < 1 && has_candidate(i)) return;
+    if (exact(i)) {
+      scores[i][run] = ExactPartition<W>(caps_of(i), exact_options, control)
+                           .partition(graph, part[i][run], derive(seed[i], run));
+      return;
+    }
     Multilevel<W> multilevel(caps_of(i), options.partition, control);
     scores[i][run] = multilevel.partition(graph, part[i][run], derive(seed[i], run));
   };
@@ -93,12 +103,15 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
       std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return scores[i][x] < scores[i][y]; });
       std::vector<int32_t>& best = part[i][order[0]];
       Score best_score = scores[i][order[0]];
-      Multilevel<W> multilevel(caps_of(i), options.partition, control);
-      for (int32_t c = 0; c < options.combines && !control.hurry(); ++c) {
-        const size_t other = static_cast<size_t>(c) + 1 < order.size() ? order[c + 1] : 0;
-        const bool alone = static_cast<size_t>(c) + 1 >= order.size() || part[i][other].empty();
-        best_score = multilevel.combine(graph, best, alone ? nullptr : part[i][other].data(), derive(seed[i], 1000 + c));
-      }
+      auto recombine = [&](auto&& engine) {
+        for (int32_t c = 0; c < options.combines && !control.hurry(); ++c) {
+          const size_t other = static_cast<size_t>(c) + 1 < order.size() ? order[c + 1] : 0;
+          const bool alone = static_cast<size_t>(c) + 1 >= order.size() || part[i][other].empty();
+          best_score = engine.combine(graph, best, alone ? nullptr : part[i][other].data(), derive(seed[i], 1000 + c));
+        }
+      };
+      if (exact(i)) recombine(ExactPartition<W>(caps_of(i), exact_options, control));
+      else recombine(Multilevel<W>(caps_of(i), options.partition, control));
       cut[i] = best_score.cut;
       for (int64_t v = 0; v < graph.n; ++v) child[members[v]] = best[v];
     } else {

@@ -13,6 +13,7 @@ class VertexHeap {
   bool contains(int32_t v) const { return place_[v] >= 0; }
   int32_t top() const { return items_[0].vertex; }
   int64_t top_key() const { return items_[0].key; }
+  int64_t key(int32_t v) const { return items_[place_[v]].key; }
   void push(int32_t v, int64_t key) {
     place_[v] = static_cast<int32_t>(items_.size());
     items_.push_back({key, v});

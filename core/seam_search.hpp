@@ -1,0 +1,157 @@
+// Local search between two blocks of a partition by edge cut: FM that keeps their loads near their targets.
+//
+// From the seam of the two blocks vertices move one by one, the best first whatever it costs, each once; the
+// best state on the way is kept (Fiduccia, Mattheyses 1982). A block may leave its target by `window`
+// meanwhile, which lets strips of a seam travel, but the state kept is the most balanced of the cheap
+// ones: with exact targets and unit loads that is an exchange of equal numbers of vertices.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bucket_queue.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+template <class W> class SeamSearch {
+ public:
+  // Targets and loads have an entry per block and are kept by reference.
+  SeamSearch(std::span<const int64_t> target, std::vector<int64_t>& load) : target_(target), load_(load), sign_(load.size(), 0) {}
+
+  void adopt(const WorkGraph<W>& g, int32_t* part) {
+    g_ = &g, part_ = part;
+    int64_t strongest = 0;
+    for (int64_t v = 0; v < g.n; ++v) {
+      int64_t degree = 0;
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) degree += g.weight[e];
+      strongest = std::max(strongest, degree);
+    }
+    queue_[0].prepare(g.n, strongest);
+    queue_[1].prepare(g.n, strongest);
+    if (static_cast<int64_t>(locked_.size()) < g.n) locked_.resize(g.n, 0);
+  }
+
+  struct Limits {
+    int64_t window = 1;    // how far a block may leave its target inside a search
+    int64_t allowed = 0;   // sum of the distances of both from their targets that counts as balanced
+    int32_t patience = 40; // moves without a new best that end a search
+  };
+
+  // Search between blocks a and b from some of their vertices. Returns whether the state became better:
+  // nearer to balance, or of equal balance and a smaller cut; `gain` is by how much the cut fell.
+  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Limits& limits, int64_t& gain) {
+    block_[0] = a, block_[1] = b;
+    ++pass_;
+    looked_at_ = 0;
+    std::fill(sign_.begin(), sign_.end(), 0);
+    sign_[a] = -1, sign_[b] = 1;
+    for (int32_t v : seeds)
+      if (const int side = side_of(v); side >= 0) consider(v, side);
+    log_.clear();
+    const int64_t first_off = off(limits), first_lean = lean();
+    int64_t now = 0, best = 0, best_off = first_off, best_lean = first_lean;
+    size_t best_length = 0;
+    int32_t fruitless = 0;
+    while (fruitless <= limits.patience) {
+      const int side = choose(limits);
+      if (side < 0) break;
+      const int32_t v = queue_[side].top();
+      now += queue_[side].key(v);
+      queue_[side].remove(v);
+      move(v, side);
+      log_.push_back(v);
+      const int64_t here = off(limits), leaning = lean();
+      if (here < best_off || (here == best_off && (now > best || (now == best && leaning < best_lean)))) {
+        if (here < best_off || now > best) fruitless = 0;
+        best = now, best_off = here, best_lean = leaning, best_length = log_.size();
+      } else {
+        ++fruitless;
+      }
+    }
+    queue_[0].clear();
+    queue_[1].clear();
+    while (log_.size() > best_length) {
+      put(log_.back(), part_[log_.back()] == a ? b : a);
+      log_.pop_back();
+    }
+    gain = best;
+    return best_off < first_off || best > 0;
+  }
+
+  // Arcs looked at by the last search, and the vertices it moved for good.
+  int64_t looked_at() const { return looked_at_; }
+  std::span<const int32_t> moved() const { return log_; }
+
+ private:
+  int side_of(int32_t v) const { return part_[v] == block_[0] ? 0 : part_[v] == block_[1] ? 1 : -1; }
+  int64_t excess(int side) const { return load_[block_[side]] - target_[block_[side]]; }
+  int64_t off(const Limits& limits) const { return std::max<int64_t>(0, lean() - limits.allowed); }
+  int64_t lean() const { return std::abs(excess(0)) + std::abs(excess(1)); }
+
+  // A side whose best vertex may leave: the one that must shed load, else the one with the larger gain.
+  int choose(const Limits& limits) {
+    const bool may[2] = {fits(0, limits), fits(1, limits)};
+    if (!may[0] || !may[1]) return may[0] ? 0 : may[1] ? 1 : -1;
+    const int64_t one = queue_[0].key(queue_[0].top()), other = queue_[1].key(queue_[1].top());
+    if (one != other) return one > other ? 0 : 1;
+    return excess(0) >= excess(1) ? 0 : 1;
+  }
+  bool fits(int side, const Limits& limits) {
+    if (queue_[side].empty()) return false;
+    const int64_t load = g_->load[queue_[side].top()];
+    const int64_t from = std::abs(excess(side) - load), to = std::abs(excess(1 - side) + load);
+    return (from <= limits.window && to <= limits.window) || from + to < lean();
+  }
+
+  // Queue v if it touches the other block. Branch-free: which block a neighbour is in is hard to guess.
+  void consider(int32_t v, int side) {
+    const int64_t sign = side == 0 ? 1 : -1;
+    const int32_t other = block_[1 - side];
+    int64_t balance = 0, ties = 0;  // weight into block 1 less that into block 0; weight into the other one
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t p = part_[g_->adj[e]];
+      balance += sign_[p] * int64_t{g_->weight[e]};
+      ties += (p == other) * int64_t{g_->weight[e]};
+    }
+    looked_at_ += g_->degree(v);
+    if (ties > 0) queue_[side].push(v, sign * balance);
+  }
+
+  void put(int32_t v, int32_t to) {
+    load_[part_[v]] -= g_->load[v];
+    load_[to] += g_->load[v];
+    part_[v] = to;
+  }
+
+  void move(int32_t v, int side) {
+    put(v, block_[1 - side]);
+    locked_[v] = pass_;
+    looked_at_ += g_->degree(v);
+    const int64_t sign = side == 0 ? 1 : -1;
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t u = g_->adj[e];
+      const int64_t at = sign_[part_[u]];
+      if (at == 0 || locked_[u] == pass_) continue;
+      const int its = at > 0;
+      const int64_t twice = int64_t{2} * g_->weight[e];
+      if (queue_[its].contains(u)) queue_[its].change(u, queue_[its].key(u) - sign * at * twice);
+      else if (its == side) consider(u, its);
+    }
+  }
+
+  std::span<const int64_t> target_;
+  std::vector<int64_t>& load_;
+  const WorkGraph<W>* g_ = nullptr;
+  int32_t* part_ = nullptr;
+  int32_t block_[2] = {0, 1};
+  std::vector<int64_t> sign_;  // -1 and 1 for the two blocks, 0 for others
+  BucketQueue queue_[2];
+  std::vector<int32_t> locked_;  // number of the search in which a vertex moved
+  std::vector<int32_t> log_;
+  int32_t pass_ = 0;
+  int64_t looked_at_ = 0;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,104 @@
+"""Small groups into blocks of exact sizes: always exact, near the optimum, the same for any threads."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.graph import CommGraph
+
+
+def grid(*sides):
+    cells = np.arange(int(np.prod(sides))).reshape(sides)
+    near = [np.take(cells, range(side - 1), axis).ravel() for axis, side in enumerate(sides)]
+    far = [np.take(cells, range(1, side), axis).ravel() for axis, side in enumerate(sides)]
+    return CommGraph.from_edges(np.concatenate(near), np.concatenate(far), n=cells.size)
+
+
+def scattered(seed, n, edges, heaviest):
+    rng = np.random.default_rng(seed)
+    one, other = rng.integers(0, n, (2, edges))
+    keep = one != other
+    weights = rng.integers(1, heaviest, edges, endpoint=True)
+    return CommGraph.from_edges(one[keep], other[keep], weights[keep], n=n)
+
+
+def cut_up(graph, sizes, *, seed=0, group=None, threads=1, **how):
+    csr = graph.symmetric()
+    group = np.zeros(graph.n, np.int32) if group is None else group
+    groups = int(group.max(initial=0)) + 1
+    return partition_many(
+        csr.indptr, csr.targets, csr.weights, None, group,
+        np.arange(groups + 1, dtype=np.int64) * len(sizes), np.tile(np.array(sizes, np.int64), groups),
+        np.arange(seed, seed + groups, dtype=np.uint64), PartitionSettings(**how), threads=threads,
+    )
+
+
+def cut_of(graph, part):
+    csr = graph.symmetric()
+    weights = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
+    sources = np.repeat(np.arange(graph.n), np.diff(csr.indptr))
+    return int(weights[part[sources] != part[csr.targets]].sum()) // 2
+
+
+@given(
+    seed=st.integers(0, 2**32), sizes=st.lists(st.integers(0, 40), min_size=2, max_size=16),
+    density=st.integers(0, 6), heaviest=st.sampled_from([1, 9, 10**6, 10**12]), runs=st.integers(1, 2),
+    combines=st.integers(0, 2),
+)
+@settings(deadline=None, max_examples=80)
+def test_sizes_are_exact_on_any_graph(seed, sizes, density, heaviest, runs, combines):
+    n = max(2, sum(sizes))
+    sizes = sizes if sum(sizes) == n else [*sizes[:-1], sizes[-1] + n - sum(sizes)]
+    graph = scattered(seed, n, density * n, heaviest)
+    part, cut = cut_up(graph, sizes, seed=seed % 1000, runs=runs, combines=combines)
+    assert np.bincount(part, minlength=len(sizes)).tolist() == sizes
+    assert cut[0] == cut_of(graph, part)
+
+
+@given(seed=st.integers(0, 2**32), n=st.sampled_from([6, 8]), heaviest=st.sampled_from([1, 20]))
+@settings(deadline=None, max_examples=25)
+def test_small_bisections_are_optimal_with_some_tries(seed, n, heaviest):
+    graph = scattered(seed, n, 2 * n, heaviest)
+    least = min(
+        cut_of(graph, np.isin(np.arange(n), half).astype(np.int32))
+        for half in itertools.combinations(range(n), n // 2)
+    )
+    assert cut_up(graph, [n // 2, n - n // 2], tries=40)[1][0] == least
+
+
+@pytest.mark.parametrize(
+    ("sides", "sizes", "most"),
+    [
+        # A straight cut through the middle, and two that cross.
+        ((32, 32), [512, 512], 32), ((32, 32), [256] * 4, 64), ((10, 10, 10), [500, 500], 100),
+        ((30, 20), [200, 400], 20), ((64, 4), [32] * 8, 28), ((16, 16), [16] * 16, 96),
+    ],
+)
+def test_grids_are_cut_straight(sides, sizes, most):
+    cuts = [int(cut_up(grid(*sides), sizes, seed=seed)[1][0]) for seed in range(5)]
+    assert min(cuts) <= most * 1.1
+    assert np.mean(cuts) <= most * 1.3
+
+
+def test_more_effort_cuts_less():
+    graph = grid(10, 10, 10)
+    cuts = [
+        np.mean([int(cut_up(graph, [200] * 5, seed=seed, **how)[1][0]) for seed in range(10)])
+        for how in ({"tries": 1}, {"tries": 8}, {"tries": 8, "runs": 4, "combines": 2})
+    ]
+    assert cuts[0] > cuts[1] > cuts[2]
+
+
+def test_many_groups_at_once_are_what_each_is_alone():
+    group = np.repeat(np.arange(6, dtype=np.int32), 150)
+    graph = grid(30, 30)
+    results = [cut_up(graph, [50, 50, 50], group=group, threads=t, combines=1)[0] for t in (1, 2, 5)]
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[0], results[2])
+    for g in range(6):
+        rows = cut_up(grid(5, 30), [50, 50, 50], seed=g, combines=1)[0]
+        assert np.array_equal(results[0][group == g], rows)

@@ -1,0 +1,188 @@
+"""Real fabrics, real recorded patterns, scattered allocations: every metric, every mapper.
+
+``python bench/fabrics.py --out bench/results/fabrics.jsonl`` places every pattern it can read on every
+fabric of the developers' samples with every mapper, refiner (after in-order placement) and preset of the
+package, on `--draws` random sets of hosts and on the first hosts by name. One JSON line per run; started
+again it goes on where it was. Then a table: geometric means of each metric over its value for in-order
+placement on the same hosts, in brackets the extremes over instances. CPU seconds are those of mapping.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hopbytes as hb
+from hopbytes.errors import HopbytesError
+from hopbytes.machines.base import Machine
+from hopbytes.machines.spec import parse_machine
+from instances import shared_folder
+
+#: Name of a fabric → spec of its network below the folder of samples.
+FABRICS = {
+    "avakas": "ib:{}/infiniband/avakas",
+    "ndr-dfsssp": "ib:{}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz:rails=same",
+    "ndr-minhop": "ib:{}/infiniband/ndr_dgx_40sw:tables=dump_fts_minhop.txt.gz:rails=same",
+}
+#: Recorded patterns below the folder of samples; those of fewer than 16 tasks say nothing about a network.
+PATTERNS = (
+    "graphs/*.topo", "maplib/*_size.csv", "mpip_commatrix/*.mpiP.gz", "ompi_monitoring/*.prof", "ipm/*",
+)
+METRICS = (
+    "hops", "hop_bytes", "max_messages", "max_congestion", "avg_messages", "avg_congestion", "var_congestion",
+    "hybrid", "comm_cost", "inter_node_volume", "max_node_receive_volume",
+)
+CORES_PER_NODE = {64: 8, 2**30: 16}  # up to so many tasks: so many on each node
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A pattern on some hosts of a fabric."""
+
+    fabric: str
+    pattern: str
+    hosts: str
+    where: Any
+    graph: Any
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.fabric, self.pattern, self.hosts
+
+
+def patterns(folder: Path, wanted: str) -> dict[str, Any]:
+    """Read what can be read; say what cannot."""
+    found = {"lammps_lj_64": Path(__file__).parents[1] / "examples/lammps_lj_64.csv"}
+    for pattern in PATTERNS:
+        found |= {path.name.partition(".")[0]: path for path in sorted(folder.glob(pattern))}
+    graphs = {}
+    for name, path in found.items():
+        if not fnmatch.fnmatchcase(name, wanted):
+            continue
+        try:
+            graph = hb.read(path)
+        except HopbytesError as error:
+            print(f"left out: {name}: {str(error)[:100]}")
+            continue
+        if graph.n >= 16 and graph.m:
+            graphs[name] = graph
+    return graphs
+
+
+def instances(folder: Path, draws: int, wanted_fabric: str, wanted_pattern: str) -> Iterator[Instance]:
+    graphs = patterns(folder, wanted_pattern)
+    for fabric, spec in FABRICS.items():
+        if not fnmatch.fnmatchcase(fabric, wanted_fabric):
+            continue
+        machines: dict[int, Machine] = {}
+        for name, graph in graphs.items():
+            cores = next(count for most, count in CORES_PER_NODE.items() if graph.n <= most)
+            if cores not in machines:
+                text = f"{spec.format(folder)} / package:2 core:{cores // 2}"
+                machines[cores] = parse_machine(text)
+            machine = machines[cores]
+            named = [host for host in machine.node_names() if not host.startswith("guid-")]
+            nodes = -(-graph.n // cores)
+            if nodes > len(named):
+                continue
+            for draw in range(-1, draws):
+                hosts = named[:nodes]
+                if draw >= 0:
+                    hosts = np.random.default_rng(draw).choice(named, nodes, replace=False).tolist()
+                label = "first" if draw < 0 else f"draw{draw}"
+                yield Instance(fabric, name, label, hb.machine(machine, hosts=hosts), graph)
+
+
+def contenders(wanted: str) -> dict[str, dict[str, Any]]:
+    """Every mapper alone, every refiner after in-order placement, every preset, by name."""
+    from hopbytes.mappers.base import mappers, refiners
+    from hopbytes.presets import presets
+
+    found: dict[str, dict[str, Any]] = {f"mapper:{name}": {"mapper": name} for name in mappers}
+    found |= {f"refiner:{name}": {"mapper": "identity", "refine": name} for name in refiners}
+    found |= {f"preset:{name}": {"preset": name} for name in presets}
+    return {name: how for name, how in found.items() if fnmatch.fnmatchcase(name, wanted)}
+
+
+def run(instance: Instance, name: str, how: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Map and measure once; an error is a result too."""
+    row: dict[str, Any] = {
+        "fabric": instance.fabric, "pattern": instance.pattern, "hosts": instance.hosts, "contender": name,
+        "seed": seed, "tasks": instance.graph.n, "version": hb.__version__,
+    }
+    began = time.process_time()
+    try:
+        mapping = hb.map_tasks(instance.graph, instance.where, seed=seed, threads=1, **how)
+    except HopbytesError as error:
+        return row | {"error": str(error)}
+    row["cpu_seconds"] = round(time.process_time() - began, 4)
+    facts = hb.evaluate(instance.graph, mapping, random_seeds=1).to_dict()
+    row["metrics"] = {name: facts[name] for name in METRICS if name in facts}
+    row["in_order"] = {name: facts["in_order"][name] for name in METRICS if name in facts["in_order"]}
+    return row
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Geometric means over in-order placement; metrics that are 0 in either are left out of that mean."""
+    columns = ("hop_bytes", "hops", "max_congestion", "max_messages", "avg_congestion", "hybrid", "comm_cost")
+    lines = [f"{'contender':32} {'runs':>5} {'CPU s':>8}  " + "  ".join(f"{name:>22}" for name in columns)]
+    for name in sorted({row["contender"] for row in rows}):
+        good = [row for row in rows if row["contender"] == name and "metrics" in row]
+        if not good:
+            reason = next(row["error"] for row in rows if row["contender"] == name)
+            lines.append(f"{name:32}     0  {reason[:120]}")
+            continue
+        cells = []
+        for column in columns:
+            pairs = [(row["metrics"].get(column), row["in_order"].get(column)) for row in good]
+            ratios = [own / ref for own, ref in pairs if own and ref]
+            if not ratios:
+                cells.append(f"{'-':>22}")
+                continue
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            cells.append(f"{mean:8.3f} ({min(ratios):5.2f}-{max(ratios):5.2f})")
+        seconds = sum(row["cpu_seconds"] for row in good) / len(good)
+        lines.append(f"{name:32} {len(good):5} {seconds:8.3f}  " + "  ".join(f"{cell:>22}" for cell in cells))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("bench/results/fabrics.jsonl"))
+    parser.add_argument("--draws", type=int, default=3, help="random sets of hosts per pattern")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--fabric", default="*")
+    parser.add_argument("--pattern", default="*")
+    parser.add_argument("--contender", default="*", help="pattern such as 'preset:*'")
+    options = parser.parse_args()
+    shared = shared_folder()
+    if shared is None:
+        raise SystemExit("no folder of samples: set HOPBYTES_SHARED")
+    folder = shared / "samples" if (shared / "samples").is_dir() else shared.parent / "samples"
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    rows = [json.loads(line) for line in options.out.open()] if options.out.exists() else []
+    done = {(row["fabric"], row["pattern"], row["hosts"], row["contender"], row["seed"]) for row in rows}
+    with options.out.open("a") as file:
+        for instance in instances(folder, options.draws, options.fabric, options.pattern):
+            for name, how in contenders(options.contender).items():
+                for seed in range(options.seeds):
+                    if (*instance.key, name, seed) in done:
+                        continue
+                    row = run(instance, name, how, seed)
+                    print(json.dumps(row), file=file, flush=True)
+                    rows.append(row)
+    chosen = [row for row in rows if fnmatch.fnmatchcase(row["contender"], options.contender)]
+    print(table(chosen))
+
+
+if __name__ == "__main__":
+    main()

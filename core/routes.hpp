@@ -26,14 +26,17 @@ struct RouteArrays {
 // Torus or mesh of any dimension, routed dimension by dimension in the order of the sizes. In a wrapped
 // dimension the shorter way round; of two equal ones the positive. The last dimension varies fastest.
 // numbers: nodes per router, dimensions, sizes..., wrapped (0 or 1) per dimension.
+// table[node / nodes per router]: its router; empty when nodes are numbered as routers are.
 // Link: router * 2 * dimensions + 2 * dimension + (0 in the positive, 1 in the negative direction).
 struct GridRoutes {
   explicit GridRoutes(const RouteArrays& a)
       : per_router(a.numbers[0]), dimensions(a.numbers[1]), size(a.numbers.data() + 2),
-        wrapped(size + dimensions), stride(dimensions) {
+        wrapped(size + dimensions), place(a.table), stride(dimensions) {
     int64_t routers = 1;
     for (int64_t d = dimensions; d-- > 0; routers *= size[d]) stride[d] = routers;
   }
+
+  int64_t router_of(int64_t node) const { return place.empty() ? node / per_router : place[node / per_router]; }
 
   // Signed steps from coordinate `from` to `to` in dimension d.
   int64_t steps(int64_t d, int64_t from, int64_t to) const {
@@ -44,8 +47,8 @@ struct GridRoutes {
   }
 
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
-    int64_t router = source / per_router;
-    const int64_t goal = target / per_router;
+    int64_t router = router_of(source);
+    const int64_t goal = router_of(target);
     for (int64_t d = 0; d < dimensions; ++d) {
       int64_t at = router / stride[d] % size[d];
       int64_t left = steps(d, at, goal / stride[d] % size[d]);
@@ -61,7 +64,7 @@ struct GridRoutes {
   }
 
   int64_t hops(int64_t source, int64_t target) const {
-    const int64_t a = source / per_router, b = target / per_router;
+    const int64_t a = router_of(source), b = router_of(target);
     int64_t total = 0;
     for (int64_t d = 0; d < dimensions; ++d) {
       const int64_t way = steps(d, a / stride[d] % size[d], b / stride[d] % size[d]);
@@ -73,6 +76,7 @@ struct GridRoutes {
   int64_t per_router, dimensions;
   const int64_t* size;
   const int64_t* wrapped;
+  In<int32_t> place;
   std::vector<int64_t> stride;
 };
 

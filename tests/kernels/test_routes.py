@@ -19,7 +19,9 @@ def grid_form(pick):
     per_router = pick(1, 2)
     numbers = [per_router, len(sizes), *sizes, *(pick(0, 1) for _ in sizes)]
     routers = int(np.prod(sizes))
-    return RouteForm("grid", np.array(numbers)), routers * per_router, routers * 2 * len(sizes)
+    table = np.random.default_rng(pick(0, 99)).permutation(routers) if pick(0, 1) else np.empty(0)
+    form = RouteForm("grid", np.array(numbers), table.astype(np.int32))
+    return form, routers * per_router, routers * 2 * len(sizes)
 
 
 def fat_tree_form(pick):

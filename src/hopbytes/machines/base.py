@@ -275,6 +275,10 @@ class Machine(ABC):
         """Return the network of links between the nodes; None when the machine knows only distances."""
         return None
 
+    def nodes_along_curve(self) -> Int64:
+        """int64[nodes]: nodes in the order in which schedulers keep jobs compact; here machine order."""
+        return np.arange(int(self.node_of_core()[-1]) + 1, dtype=np.int64)
+
     def endpoint_of_core(self) -> Int32:
         """int32[n_cores]: endpoint of the network that each core sends through; one per node unless said."""
         return self.node_of_core()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hopbytes.errors import FormatError
 from hopbytes.hostlist import match_hosts, read_hosts
 from hopbytes.machines.base import Machine
+from hopbytes.machines.drawn_nodes import draw_nodes, is_drawn
 
 
 class ChosenHosts(NamedTuple):
@@ -28,7 +29,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     ----------
     machine : Machine
     hosts : str, sequence of str or None
-        See :func:`hopbytes.hostlist.read_hosts`. None: all nodes.
+        See :func:`hopbytes.hostlist.read_hosts`. None: all nodes. ``nodes:0-15``, ``first:…``,
+        ``scattered:…``, ``sfc:…``: some of them, see :func:`hopbytes.machines.drawn_nodes.draw_nodes`.
 
     Returns
     -------
@@ -50,6 +52,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     known = machine.node_names()
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
+    if is_drawn(hosts):
+        return ChosenHosts(machine, known, draw_nodes(machine, str(hosts)))
     names = read_hosts(hosts)
     short = {name.partition(".")[0] for name in known}
     if known and (machine.keeps_names() or any(name.partition(".")[0] in short for name in names)):
@@ -61,5 +65,7 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
         if repeated is not None:
             return ChosenHosts(repeated, names, np.ones(len(names), np.bool_))
     if len(names) != nodes:
-        raise FormatError("--hosts", None, f"{len(names)} hosts for {nodes} nodes, expected one per node")
+        hint = "; nodes:0-15 takes some by number" if len(names) < nodes else ""
+        what = f"{len(names)} hosts for {nodes} nodes, expected one per node{hint}"
+        raise FormatError("--hosts", None, what)
     return ChosenHosts(machine, names, np.ones(nodes, np.bool_))

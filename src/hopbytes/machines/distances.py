@@ -119,7 +119,10 @@ class NetworkDistance:
     def _on_grid(self) -> LoweredNetwork:
         per_router, dimensions, *rest = self.network.form.numbers.tolist()
         sizes, wrapped = rest[:dimensions], rest[dimensions:]
-        coordinates = np.stack(np.unravel_index(self.endpoint // per_router, sizes), axis=1)
+        routers = self.endpoint // per_router
+        if len(self.network.form.table):  # nodes along a curve
+            routers = self.network.form.table[routers]
+        coordinates = np.stack(np.unravel_index(routers, sizes), axis=1)
         folds = np.where(np.asarray(wrapped, bool), sizes, 2 * np.asarray(sizes))  # 2 x size: never shorter
         return self._packed(dimensions, 0, folds, coordinates, np.empty(0, np.uint16))
 

@@ -9,13 +9,15 @@ import numpy as np
 
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int64, machines
+from hopbytes.machines.curves import hilbert_order
 from hopbytes.machines.network import Network
 from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 
 AXES = "xyzuvwabcdefghij"
-KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375"}
+KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert"}
+ORDERS = ("row", "hilbert")
 
 
 @machines.register("torus")
@@ -26,13 +28,16 @@ class Torus(NetworkMachine):
     Parameters
     ----------
     sizes : tuple of int
-        Routers per dimension; node numbers ascend fastest in the last one.
+        Routers per dimension.
     wrapped : tuple of bool
         Per dimension: a ring, or a line.
     nodes : int
         Nodes per router; nodes of one router are 0 hops apart.
     bandwidth : tuple of int
         Capacity of a link per dimension, >= 1.
+    order : str
+        How nodes are numbered: ``row`` (coordinates ascend fastest in the last dimension) or ``hilbert``
+        (along a space-filling curve, as schedulers do to keep jobs compact).
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
 
@@ -62,6 +67,7 @@ class Torus(NetworkMachine):
     wrapped: tuple[bool, ...]
     nodes: int = 1
     bandwidth: tuple[int, ...] = ()
+    order: str = "row"
     per_hop: int | None = None
     inside: Tree | None = None
 
@@ -73,6 +79,8 @@ class Torus(NetworkMachine):
                 f"{len(self.sizes)} dimensions, wrap for {len(self.wrapped)}, bw for {len(self.bandwidth)}, "
                 "expected one of each per dimension",
             )
+        if self.order not in ORDERS:
+            raise bad(f"torus: order={shorten(self.order)}, expected {' or '.join(ORDERS)}")
         if self.n_nodes > MAX_CORES:
             raise bad(f"{self.n_nodes} nodes, expected at most {MAX_CORES}")
         check_nodes(self)
@@ -103,15 +111,27 @@ class Torus(NetworkMachine):
         if set(self.bandwidth) != {1}:
             same = len(set(self.bandwidth)) == 1
             text += f":bw={self.bandwidth[0] if same else joined(self.bandwidth)}"
+        if self.order != "row":
+            text += f":order={self.order}"
         return text
 
     def network(self) -> Network:
         """Links between neighbouring routers."""
-        return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth)
+        return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order)
+
+    def nodes_along_curve(self) -> Int64:
+        """Nodes by their routers along a Hilbert curve."""
+        if self.order == "hilbert":
+            return np.arange(self.n_nodes, dtype=np.int64)
+        first = hilbert_order(self.sizes)[:, None] * self.nodes
+        return (first + np.arange(self.nodes)).reshape(-1)
 
     def coordinates(self, nodes: Int64) -> Int64:
         """int64[dimensions, len(nodes)]: where the routers of some nodes are."""
-        return np.stack(np.unravel_index(nodes // self.nodes, self.sizes)).astype(np.int64)
+        routers = nodes // self.nodes
+        if self.order == "hilbert":
+            routers = hilbert_order(self.sizes)[routers]
+        return np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut the longest side of the box the nodes occupy, where that is most even.
@@ -158,7 +178,8 @@ def _parse(kind: str, text: str, wrapped: bool) -> Torus:
     if len(words) != len(sizes):
         raise bad(f"{kind}: bw={shorten(found['bw'])}, expected one number, or one for each of {len(sizes)}")
     bandwidth = tuple(number_of(kind, "bw", word) for word in words)
-    return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, per_hop)
+    order = found.get("order", "row")
+    return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, per_hop)
 
 
 def _occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
@@ -173,7 +194,7 @@ def _occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _network(
-    sizes: tuple[int, ...], wrapped: tuple[bool, ...], nodes: int, bandwidth: tuple[int, ...]
+    sizes: tuple[int, ...], wrapped: tuple[bool, ...], nodes: int, bandwidth: tuple[int, ...], order: str
 ) -> Network:
     dimensions = len(sizes)
     routers = int(np.prod(sizes, dtype=np.int64))
@@ -197,11 +218,13 @@ def _network(
 
     def name_endpoint(node: int) -> str:
         router, place = divmod(node, nodes)
+        router = int(table[router]) if len(table) else router
         return f"n{node} at {name_router(router)}" + (f", {place}" if nodes > 1 else "")
 
+    table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
     numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped)], np.int64)
     return Network(
-        RouteForm("grid", numbers),
+        RouteForm("grid", numbers, table),
         routers * nodes,
         routers,
         capacity.reshape(-1),

@@ -24,13 +24,16 @@ def _digits(number: int, sizes: list[int]) -> list[int]:
     return [int(c) for c in np.unravel_index(number, sizes)] if sizes else []
 
 
-def grid(numbers: Int64, *_: Any) -> Router:
+def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
     """Torus or mesh, dimension by dimension, positive direction first at half ring."""
     per_router, dimensions, *rest = numbers.tolist()
     sizes, wrapped = rest[:dimensions], rest[dimensions:]
 
     def path(source: int, target: int) -> Path:
-        at, goal = _digits(source // per_router, sizes), _digits(target // per_router, sizes)
+        routers = [node // per_router for node in (source, target)]
+        if len(table):
+            routers = [int(table[router]) for router in routers]
+        at, goal = (_digits(router, sizes) for router in routers)
         taken: Path = []
         for d in range(dimensions):
             forward = (goal[d] - at[d]) % sizes[d]

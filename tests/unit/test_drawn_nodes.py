@@ -1,0 +1,103 @@
+"""Allocations drawn on a machine, and the curve they follow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError
+from hopbytes.machines.curves import hilbert_order
+from hopbytes.machines.drawn_nodes import draw_nodes
+from hopbytes.machines.spec import parse_machine
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4))
+def test_the_curve_visits_every_cell_once(sizes):
+    order = hilbert_order(tuple(sizes))
+    assert sorted(order.tolist()) == list(range(int(np.prod(sizes))))
+
+
+@pytest.mark.parametrize("sizes", [(2,), (8,), (4, 4), (16, 16), (4, 4, 4), (8, 8, 8), (4, 4, 4, 4)])
+def test_on_cubes_every_step_goes_to_a_neighbour(sizes):
+    places = np.stack(np.unravel_index(hilbert_order(sizes), sizes))
+    assert np.all(np.abs(np.diff(places)).sum(axis=0) == 1)
+
+
+def test_numbering_along_the_curve_keeps_runs_of_nodes_compact():
+    by_row = parse_machine("torus:16x16x16")
+    curved = parse_machine("torus:16x16x16:order=hilbert")
+    assert curved.spec() == "torus:16x16x16:order=hilbert@1"
+    run = np.arange(512)
+    spread = [machine.network().hops(run[:, None], run[None, :]).mean() for machine in (by_row, curved)]
+    assert spread[1] < spread[0]
+    assert curved.network().name_endpoint(2) != by_row.network().name_endpoint(2)
+
+
+def test_kinds_of_draws():
+    machine = parse_machine("torus:8x8x8:nodes=2 / core:2")
+    for text in ("first:nodes=100", "scattered:nodes=100:seed=3", "sfc:nodes=100:holes=0.3:seed=3"):
+        used = draw_nodes(machine, text)
+        assert used.sum() == 100
+        assert np.array_equal(used, draw_nodes(machine, text))
+        assert hb.machine(machine, hosts=text).k == 200
+    assert np.flatnonzero(draw_nodes(machine, "first:nodes=3")).tolist() == [0, 1, 2]
+    drawn = [draw_nodes(machine, f"sfc:nodes=100:holes=0.3:seed={seed}") for seed in (3, 4)]
+    assert not np.array_equal(*drawn)
+
+
+def test_holes_take_about_their_share():
+    machine = parse_machine("torus:32x32x32")
+    order = machine.nodes_along_curve()
+    shares = []
+    for seed in range(20):
+        used = draw_nodes(machine, f"sfc:nodes=4000:holes=0.25:seed={seed}")[order]
+        places = np.flatnonzero(np.concatenate([used, used]))
+        # The shortest stretch of the closed curve that holds all chosen nodes.
+        length = min(places[i + 3999] - places[i] + 1 for i in range(4000))
+        shares.append(1 - 4000 / length)
+    assert 0.18 < np.mean(shares) < 0.32
+    used = draw_nodes(machine, "sfc:nodes=4000:seed=1")[order]
+    assert np.count_nonzero(np.diff(np.append(used, used[0]))) == 2
+
+
+def test_compact_draws_are_closer_together_than_scattered_ones():
+    machine = parse_machine("torus:16x16x16")
+    mean = {}
+    for text in ("sfc:nodes=64:holes=0.2:seed=1", "scattered:nodes=64:seed=1"):
+        nodes = np.flatnonzero(draw_nodes(machine, text))
+        mean[text[0:3]] = machine.network().hops(nodes[:, None], nodes[None, :]).mean()
+    assert mean["sfc"] < 0.7 * mean["sca"]
+
+
+def test_numbers_on_any_machine():
+    where = hb.machine("node:8 core:2", hosts="nodes:0-1,7")
+    assert where.first_core.tolist() == [0, 1, 2, 3, 14, 15]
+    assert hb.machine("fattree:4x4", hosts="scattered:nodes=5").k == 5
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("sfc:nodes=0", "nodes=0"), ("sfc:nodes=17", "from 1 to 16"), ("sfc:holes=0.1", "without nodes=N"),
+    ("sfc:nodes=4:holes=1", "holes=1"), ("sfc:nodes=4:holes=x", "holes=x"), ("sfc:nodes=4:run=0", "run=0"),
+    ("sfc:nodes=4:seed=-1", "seed=-1"), ("sfc:nodes=4:nodes=5", "expected each once"),
+    ("first:nodes=4:seed=1", "'seed=1'"), ("nodes:", "expected numbers"), ("nodes:3-1", "'3-1'"),
+    ("nodes:16", "below 16"), ("scattered:", "expected each once"),
+])
+def test_faults_are_one_line(text, said):
+    with pytest.raises(HopbytesError) as caught:
+        hb.machine("torus:4x4", hosts=text)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_many_holes():
+    with pytest.raises(InfeasibleError, match="nodes are free, expected 4096"):
+        draw_nodes(parse_machine("torus:16x16x16"), "sfc:nodes=4096:holes=0.5")
+
+
+def test_fewer_names_than_nodes_say_what_to_do():
+    with pytest.raises(FormatError, match="nodes:0-15"):
+        hb.machine("torus:4x4", hosts="a,b")

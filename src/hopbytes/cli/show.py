@@ -15,13 +15,17 @@ def show(
         typer.Argument(metavar="THING", help="A machine spec, a file, or a name that 'hopbytes list' shows."),
     ],
     reading: ReadingOptions,
+    route: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--route", metavar="A B", help="Only the links from node A to B, names or numbers."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Describe a machine spec, a pattern or mapping file, or a registered name."""
     from hopbytes.cli.output import print_json
     from hopbytes.report.thing import explain
 
-    facts, text = explain(thing, **reading.keywords())
+    facts, text = explain(thing, route=route, **reading.keywords())
     if json:
         print_json(facts)
     else:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.report.network import network_facts, network_lines
 
 MAX_HOSTS_SHOWN = 8
 
@@ -20,7 +21,8 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
         ``spec`` (parses to the same machine), ``kind``, ``pes``, ``cores``, ``cores_in_slots``,
         ``cores_per_pe`` [min, max], ``nodes``, ``pes_per_node`` [min, max] over nodes in use, ``hosts``,
         ``levels`` (outermost first: name, units, units_in_use, distance, bandwidth, latency, children
-        [min, max] per unit outside) or, without levels, ``distances`` [min, max], and ``notices``.
+        [min, max] per unit outside) or, without levels, ``distances`` [min, max], ``network`` on machines
+        with links, and ``notices``.
 
     Examples
     --------
@@ -46,6 +48,7 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
     if not facts["levels"]:
         apart = machine.distance().matrix()[~np.eye(machine.n_cores, dtype=bool)]
         facts["distances"] = _range(apart) if len(apart) else [0, 0]
+    facts |= network_facts(where)
     facts["notices"] = list(where.notices)
     return facts
 
@@ -78,6 +81,7 @@ def machine_text(where: Allocation) -> str:
     ]
     if "distances" in facts:
         lines.append(f"distances  {_span(facts['distances'])}")
+    lines += network_lines(facts)
     lines += [f"notice     {notice}" for notice in facts["notices"]]
     return "\n".join([*lines, *_level_table(facts["levels"])])
 

@@ -12,12 +12,15 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
 from hopbytes.report.catalogue import KINDS, catalogue, describe
+from hopbytes.report.network import route_facts, route_text
 from hopbytes.report.show import machine_facts, machine_text
 
 Facts = dict[str, Any]
 
 
-def explain(thing: str, *, input_format: str | None = None, **options: Any) -> tuple[Facts, str]:
+def explain(
+    thing: str, *, input_format: str | None = None, route: tuple[str, str] | None = None, **options: Any
+) -> tuple[Facts, str]:
     """Return what a thing is, for programs and for people.
 
     Parameters
@@ -26,6 +29,8 @@ def explain(thing: str, *, input_format: str | None = None, **options: Any) -> t
         A registered name, else the name of a file (``-`` is standard input), else a machine spec.
     input_format : str, optional
         Format of a file.
+    route : pair of str, optional
+        Of a machine with links only the route between these two nodes (host names or numbers).
     **options
         For :func:`hopbytes.read`.
 
@@ -47,6 +52,11 @@ def explain(thing: str, *, input_format: str | None = None, **options: Any) -> t
     >>> explain("node:2 core:4")[0]["pes"]
     8
     """
+    if route is not None:
+        from hopbytes.machines.slots import machine
+
+        facts = route_facts(machine(thing), *route)
+        return facts, route_text(facts)
     if _is_machine(thing) and input_format is None:
         return _explain_machine(thing)
     kinds = [(kind.removesuffix("s"), row) for kind in KINDS for row in catalogue(kind)]

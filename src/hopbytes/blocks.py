@@ -106,6 +106,10 @@ def map_in_blocks(
     InfeasibleError
         More tasks than PEs; a block that does not divide the tasks of all or of a node.
     """
+    if any(options.get(name) is not None for name in ("fixed", "forbidden", "initial")):
+        raise UnsupportedError(
+            "fixed and forbidden places and an initial placement speak of single tasks, not of blocks of them"
+        )
     if options.pop("oversubscribe", False) or options.pop("partition", None):
         raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
     if graph.n > where.k:

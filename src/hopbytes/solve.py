@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes.errors import HopbytesError
+from hopbytes.idle import piled_up, place_idle, refine_in_turns
 from hopbytes.keeping import overload, repaired
 from hopbytes.mappers.base import Effort, Int32, Refiner, mappers, refiners
 from hopbytes.options import describe
@@ -39,6 +40,11 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[s
     if problem.home is not None:
         aligned = align(problem.where, pe, problem.home, problem.bounds.load)
         pe = min((pe, aligned), key=lambda each: _worth(problem, each))
+    if piled_up(problem, pe) and not effort.used_up:
+        found = place_idle(problem, steps.mapper, pe, effort)
+        found = _placed(problem, describe(mappers, steps.mapper), found)
+        tried = [repaired(problem, each, effort)[0] for each in (found, pe)]
+        pe = min(tried, key=lambda each: _worth(problem, each))
     return _improved(problem, pe, steps.refiners, effort)
 
 
@@ -49,7 +55,7 @@ def _improved(
     for refiner in chain:
         if effort.used_up:
             break
-        found = refiner.refine(problem.graph, problem.where, pe, bounds, effort)
+        found = refine_in_turns(problem, refiner, pe, bounds, effort)
         found = _placed(problem, describe(refiners, refiner), found)
         if bounds.unary is not None and problem.cost(found) > problem.cost(pe):
             continue  # it looks at communication alone

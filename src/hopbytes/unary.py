@@ -153,6 +153,31 @@ def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> Unary:
     )
 
 
+def held(unary: Unary | None, tasks: Bool, pe: Int32) -> Unary:
+    """Costs with some tasks fixed to where they are.
+
+    Parameters
+    ----------
+    unary : Unary or None
+    tasks : bool[n]
+        Those to fix; on `pe` they cost what they did.
+    pe : int32[n]
+    """
+    here = np.zeros(len(pe), np.int64) if unary is None else unary.at(pe)
+    rest = np.zeros(len(pe), np.int64) if unary is None else unary.rest.copy()
+    rest[tasks] = FORBIDDEN
+    chosen = np.flatnonzero(tasks)
+    if unary is None:
+        return from_entries(chosen, pe[chosen].astype(np.int64), here[chosen], rest)
+    owner = unary.tasks
+    free = ~tasks[owner]
+    return from_entries(
+        np.concatenate([owner[free], chosen]),
+        np.concatenate([unary.pes[free].astype(np.int64), pe[chosen].astype(np.int64)]),
+        np.concatenate([unary.costs[free], here[chosen]]), rest,
+    )  # fmt: skip
+
+
 def as_arrays(unary: Unary | None) -> tuple[Int64, Int32, Int64, Int64]:
     """Arrays for compiled code: four empty ones for no costs at all."""
     if unary is None:

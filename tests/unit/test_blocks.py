@@ -60,3 +60,10 @@ def test_blocks_that_do_not_divide_are_named():
         map_in_blocks(graph, WHERE, 4, partition=True)
     with pytest.raises(UnsupportedError, match="holds a pattern"):
         map_for(graph, WHERE, "metis")
+
+
+@pytest.mark.parametrize("said", [{"fixed": {0: 1}}, {"forbidden": [(0, 1)]}, {"initial": np.arange(16)}])
+def test_places_of_single_tasks_are_refused_with_blocks(said):
+    graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=16)
+    with pytest.raises(UnsupportedError, match="single tasks, not of blocks"):
+        map_in_blocks(graph, WHERE, 4, **said)

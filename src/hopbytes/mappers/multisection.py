@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
+from hopbytes.engine import PartitionSettings, SearchSettings, moderate, moderate_unary, partition_many
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
@@ -120,7 +120,7 @@ class Multisection(Mapper):
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads)
-        root = Piece.whole(graph, bounds)
+        root = _moderate(Piece.whole(graph, bounds))
         each = 2 if root.csr.indptr is graph.indptr else 1
         with self._outside(bounds, effort) as outside:
 
@@ -222,6 +222,14 @@ class Multisection(Mapper):
 
     def _smallest(self) -> int:
         return 0 if self.partitioner else self.kaminpar_from
+
+
+def _moderate(piece: Piece) -> Piece:
+    """Scale weights that could overflow once for all, so that parts are cut as they are in the whole."""
+    weights, arcs = piece.csr.weights, len(piece.csr.targets)
+    seen, _ = moderate(weights, arcs)
+    unary = moderate_unary(piece.unary, weights, arcs, None)
+    return piece if seen is weights else replace(piece, csr=piece.csr._replace(weights=seen), unary=unary)
 
 
 def _watch(effort: Effort, stage: str, total: int) -> Callable[[int], None] | None:

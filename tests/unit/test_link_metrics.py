@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import graphs
 
 import hopbytes as hb
 from hopbytes.graph import CommGraph
@@ -16,6 +15,7 @@ from hopbytes.machines.slots import machine
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.links import dilation_of, hottest_links, measure_links
 from hopbytes.metrics.traffic import measure_traffic
+from strategies import graphs
 
 SPECS = [
     "torus:4x3:nodes=2 / core:2", "mesh:3x3:bw=2x3 / core:2", "fattree:2x3:up=1x2:bw=3x2 / core:2",

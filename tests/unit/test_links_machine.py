@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import check_groupings
 
 import hopbytes as hb
 from hopbytes import _core
@@ -15,6 +14,7 @@ from hopbytes.fabrics.link_file import read_link_file
 from hopbytes.machines.spec import parse_machine
 from hopbytes.metrics.links import measure_links
 from hopbytes.reference import routes as twin
+from strategies import check_groupings
 
 TWO_SPINES = """
 # two leaves, two spines

@@ -211,3 +211,21 @@ def test_adapters_of_gpus(tmp_path):
     nodes, gpus = np.array([0, 0, 0, 0, 1, 1], np.int32), np.array([3, 0, 1, 2, 1, 0], np.int32)
     # Four GPUs on two adapters: two each; two GPUs: one each.
     assert machine.slot_endpoints(nodes, gpus).tolist() == [1, 0, 0, 1, 3, 2]
+
+
+def test_placements_on_fabrics_are_stored(tmp_path):
+    """The other form of the same fabric is the same machine, other routes are not."""
+    text = two_level_fabric()
+    one, other = text.write(tmp_path / "a"), text.write(tmp_path / "b", ports=True)
+    lid = text.lid("n8 mlx5_0")
+    text.tables["leaf1"][lid] = 30 + 31 - text.tables["leaf1"][lid]  # by the other spine
+    rerouted = text.write(tmp_path / "c")
+    graph = hb.CommGraph.from_dense(np.ones((16, 16), np.int64))
+    mapping = hb.map_tasks(graph, hb.machine(f"ib:{one} / core:2"), preset="fast")
+    path = tmp_path / "placement.json"
+    hb.write(mapping, path, format="json")
+    for folder in (one, other):
+        again = hb.read(path, holds="placement", where=hb.machine(f"ib:{folder} / core:2"))
+        assert np.array_equal(again.pe, mapping.pe)
+    with pytest.raises(UnsupportedError, match="was made for"):
+        hb.read(path, holds="placement", where=hb.machine(f"ib:{rerouted} / core:2"))

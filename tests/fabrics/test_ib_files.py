@@ -80,6 +80,9 @@ def test_both_forms_say_the_same(tmp_path_factory, leaves, spines, hosts, parall
     # The ports report has no lmc: it reads the same when only first LIDs matter.
     other = read_fabric(text.write(tmp_path_factory.mktemp("ports"), ports=True))
     assert links_by_name(one) == links_by_name(other)
+    for name in ("link_source", "link_target", "link_source_port", "link_capacity", "forward"):
+        if lmc == 0 or name != "forward":
+            assert np.array_equal(getattr(one, name), getattr(other, name))
     for fabric in (one, other):
         arrival = follow(fabric)
         leaf = leaf_switches(fabric)

@@ -23,7 +23,8 @@ PORTS = 256
 class Fabric:
     """Switches, adapter ports and directed links between them.
 
-    Devices are numbered switches first: switch s is device s, adapter a is device ``len(switches) + a``.
+    Devices are numbered switches first: switch s is device s, adapter a is device ``len(switches) + a``;
+    both ascend by GUID where the file has some.
     A cable is two links, one for each direction; parallel cables are links of their own.
 
     Parameters
@@ -91,8 +92,10 @@ def build_fabric(survey: Survey, tables: Sequence[SwitchTable] | None, lid_offse
     -----
     O(devices + links + switches x adapters).
     """
-    switches = tuple(device for device in survey.devices.values() if device.is_switch)
-    adapters = tuple(device for device in survey.devices.values() if not device.is_switch)
+    # The order of a file depends on where discovery began; that of GUIDs does not.
+    devices = sorted(survey.devices.values(), key=lambda device: device.guid)
+    switches = tuple(device for device in devices if device.is_switch)
+    adapters = tuple(device for device in devices if not device.is_switch)
     number = {device.key: index for index, device in enumerate((*switches, *adapters))}
     ends = sorted(survey.ends.values(), key=lambda end: (number[end.near], end.near_port))
     notices = [

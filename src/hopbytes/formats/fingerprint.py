@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import TreeDistance
+from hopbytes.machines.base import Distance, TableDistance, TreeDistance
 
 
 def pattern_sha256(graph: CommGraph) -> str:
@@ -18,18 +18,33 @@ def pattern_sha256(graph: CommGraph) -> str:
 
 
 def machine_sha256(where: Allocation) -> str:
-    """Hash what a placement depends on: levels, distances, nodes and the cores of every slot; O(k).
+    """Hash what a placement depends on: levels, distances, routes, nodes and the cores of every slot.
 
+    O(k + what the routes are stored in).
     Names of files and hosts play no part, so the same machine described in two places is the same.
     """
     levels = ";".join(f"{level.name}@{level.distance}" for level in where.machine.levels)
-    distance = where.distance
-    tree = isinstance(distance, TreeDistance)
-    lowered = (distance.labels, distance.bit_costs) if tree else (distance.table,)
     return _digest(
         np.frombuffer(levels.encode(), np.uint8), where.node_of_pe, where.core_start, where.cores,
-        where.capacity, *lowered,
+        where.capacity, *_distances(where.distance), *_routes(where),
     )
+
+
+def _distances(distance: Distance) -> tuple[Any, ...]:
+    if isinstance(distance, TreeDistance):
+        return distance.labels, distance.bit_costs
+    if isinstance(distance, TableDistance):
+        return (distance.table,)
+    numbers = np.array([distance.inside_bits, distance.per_hop], np.int64)
+    return distance.labels, distance.inside_costs, numbers, distance.endpoint
+
+
+def _routes(where: Allocation) -> tuple[Any, ...]:
+    network = where.machine.network()
+    if network is None:
+        return ()
+    kind, *arrays = network.form.arguments
+    return np.array([kind], np.int64), *arrays, network.capacity, where.endpoints
 
 
 def _digest(*arrays: Any) -> str:

@@ -20,11 +20,23 @@ def show(
         typer.Option("--route", metavar="A B", help="Only the links from node A to B, names or numbers."),
     ] = None,
     json: Json = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Draw a machine into FILE.svg, .png or .pdf (matplotlib)."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that hopbytes did not write.")
+    ] = False,
 ) -> None:
     """Describe a machine spec, a pattern or mapping file, or a registered name."""
     from hopbytes.cli.output import print_json
-    from hopbytes.report.thing import explain
+    from hopbytes.report.thing import draw_thing, explain
 
+    if output is not None:
+        draw_thing(thing, output, force=force)
+        return
     facts, text = explain(thing, route=route, **reading.keywords())
     if json:
         print_json(facts)

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.machines.units import units_of
+from hopbytes.report.boxes import boxes_of, drawing
 from hopbytes.report.network import network_facts, network_lines
 
 MAX_HOSTS_SHOWN = 8
+MAX_NODES_DRAWN = 4
+HARDWARE = {"packages": "package", "numa": "memory node", "pus": "hardware thread", "gpus": "GPU"}
 
 
 def machine_facts(where: Allocation) -> dict[str, Any]:
@@ -20,6 +24,7 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
     dict
         ``spec`` (parses to the same machine), ``kind``, ``pes``, ``cores``, ``cores_in_slots``,
         ``cores_per_pe`` [min, max], ``nodes``, ``pes_per_node`` [min, max] over nodes in use, ``hosts``,
+        of nodes whose trees are known ``pus``, ``packages``, ``numa`` (memory nodes) and ``gpus``,
         ``levels`` (outermost first: name, units, units_in_use, distance, bandwidth, latency, children
         [min, max] per unit outside) or, without levels, ``distances`` [min, max], ``network`` on machines
         with links, and ``notices``.
@@ -37,9 +42,7 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
         "spec": machine.spec(),
         "kind": type(machine).__name__.lower(),
         "pes": where.k,
-        "cores": machine.n_cores,
-        "cores_in_slots": len(where.cores),
-        "cores_per_pe": _range(np.diff(where.core_start)),
+        **_cores(where),
         "nodes": int(machine.node_of_core()[-1]) + 1,
         "pes_per_node": _range(per_node[per_node > 0]),
         "hosts": list(where.hosts),
@@ -48,9 +51,32 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
     if not facts["levels"]:
         apart = machine.distance().matrix()[~np.eye(machine.n_cores, dtype=bool)]
         facts["distances"] = _range(apart) if len(apart) else [0, 0]
-    facts |= network_facts(where)
+    facts |= _hardware(where) | network_facts(where)
     facts["notices"] = list(where.notices)
     return facts
+
+
+def _cores(where: Allocation) -> dict[str, Any]:
+    """Count cores, in all, in slots and per PE; several places are one core where they are its threads."""
+    core = units_of(where.machine, "core")
+    owner = np.repeat(np.arange(where.k), np.diff(where.core_start))
+    used = core[where.cores]
+    pairs = np.unique(np.column_stack([owner, used]), axis=0)
+    return {
+        "cores": len(np.unique(core)),
+        "cores_in_slots": len(np.unique(used)),
+        "cores_per_pe": _range(np.bincount(pairs[:, 0])),
+    }
+
+
+def _hardware(where: Allocation) -> dict[str, Any]:
+    """Sums over nodes whose own trees are known; empty when they are not."""
+    nodes = range(int(where.machine.node_of_core()[-1]) + 1)
+    trees = [tree for tree in map(where.machine.node_tree, nodes) if tree is not None]
+    if not trees:
+        return {}
+    facts = [tree.facts() for tree in trees]
+    return {name: sum(each[name] for each in facts) for name in ("pus", "packages", "numa", "gpus")}
 
 
 def machine_text(where: Allocation) -> str:
@@ -79,11 +105,25 @@ def machine_text(where: Allocation) -> str:
         f"cores      {facts['cores']}, " + (f"{idle} in no slot" if idle else "all in slots"),
         f"nodes      {facts['nodes']}" + _host_names(facts["hosts"]),
     ]
+    if "pus" in facts:
+        counts = [(facts[key], word) for key, word in HARDWARE.items() if facts[key]]
+        words = ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts)
+        lines.append(f"hardware   {words}")
     if "distances" in facts:
         lines.append(f"distances  {_span(facts['distances'])}")
     lines += network_lines(facts)
     lines += [f"notice     {notice}" for notice in facts["notices"]]
-    return "\n".join([*lines, *_level_table(facts["levels"])])
+    return "\n".join([*lines, *_level_table(facts["levels"]), *_drawings(where, facts)])
+
+
+def _drawings(where: Allocation, facts: dict[str, Any]) -> list[str]:
+    """Trees of distinct nodes, where they are known."""
+    if "pus" not in facts:
+        return []
+    drawn = boxes_of(where)
+    lines = [line for boxed in drawn[:MAX_NODES_DRAWN] for line in ["", *drawing(boxed)]]
+    more = len(drawn) - MAX_NODES_DRAWN
+    return [*lines, *([f"… {more} more kinds of nodes"] if more > 0 else [])]
 
 
 def _levels(where: Allocation) -> list[dict[str, Any]]:

@@ -74,6 +74,22 @@ def explain(
     return _explain_machine(thing)
 
 
+def draw_thing(thing: str, output: str, *, force: bool = False) -> None:
+    """Write a picture of a machine: a spec, or a file that holds one.
+
+    Raises
+    ------
+    UnsupportedError
+        No such suffix, no matplotlib, a machine that cannot be drawn, a file that is not ours.
+    FormatError
+        `thing` is no machine.
+    """
+    from hopbytes.machines.slots import machine
+    from hopbytes.report.picture import write_picture
+
+    write_picture(machine(thing), output, force=force)
+
+
 def _is_machine(thing: str) -> bool:
     """Whether it is a machine without looking like a spec: ``local``, or a file that holds one."""
     from hopbytes.machines.base import machines

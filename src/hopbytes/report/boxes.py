@@ -1,0 +1,154 @@
+"""Hardware as boxes in boxes: what the terminal and pictures draw of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.base import Int64
+from hopbytes.machines.kinds import worth
+from hopbytes.machines.node_tree import Gpu, NodeTree
+from hopbytes.machines.sysfs import format_list
+
+MAX_BOXED = 2**12
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A unit: its kinds (several when they are the same unit), numbers of its places, the units inside."""
+
+    kinds: tuple[str, ...]
+    numbers: tuple[int, ...]
+    inside: tuple[Box, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The best of its kinds, others in brackets."""
+        best, *others = sorted(self.kinds, key=worth) or ["node"]
+        others = [kind for kind in self.kinds if kind != best and kind not in ("pu", "l1")]
+        return f"{best} ({', '.join(others)})" if others else best
+
+    def shape(self) -> tuple[object, ...]:
+        """Equal for units that differ in numbers only."""
+        return self.kinds, tuple(box.shape() for box in self.inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """One kind of node (or a whole machine): its boxes, its GPUs, and how many nodes are like it."""
+
+    box: Box
+    gpus: tuple[Gpu, ...] = ()
+    hosts: tuple[str, ...] = ()
+    count: int = 1
+
+
+def boxes_of(where: Allocation) -> list[Boxed]:
+    """Return the boxes of every distinct node; of the whole machine where nodes are not known by themselves.
+
+    Raises
+    ------
+    UnsupportedError
+        A machine without levels, or too large to draw.
+
+    Notes
+    -----
+    O(places x levels).
+    """
+    machine = where.machine
+    nodes = int(machine.node_of_core()[-1]) + 1
+    trees: dict[bytes, tuple[NodeTree, list[int]]] = {}
+    for node in range(nodes):
+        tree = machine.node_tree(node)
+        if tree is not None:
+            trees.setdefault(tree.identity(), (tree, []))[1].append(node)
+    if trees:
+        names = where.hosts
+        return [
+            Boxed(
+                _box(tree.units.astype(np.int64), tree.kinds, tree.os_pus), tree.gpus,
+                tuple(names[node] for node in members) if names else (), len(members),
+            )
+            for tree, members in trees.values()
+        ]  # fmt: skip
+    if not machine.levels or machine.n_cores > MAX_BOXED:
+        raise UnsupportedError(
+            f"a picture of '{machine.spec()[:60]}' with {machine.n_cores} cores, expected named levels "
+            f"and at most {MAX_BOXED} cores"
+        )
+    columns = [machine.ancestors(level).astype(np.int64) for level in range(len(machine.levels))]
+    kinds = tuple(level.name for level in machine.levels)
+    return [Boxed(_box(np.column_stack(columns), kinds, np.arange(machine.n_cores, dtype=np.int64)))]
+
+
+def _box(units: Int64, kinds: Sequence[str], numbers: Int64) -> Box:
+    return _part(units, kinds, numbers, np.arange(len(numbers)), 0)
+
+
+def _part(units: Int64, kinds: Sequence[str], numbers: Int64, rows: Int64, column: int) -> Box:
+    """Box of some rows (places), whose kinds begin at `column`."""
+    own: list[str] = []
+    for place in range(column, len(kinds)):
+        values = units[rows, place]
+        if (values < 0).all():
+            continue
+        if (values == values[0]).all():
+            own.append(kinds[place])
+            continue
+        # A row without this kind begins with the next one it has.
+        first = place + np.argmax(units[rows, place:] >= 0, axis=1)
+        keys = first * (int(units.max()) + 1) + units[rows, first]
+        heads = np.flatnonzero(np.diff(keys, prepend=-1))
+        groups = np.split(rows, heads[1:])
+        inside = tuple(_part(units, kinds, numbers, group, place) for group in groups)
+        return Box(tuple(own), tuple(numbers[rows].tolist()), inside)
+    return Box(tuple(own), tuple(numbers[rows].tolist()))
+
+
+def drawing(boxed: Boxed) -> list[str]:
+    """Return a node as indented lines; units of one shape beside each other are one line with their number.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.slots import machine
+    >>> print("\\n".join(drawing(boxes_of(machine("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
+    node  PU 0-15
+      2 x package  PU 0-15
+        2 x l3  PU 0-7
+          4 x core  PU 0-3
+    """
+    count = f"{boxed.count} x " if boxed.count > 1 else ""
+    hosts = f" {', '.join(boxed.hosts[:3])}{', …' if len(boxed.hosts) > 3 else ''}" if boxed.hosts else ""
+    kinds = f" ({', '.join(boxed.box.kinds)})" if boxed.box.kinds else ""
+    lines = [f"{count}node{hosts}{kinds}  PU {_short(boxed.box.numbers)}"]
+    lines += _lines(boxed.box.inside, 1)
+    lines += [f"  gpu {gpu.index} {gpu.name}  near PU {_short(gpu.pus)}" for gpu in boxed.gpus]
+    return lines
+
+
+def _lines(boxes: Sequence[Box], depth: int) -> Iterator[str]:
+    for alike in _runs(boxes):
+        count = f"{len(alike)} x " if len(alike) > 1 else ""
+        numbers = [number for box in alike for number in box.numbers]
+        yield f"{'  ' * depth}{count}{alike[0].name}  PU {_short(numbers)}"
+        yield from _lines(alike[0].inside, depth + 1)
+
+
+def _runs(boxes: Sequence[Box]) -> list[list[Box]]:
+    """Neighbours of equal shape together."""
+    runs: list[list[Box]] = []
+    for box in boxes:
+        if runs and runs[-1][0].shape() == box.shape():
+            runs[-1].append(box)
+        else:
+            runs.append([box])
+    return runs
+
+
+def _short(numbers: Sequence[int]) -> str:
+    text = format_list(numbers)
+    return text if len(text) <= 48 else f"{text[:44].rpartition(',')[0]},…"

@@ -1,0 +1,97 @@
+"""Nodes drawn in the terminal and as pictures."""
+
+import builtins
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import UnsupportedError
+from hopbytes.report.boxes import boxes_of, drawing
+from hopbytes.report.picture import draw, write_picture
+from hopbytes.report.show import machine_facts, machine_text
+
+SAMPLES = Path(__file__).parents[1] / "samples" / "hwloc"
+
+
+def drawn(spec: str) -> str:
+    return "\n".join(line for boxed in boxes_of(hb.machine(spec)) for line in drawing(boxed))
+
+
+def test_equal_neighbours_are_one_line_and_uneven_ones_are_not():
+    assert drawn(f"hwloc:{SAMPLES}/v3_hybrid.xml") == (
+        "node (package, numa, l3)  PU 0-7\n"
+        "  2 x core (l2)  PU 0-3\n"
+        "    2 x pu  PU 0-1\n"
+        "  l2  PU 4-7\n"
+        "    4 x core  PU 4-7"
+    )
+
+
+def test_alike_nodes_are_drawn_once_with_their_gpus():
+    text = drawn(f"hwloc:{SAMPLES}/v2_smt_gpus.xml@n[1-9],hwloc:{SAMPLES}/v3_hybrid.xml@m")
+    assert text.startswith("9 x node n1, n2, n3, …  PU 0-6,8-14\n")
+    assert "  gpu 2 cuda2  near PU 4-6,12-14\nnode m (package, numa, l3)" in text
+
+
+def test_plain_trees_are_drawn_as_a_whole():
+    assert drawn("node:2 package:2 core:[2,2,3,2]") == (
+        "node  PU 0-8\n"
+        "  node  PU 0-3\n"
+        "    2 x package  PU 0-3\n"
+        "      2 x core  PU 0-1\n"
+        "  node  PU 4-8\n"
+        "    package  PU 4-6\n"
+        "      3 x core  PU 4-6\n"
+        "    package  PU 7-8\n"
+        "      2 x core  PU 7-8"
+    )
+    with pytest.raises(UnsupportedError, match="expected named levels and at most"):
+        drawn("core:5000")
+
+
+def test_facts_count_cores_not_their_threads():
+    facts = machine_facts(hb.machine(f"hwloc:{SAMPLES}/v2_smt_gpus.xml@a,b", exclude="core=0"))
+    wanted = {"pes": 12, "cores": 14, "cores_in_slots": 12, "cores_per_pe": [1, 1], "pus": 28, "packages": 4}
+    assert {name: facts[name] for name in wanted} == wanted
+    assert (facts["numa"], facts["gpus"]) == (4, 6)
+    assert "pus" not in machine_facts(hb.machine("node:2 core:2"))
+
+
+def test_text_has_both_the_levels_and_the_tree():
+    text = machine_text(hb.machine(f"hwloc:{SAMPLES}/v1_numa_outside.xml"))
+    assert "hardware   2 packages, 2 memory nodes, 7 hardware threads" in text
+    assert text.endswith("  package (numa, l3)  PU 4-6\n    3 x core (l2)  PU 4-6")
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_pictures(tmp_path, suffix, start):
+    pytest.importorskip("matplotlib")
+    where = hb.machine(f"hwloc:{SAMPLES}/v2_smt_gpus.xml@a,b,hwloc:{SAMPLES}/v3_hybrid.xml@m")
+    target = str(tmp_path / f"tree.{suffix}")
+    write_picture(where, target)
+    content = Path(target).read_bytes()
+    assert content.startswith(start)
+    assert content == draw(where, target)[target], "the same machine, the same bytes"
+    if suffix == "svg":
+        assert all(word in content.decode() for word in ("package (numa)", "core (l2)", "GPUs: cuda0"))
+        write_picture(where, target)  # ours, so it may be overwritten
+    (tmp_path / f"theirs.{suffix}").write_text("precious")
+    with pytest.raises(UnsupportedError, match="was not written by hopbytes"):
+        write_picture(where, str(tmp_path / f"theirs.{suffix}"))
+
+
+def test_pictures_that_cannot_be(monkeypatch):
+    where = hb.machine("node:2 core:2")
+    with pytest.raises(UnsupportedError, match=r"a picture is written as \.svg"):
+        draw(where, "tree.bmp")
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UnsupportedError, match="pip install"):
+        draw(where, "tree.svg")

@@ -73,6 +73,37 @@ def test_sparse_allocations_and_machines_known_only_by_distances(name):
             check(graph, where, map_tasks(graph, where, mapper=name, partition=True, seed=seed))
 
 
+NETWORKS = (
+    "torus:3x3@5:nodes=2 / core:2@1", "mesh:2x5@3 / core:[2,1,3,1,1,2,1,1,1,1]@2",
+    "dragonfly:4x2x2@3 / core:2@1", "fattree:3x3:nodes=8@2 / package:2@2 core:2@1", "hyperx:3x4",
+)
+
+
+@pytest.mark.parametrize("name", MAPPERS)
+def test_networks_of_nodes_whole_and_sparse(name):
+    for seed, spec in enumerate(NETWORKS):
+        rng = np.random.default_rng(seed)
+        whole = hb.machine(spec)
+        kept = np.sort(rng.choice(whole.k, whole.k // 2, replace=False))
+        for where in (whole, whole.select(kept)):
+            graph = random_graph(rng, n=3 * where.k)
+            check(graph, where, map_tasks(graph, where, mapper=name, partition=True, seed=seed))
+            graph = random_graph(rng, n=where.k)
+            check(graph, where, map_tasks(graph, where, mapper=name, partition=False, seed=seed))
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco", "strong"])
+def test_presets_beat_order_on_networks(preset):
+    """A ring of tasks in random order fits every network better than in that order."""
+    for seed, spec in enumerate(NETWORKS):
+        where = hb.machine(spec)
+        order = np.random.default_rng(seed).permutation(where.k)
+        ring = hb.CommGraph.from_edges(order, np.roll(order, 1), np.full(where.k, 7))
+        found = hb.evaluate(ring, map_tasks(ring, where, preset=preset, seed=seed), random_seeds=0)
+        assert found.mapping.comm_cost < found.in_order.comm_cost
+        assert found.mapping.links.hop_bytes < found.in_order.links.hop_bytes
+
+
 def one_hub(n, rng):
     loads = np.ones(n, np.int64)
     loads[rng.integers(n)] = n

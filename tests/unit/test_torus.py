@@ -90,6 +90,14 @@ def test_distance_may_stand_before_the_keys():
     assert parse_machine("torus:4x4@10:nodes=2 / core:2@1").spec() == "torus:4x4:nodes=2@10 / core:2@1"
 
 
+def test_largest_distance_of_many_nodes_is_a_bound():
+    for spec, most in (("torus:16x16x16@3", 3 * 24), ("mesh:64x40@2", 2 * 102)):
+        where = hb.machine(spec)
+        assert where.distance.largest == most
+        corner = where.machine.network().hops(0, np.arange(where.k))
+        assert corner.max() * where.machine.hop_distance <= most
+
+
 def test_omitted_distances_grow_by_ten():
     assert parse_machine("torus:4x4 / package:2 core:2").spec() == "torus:4x4@100 / package:2@10 core:2@1"
 

@@ -14,6 +14,8 @@ from hopbytes.machines.network import Int32, Int64, Network
 
 #: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
 MAX_NODES_IN_TABLE = 2**13
+#: Nodes of which all pairs are looked at for the largest distance.
+NODES_COMPARED = 2**11
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +55,16 @@ class NetworkDistance:
 
     @property
     def largest(self) -> int:
-        """Largest distance between two places, from the hops of all nodes in use."""
+        """Largest distance between two places; on grids of more than 2048 nodes in use a bound of it."""
         if "largest" not in self._cache:
             nodes = self._nodes()[0]
-            most = max((int(self._hops(node, nodes).max()) for node in nodes[: 2**12]), default=0)
+            if len(nodes) <= NODES_COMPARED:
+                most = max(int(self._hops(node, nodes).max()) for node in nodes)
+            elif self.network.form.kind == "grid":
+                _, sizes, folds = self._grid()
+                most = int(np.minimum(sizes - 1, folds // 2).sum())
+            else:
+                most = int(self._hop_table().max())
             width = int(self.labels[0] ^ self.labels[-1]).bit_length()
             one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
             between = max(self.least, most * self.per_hop)
@@ -116,18 +124,27 @@ class NetworkDistance:
         lowered: LoweredNetwork = self._cache["lowered"]
         return lowered
 
-    def _on_grid(self) -> LoweredNetwork:
+    def _grid(self) -> tuple[int, Int64, Int64]:
+        """Nodes per router, routers per dimension, and the size at which each closes."""
         per_router, dimensions, *rest = self.network.form.numbers.tolist()
-        sizes, wrapped = rest[:dimensions], rest[dimensions:]
+        sizes, wrapped = np.array(rest[:dimensions]), np.array(rest[dimensions:], np.bool_)
+        return per_router, sizes, np.where(wrapped, sizes, 2 * sizes)  # 2 x size: never shorter
+
+    def _on_grid(self) -> LoweredNetwork:
+        per_router, sizes, folds = self._grid()
         routers = self.endpoint // per_router
         if len(self.network.form.table):  # nodes along a curve
             routers = self.network.form.table[routers]
-        coordinates = np.stack(np.unravel_index(routers, sizes), axis=1)
-        folds = np.where(np.asarray(wrapped, bool), sizes, 2 * np.asarray(sizes))  # 2 x size: never shorter
-        return self._packed(dimensions, 0, folds, coordinates, np.empty(0, np.uint16))
+        coordinates = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1)
+        return self._packed(len(sizes), 0, folds, coordinates, np.empty(0, np.uint16))
 
     def _with_table(self) -> LoweredNetwork:
         nodes, position = self._nodes()
+        return self._packed(0, len(nodes), np.empty(0), position, self._hop_table())
+
+    def _hop_table(self) -> NDArray[np.uint16]:
+        """uint16[nodes, nodes]: hops between the nodes in use, the longer way of there and back."""
+        nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
             raise UnsupportedError(
                 f"distances between {len(nodes)} nodes of an irregular network, expected at most "
@@ -139,7 +156,8 @@ class NetworkDistance:
             self.network.check_routed(nodes)
         if int(hops.max(initial=0)) == NO_ROUTE:
             raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-        return self._packed(0, len(nodes), np.empty(0), position, np.maximum(hops, hops.T))
+        longer: NDArray[np.uint16] = np.maximum(hops, hops.T)
+        return longer
 
     def _packed(
         self, dimensions: int, nodes: int, folds: Any, place: Any, hops: NDArray[np.uint16]

@@ -149,6 +149,15 @@ def test_machines_without_links_say_nothing_about_them():
     assert "highest congestion" not in str(result)
 
 
+def test_several_paths_over_unequal_links_keep_as_many_bits_as_there_is_room_for():
+    where = machine("fattree:2x2:route=spread:bw=1000x999")
+    graph = CommGraph.from_edges([0, 0], [2, 3], [2**41, 1])
+    found = measure_links(graph, where, np.arange(4, dtype=np.int32))
+    assert found is not None
+    assert found.max_congestion == pytest.approx(2**41 / 1000, rel=1e-6)
+    assert found.hop_bytes == 4 * (2**41 + 1)
+
+
 def test_loads_beyond_63_bits_are_refused():
     where = machine("torus:3x3:bw=1000003x999983")
     graph = CommGraph.from_edges([0], [4], [2**45])

@@ -97,7 +97,7 @@ def test_unreachable_pairs_are_named_when_they_matter(tmp_path):
     assert found is not None
     assert found.hop_bytes == 10
     apart = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 5])
-    with pytest.raises(UnsupportedError, match="no route from a to c"):
+    with pytest.raises(UnsupportedError, match="no route from b to c"):
         measure_links(apart, where, np.arange(3, dtype=np.int32))
     with pytest.raises(UnsupportedError, match="no route from a to c"):
         hb.map_tasks(apart, where, preset="eco")

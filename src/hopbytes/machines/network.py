@@ -187,11 +187,14 @@ class Network:
         for source in chosen[: max(1, PAIRS_LOOKED_AT // max(1, len(chosen)))]:
             lost = np.flatnonzero(self.hops(source, chosen) < 0)
             if len(lost):
-                raise UnsupportedError(
-                    f"no route from {self.name_endpoint(int(source))} to "
-                    f"{self.name_endpoint(int(chosen[lost[0]]))}: leave one of them out (--hosts, --exclude) "
-                    "or give a network on which they are linked"
-                )
+                raise self.no_route(int(source), int(chosen[lost[0]]))
+
+    def no_route(self, source: int, target: int) -> UnsupportedError:
+        """Return the error about two endpoints without a route between them."""
+        return UnsupportedError(
+            f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
+            "out (--hosts, --exclude) or give a network on which they are linked"
+        )
 
 
 def _int32(numbers: Any) -> Int32:

@@ -91,9 +91,9 @@ def traffic(
     """
     network = network_of(where, wanted)
     total = graph.m if weights is None else max(graph.total_volume, int(weights.sum()))
-    shift = fraction_bits(network.form, total)
     prices, unit = network.prices() if priced else (None, 1)
     dearest = 1 if prices is None else int(prices.max())
+    shift = fraction_bits(network.form, total * dearest)
     largest = (total << shift) * dearest
     if largest > 2**62:
         raise ScaleError(
@@ -105,5 +105,6 @@ def traffic(
         network.form, network.n_links, graph.indptr, graph.targets, weights, endpoints[pe], shift
     )
     if unrouted >= 0:
-        network.check_routed(endpoints[np.unique(pe)])
+        source = int(np.searchsorted(graph.indptr, unrouted, side="right")) - 1
+        raise network.no_route(int(endpoints[pe[source]]), int(endpoints[pe[graph.targets[unrouted]]]))
     return LinkTraffic(amounts, summarize_links(amounts, prices), shift, unit)

@@ -70,11 +70,14 @@ def by_hand(fabric, graph, adapter_of_task, node_of_task, pe_of_task, capacity):
         if node_of_task[a] == node_of_task[b]:
             total["intra_volume"] += volume
             total["intra_messages"] += messages
+            total["comm_cost"] += volume * (pe_of_task[a] != pe_of_task[b])  # cores of a node: distance 1
             continue
         sent["in_volume"][node_of_task[b]] += volume
         sent["in_messages"][node_of_task[b]] += messages
         path = fabric.route(adapter_of_task[a], adapter_of_task[b])
         hops_of_flow[len(path)] += 1
+        back = fabric.route(adapter_of_task[b], adapter_of_task[a])
+        total["comm_cost"] += volume * 10 * max(len(path), len(back))  # 10 per hop of the longer way
         for link in path:
             volume_on[link] += volume
             messages_on[link] += messages
@@ -83,6 +86,7 @@ def by_hand(fabric, graph, adapter_of_task, node_of_task, pe_of_task, capacity):
     congestion = [Fraction(volume, capacity) for link, volume in volume_on.items() if messages_on[link]]
     mean = sum(congestion, Fraction(0)) / len(congestion)
     return {
+        "comm_cost": total["comm_cost"],
         "hops": total["hops"],
         "hop_bytes": total["hop_bytes"],
         "max_messages": max(messages_on.values()),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.arrival import follow, route
 from hopbytes.fabrics.coordinates import read_coordinates, read_xtdb2proc
-from hopbytes.fabrics.netloc import read_netloc, read_resources
+from hopbytes.fabrics.netloc import read_netloc
 from hopbytes.fabrics.scotch_target import read_scotch_target
 from hopbytes.fabrics.simgrid import read_simgrid
 from hopbytes.fabrics.slurm_topology import read_slurm_topology
@@ -110,6 +110,15 @@ def test_slurm_trees(tmp_path, text):
     assert tree.counts == ((2,), (3, 2))
     assert tree.hosts == ("n1", "n2", "n3", "n4", "n5")
     assert tree.switches == (("rack1", "rack2"),)
+
+
+def test_blocks_as_scontrol_shows_them(tmp_path):
+    text = "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n"
+    text += "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+    text += "BlockName=b3 BlockIndex=2 Nodes=n[5-6] BlockSize=2\n"
+    text += "AggregatedBlock=b[1-2] BlockIndex=3 Nodes=n[1-4] BlockSize=4\n"
+    tree = read_slurm_topology(put(tmp_path, text)).leveled()
+    assert (tree.levels, tree.counts) == (("block4", "block", "node"), ((2,), (2, 1), (2, 2, 2)))
 
 
 def test_slurm_yaml_says_the_same(tmp_path):
@@ -343,14 +352,6 @@ def test_tables_of_coordinates(tmp_path):
             read_coordinates(put(tmp_path, text))
 
 
-def test_allocations_of_netloc(tmp_path):
-    found = read_resources(put(tmp_path, "2 a b 2 1 0 1 2 0"))
-    assert (found.hosts, found.slots, found.slot_of_rank) == (("a", "b"), (2, 1), (2, 0))
-    for text in ("2 a b 2", "x", "1 a 2 0 5", "1 a 1 0 0 1 1"):
-        with pytest.raises(FormatError):
-            read_resources(put(tmp_path, text))
-
-
 READERS = [
     (read_slurm_topology, SLURM),
     (read_slurm_yaml, YAML),
@@ -399,7 +400,6 @@ def test_other_samples():
     fabric = read_netloc(str(SAMPLES / "netloc/IB-fe80_0000_0000_0001-nodes.txt"))
     assert (len(fabric.switches), len(fabric.adapters), fabric.n_links) == (1, 23, 46)
     assert len(follow(fabric).unrouted(fabric)) == 0
-    assert read_resources(str(SAMPLES / "netloc/resources.txt")).slots == (24, 24, 16)
     # A mesh of 4 x 3 as amk_m2 4 3 wrote it: distances are those of the grid.
     x, y = np.divmod(np.arange(12), 4)[::-1]
     grid = np.abs(np.subtract.outer(x, x)) + np.abs(np.subtract.outer(y, y))

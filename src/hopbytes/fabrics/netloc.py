@@ -1,4 +1,4 @@
-"""Network files of netloc 2.x (``IB-SUBNET-nodes.txt``): nodes, links and paths, and its allocations."""
+"""Network files of netloc 2.x (``IB-SUBNET-nodes.txt``): nodes, links and paths."""
 
 from __future__ import annotations
 
@@ -218,36 +218,3 @@ def _forward(
         if here != target:
             raise FormatError(parsed.path, number, f"the path ends at {here}, expected {target}")
     return forward
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """An allocation of netloc: hosts, slots per host, and the slot of each rank (-1 when not given)."""
-
-    hosts: tuple[str, ...]
-    slots: tuple[int, ...]
-    slot_of_rank: tuple[int, ...]
-
-
-def read_resources(path: str) -> Resources:
-    """Read ``resources.txt`` of netloc: count, host names, slots per host, then pairs slot and rank.
-
-    Raises
-    ------
-    FormatError
-        Other numbers of words than the counts promise, ranks that are no permutation.
-    """
-    words = " ".join(read_lines(path, 2**28, 2**26)).split()
-    count = int(words[0]) if words and words[0].isascii() and words[0].isdigit() and len(words[0]) < 8 else 0
-    rest = words[1 + count :]
-    numbers = [int(word) for word in rest if word.isascii() and word.isdigit() and len(word) < 10]
-    if not count or len(numbers) != len(rest) or len(numbers) < count:
-        raise FormatError(path, 1, "expected a count of hosts, their names, slots of each, pairs slot rank")
-    slots, pairs = numbers[:count], numbers[count:]
-    ranks = pairs[1::2]
-    if len(pairs) % 2 or sorted(ranks) != list(range(len(ranks))) or len(ranks) > sum(slots):
-        raise FormatError(path, 1, f"{len(pairs)} numbers of slots and ranks, expected pairs slot rank")
-    slot_of_rank = dict(zip(ranks, pairs[::2], strict=True))
-    return Resources(
-        tuple(words[1 : 1 + count]), tuple(slots), tuple(slot_of_rank[rank] for rank in range(len(ranks)))
-    )

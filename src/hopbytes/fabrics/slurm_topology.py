@@ -77,12 +77,16 @@ def read_slurm_topology(path: str) -> SwitchTree:
     """
     switches, blocks = SwitchTree(path), SwitchTree(path, level_names=("block",))
     sizes: list[int] = []
+    shown: set[str] = set()  # as scontrol shows them, one per block or group of blocks
     for number, record in read_records(path):
         if "switchname" in record:
             switches.add(_switch(path, number, record))
         elif "blockname" in record:
             hosts = expand_hosts(record.get("nodes", ""), path, number)
             blocks.add(Switch(record["blockname"], number, [], hosts))
+            shown |= {record["blocksize"]} if "blocksize" in record else set()
+        elif "aggregatedblock" in record:
+            shown |= {record["blocksize"]} if "blocksize" in record else set()
         elif "blocksizes" in record:
             sizes = _sizes(path, number, record["blocksizes"])
         elif "ringname" in record:
@@ -91,6 +95,8 @@ def read_slurm_topology(path: str) -> SwitchTree:
             raise FormatError(path, number, f"{next(iter(record))}=…, expected SwitchName= or BlockName=")
     if switches.switches and blocks.switches:
         raise FormatError(path, None, "both switches and blocks, expected one topology")
+    if shown and not sizes:
+        sizes = _sizes(path, None, ",".join(sorted(shown, key=lambda size: (len(size), size))))
     if blocks.switches:
         return group_blocks(blocks, sizes)
     if not switches.switches:
@@ -107,7 +113,7 @@ def _switch(path: str, number: int, record: dict[str, str]) -> Switch:
     return Switch(name, number, [], expand_hosts(record["nodes"], path, number))
 
 
-def _sizes(path: str, number: int, text: str) -> list[int]:
+def _sizes(path: str, number: int | None, text: str) -> list[int]:
     words = text.split(",")
     if not all(word.isascii() and word.isdigit() and int(word[:9]) > 0 for word in words):
         raise FormatError(path, number, f"BlockSizes={text[:40]}, expected integers >= 1 like 4,8,16")

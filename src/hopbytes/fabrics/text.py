@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from hopbytes.errors import FormatError
 
 #: Largest description of a network after decompression: the tables of 2000 switches and 20 000 adapters.
@@ -66,11 +64,3 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
         pieces.append((0, int(piece), piece) if digits and len(piece) < 19 else (1, 0, piece))
         at = end
     return tuple(pieces)
-
-
-def is_file(path: str) -> bool:
-    """Tell whether `path` is a readable regular file (False for names no file can have)."""
-    try:
-        return os.path.isfile(path)
-    except ValueError:
-        return False

@@ -39,7 +39,7 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[s
     pe = _placed(problem, describe(mappers, steps.mapper), placed)
     if problem.home is not None:
         aligned = align(problem.where, pe, problem.home, problem.bounds.load)
-        pe = min((pe, aligned), key=lambda each: _worth(problem, each))
+        pe = min((aligned, pe), key=lambda each: _worth(problem, each))  # aligned if equal
     if piled_up(problem, pe) and not effort.used_up:
         found = place_idle(problem, steps.mapper, pe, effort)
         found = _placed(problem, describe(mappers, steps.mapper), found)

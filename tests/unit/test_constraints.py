@@ -159,6 +159,14 @@ class TestRemapping:
         again = hb.map_tasks(graph, TREE, preset="strong", initial=elsewhere, migration_price=1)
         assert again.info["migrations"] < graph.n / 10
 
+    def test_without_a_price_the_renamed_of_two_equal_placements_is_taken(self):
+        graph = grid(24)
+        start = hb.map_tasks(graph, TREE, mapper="random", seed=3)
+        free = hb.map_tasks(graph, TREE)
+        again = hb.map_tasks(graph, TREE, initial=start)
+        assert again.info["comm_cost"] <= free.info["comm_cost"] * 1.05
+        assert again.info["migrations"] < np.count_nonzero(free.pe != start.pe)
+
     def test_processes_stay_on_the_slots_they_have(self):
         graph = grid(3)
         start = np.array([15, 14, 13, 11, 9, 8, 7, 6, 5], np.int32)

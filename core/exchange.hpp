@@ -35,9 +35,10 @@ template <class W, class D> class Exchange {
       held_[pe[v]] += g_.load[v];
       ++tasks[pe[v]];
     }
-    for (int64_t v = 0; v < g_.n; ++v) share_[v] = cost_at(static_cast<int32_t>(v), place_[v]);
+    for (int32_t v = 0; v < g_.n; ++v) share_[v] = cost_at(v, place_[v]) + price(v, pe[v]);
     const bool single = tasks.empty() || *std::max_element(tasks.begin(), tasks.end()) <= 1;
-    if constexpr (std::is_same_v<D, TreeDistance>) indifferent_ = single ? distance.bit_cost[1] : 0;
+    if constexpr (std::is_same_v<D, TreeDistance>)
+      if (!g_.unary) indifferent_ = single ? distance.bit_cost[1] : 0;
   }
 
   const WorkGraph<W>& graph() const { return g_; }
@@ -46,10 +47,14 @@ template <class W, class D> class Exchange {
   Place place(int32_t v) const { return place_[v]; }
   int64_t share(int32_t v) const { return share_[v]; }
   // Up to this distance two places are equally far from everything else, so exchanging changes nothing:
-  // the innermost units of a tree when PEs hold one task each. Negative for tables.
+  // the innermost units of a tree when PEs hold one task each. Negative where places differ anyway: in
+  // tables, or because of prices of single tasks.
   int64_t indifferent() const { return indifferent_; }
 
-  // What u would pay at a place, its neighbours staying where they are. O(degree).
+  // What u pays on a PE beyond communication.
+  int64_t price(int32_t u, int32_t pe) const { return g_.unary ? (*g_.unary)(u, pe) : 0; }
+
+  // What u would pay for communication at a place, its neighbours staying where they are. O(degree).
   int64_t cost_at(int32_t u, Place at) const {
     int64_t cost = 0;
     for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e)
@@ -61,6 +66,7 @@ template <class W, class D> class Exchange {
   bool allowed(int32_t u, int32_t v) const {
     const int32_t p = pe_[u], q = pe_[v];
     if (p == q || between(distance_, place_[u], place_[v]) <= indifferent_) return false;
+    if (g_.unary && !(g_.unary->allows(u, q) && g_.unary->allows(v, p))) return false;
     const int64_t shift = g_.load[v] - g_.load[u];
     return shift == 0 || (shift > 0 ? held_[p] + shift <= cap_[p] : held_[q] - shift <= cap_[q]);
   }
@@ -69,7 +75,7 @@ template <class W, class D> class Exchange {
   // were still there, at distance 0; the edge between them keeps its length, hence the last term.
   int64_t delta(int32_t u, int32_t v) const {
     const Place p = place_[u], q = place_[v];
-    int64_t change = -share_[u] - share_[v], shared = 0;
+    int64_t change = price(u, pe_[v]) + price(v, pe_[u]) - share_[u] - share_[v], shared = 0;
     for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) {
       const int32_t w = g_.adj[e];
       change += g_.weight[e] * between(distance_, q, place_[w]);
@@ -88,6 +94,8 @@ template <class W, class D> class Exchange {
     held_[pe_[u]] += g_.load[v] - g_.load[u];
     held_[pe_[v]] += g_.load[u] - g_.load[v];
     std::swap(pe_[u], pe_[v]);
+    share_[u] += price(u, pe_[u]);
+    share_[v] += price(v, pe_[v]);
   }
 
  private:

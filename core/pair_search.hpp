@@ -9,6 +9,7 @@ namespace hopbytes {
 
 struct PairCounts {
   int64_t evaluations = 0, swaps = 0;
+  int64_t arcs = 0;  // looked at: the measure of work
 };
 
 // Cyclic search over the pairs of tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
@@ -23,6 +24,7 @@ bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const 
     const int32_t u = static_cast<int32_t>(i), v = static_cast<int32_t>(j);
     if (exchange.allowed(u, v)) {
       ++counts.evaluations;
+      counts.arcs += exchange.graph().degree(u) + exchange.graph().degree(v);
       if (exchange.delta(u, v) < 0) {
         exchange.apply(u, v);
         ++counts.swaps;
@@ -76,6 +78,7 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
   auto consider = [&](int32_t u, int32_t v) {
     if (scanned[v] > std::max(changed[u], changed[v]) || !exchange.allowed(u, v)) return;
     ++counts.evaluations;
+    counts.arcs += g.degree(u) + g.degree(v);
     if (exchange.delta(u, v) >= 0) return;
     exchange.apply(u, v);
     ++counts.swaps;

@@ -1,107 +1,361 @@
-// Exchanges of two tasks: what one-task-per-slot placements can still do.
+// Exchanges of two tasks: what one-task-per-slot placements can still do. Descent over candidate lists;
+// annealing (Kirkpatrick, Gelatt, Vecchi 1983); and an iterated search that shakes a few neighbouring
+// tasks and keeps what is no worse.
 #pragma once
+#include <cmath>
 #include <deque>
 
+#include "cells.hpp"
+#include "exchange.hpp"
 #include "local_search.hpp"
+#include "parallel.hpp"
 
 namespace hopbytes {
 
 struct SwapOptions {
-  int64_t all_pairs_up_to = 1024;  // with at most so many tasks every pair is a candidate
+  int64_t all_pairs_up_to = 1024;  // with at most so many tasks every pair is a candidate of the descent
   int64_t hub_degree = 512;        // tasks with more neighbours are partners only of each other
-  int32_t nearest = 16;            // else: tasks on this many PEs before and after a neighbour's PE,
-  int32_t most = 256;              // at most so many per task
+  int64_t reach = 64;              // else: tasks in the unit of at most so many PEs around a neighbour
+  int64_t chains = 0;              // anneals side by side; the cheapest result is kept
+  int64_t steps = 0;               // exchanges proposed per task in each
+  int64_t shakes = 0;              // arcs to look at while shaking, per arc and task of the graph
+  int32_t threads = 1;
   int64_t least_work = int64_t{1} << 32;  // arcs to look at before giving up, at least,
   int64_t work_per_arc = 4096;            // and per arc and task of the graph
 };
 
-// Change of the cost (every edge once) if u and v exchange their PEs; the edge between them keeps its
-// distance. O(deg u + deg v).
-template <class W, class D>
-int64_t swap_delta(const WorkGraph<W>& g, const int32_t* pe, const D& distance, int32_t u, int32_t v) {
-  const int32_t p = pe[u], q = pe[v];
-  int64_t delta = 0;
-  if (g.unary) delta += (*g.unary)(u, q) - (*g.unary)(u, p) + (*g.unary)(v, p) - (*g.unary)(v, q);
-  for (int64_t e = g.start[u]; e < g.start[u + 1]; ++e)
-    if (const int32_t w = g.adj[e]; w != v) delta += g.weight[e] * (distance(q, pe[w]) - distance(p, pe[w]));
-  for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
-    if (const int32_t w = g.adj[e]; w != u) delta += g.weight[e] * (distance(p, pe[w]) - distance(q, pe[w]));
-  return delta;
-}
+// Anneals begin where this share of the exchanges that cost something would be accepted, one after the
+// other, and end at the last. Hot starts find other cuts, cooler ones keep more of what was there.
+constexpr double heats[] = {0.6, 0.75, 0.5, 0.85};
+constexpr double cold = 0.002;
 
-// Best-improvement pairwise exchange with a queue of tasks worth looking at. Exchanges keep every
-// PE's count, and its cap where loads differ. Returns the total change (<= 0); evaluations are counted.
-template <class W, class D>
-int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
-                    const SwapOptions& options, const Control& control, std::span<int32_t> pe, int64_t& evaluations) {
-  const int64_t k = static_cast<int64_t>(cap.size());
-  std::vector<std::vector<int32_t>> tasks(k);
-  std::vector<int64_t> load(k, 0);
-  for (int32_t v = 0; v < g.n; ++v) tasks[pe[v]].push_back(v), load[pe[v]] += g.load[v];
-  std::vector<int32_t> order(g.n);
-  std::iota(order.begin(), order.end(), 0);
-  Rng rng(seed);
-  rng.shuffle(order);
-  std::deque<int32_t> queue(order.begin(), order.end());
-  std::vector<uint8_t> queued(g.n, 1);
-  std::vector<int64_t> seen(g.n, -1);
-  int64_t total = 0, turn = 0;
-  // Arcs to look at: enough to finish on any sparse pattern, and seconds where a thousand tasks all talk
-  // to each other in different amounts, which offers gains for many minutes.
-  int64_t work_left = std::max(options.least_work, options.work_per_arc * (g.arcs() + g.n));
-  const int64_t budget = work_left;
-  const bool all_pairs = g.n <= options.all_pairs_up_to;
-  // An exchange with a hub costs its whole degree to judge. Every task near would ask for one, so only
-  // the hub itself asks, and not again whenever one of its thousands of neighbours has moved.
-  auto hub = [&](int32_t v) { return g.degree(v) > options.hub_degree; };
-  auto enqueue = [&](int32_t v) {
-    if (!queued[v] && (all_pairs || !hub(v))) queued[v] = 1, queue.push_back(v);
-  };
-  while (!queue.empty() && work_left > 0 && !control.hurry()) {
-    const int32_t u = queue.front();
-    queue.pop_front();
-    queued[u] = 0;
-    ++turn;
-    int64_t best = 0;
-    int32_t partner = -1, offered = 0;
-    auto consider = [&](int32_t v) {
-      if (pe[v] == pe[u] || seen[v] == turn || (!all_pairs && hub(v) && !hub(u))) return;
-      seen[v] = turn;
-      if (g.unary && !(g.unary->allows(u, pe[v]) && g.unary->allows(v, pe[u]))) return;
-      const int64_t shift = g.load[v] - g.load[u];
-      if (shift > 0 ? load[pe[u]] + shift > cap[pe[u]] : shift < 0 && load[pe[v]] - shift > cap[pe[v]]) return;
-      ++evaluations;
-      work_left -= g.degree(u) + g.degree(v);
-      const int64_t delta = swap_delta(g, pe.data(), distance, u, v);
-      if (delta < best) best = delta, partner = v;
-    };
-    if (all_pairs) {
-      for (int32_t v = 0; v < g.n; ++v) consider(v);
-    } else {
-      for (int64_t e = g.start[u]; e < g.start[u + 1]; ++e) {
-        const int32_t home = pe[g.adj[e]];
-        const int64_t last = std::min<int64_t>(k - 1, home + options.nearest);
-        for (int64_t p = std::max<int64_t>(0, home - options.nearest); p <= last && offered < options.most; ++p)
-          for (int32_t v : tasks[p]) {
-            if (++offered > options.most) break;
-            consider(v);
-          }
+template <class W, class D> class SwapSearch {
+ public:
+  SwapSearch(const WorkGraph<W>& graph, const D& distance, std::span<const int64_t> cap, std::span<int32_t> pe,
+             const SwapOptions& options, const Control& control)
+      : g_(graph), options_(options), control_(control), exchange_(graph, distance, cap, pe),
+        slots_(pe, static_cast<int64_t>(cap.size())),
+        cells_(cells_of(distance, static_cast<int64_t>(cap.size()), exchange_.indifferent(), options.reach)),
+        floor_(graph.n, 0), queued_(graph.n, 0), seen_cell_(cells_.count(), -1),
+        work_left_(std::max(options.least_work, options.work_per_arc * (graph.arcs() + graph.n))) {
+    bound_shares(distance, static_cast<int64_t>(cap.size()));
+  }
+
+  int64_t evaluations() const { return evaluations_; }
+  int64_t swaps() const { return swaps_; }
+  int64_t work() const { return work_; }
+
+  // Exchange until no candidate gains, starting from all tasks in random order. Returns the change.
+  int64_t descend_everywhere(Rng& rng) {
+    std::vector<int32_t> order(g_.n);
+    std::iota(order.begin(), order.end(), 0);
+    rng.shuffle(order);
+    for (const int32_t v : order) enqueue(v);
+    return descend(g_.n <= options_.all_pairs_up_to);
+  }
+
+  // Propose random exchanges near neighbours and accept worse ones, the rarer the cooler it gets, from
+  // `hot` to `cold` (shares of what is accepted now). Returns the change, which may be an increase.
+  int64_t anneal(int64_t steps, double hot, Rng& rng) {
+    std::vector<int64_t> losses;
+    for (int i = 0; i < 4000; ++i) {
+      const auto [u, v] = propose(rng);
+      if (v < 0) continue;
+      if (const int64_t change = exchange_.delta(u, v); change > 0) losses.push_back(change);
+    }
+    if (losses.empty()) return 0;
+    constexpr int64_t every = 64;  // steps between two coolings
+    double heat = heat_for(losses, hot);
+    const double coolings = static_cast<double>(std::max<int64_t>(1, steps / every));
+    const double cooling = std::pow(heat_for(losses, cold) / heat, 1.0 / coolings);
+    int64_t total = 0;
+    for (int64_t i = 1; i <= steps && work_left_ > 0; ++i) {
+      if (i % every == 0) {
+        heat *= cooling;
+        if (control_.hurry()) break;
+      }
+      const auto [u, v] = propose(rng);
+      if (v < 0) continue;
+      const int64_t change = exchange_.delta(u, v);
+      ++evaluations_;
+      spend(g_.degree(u) + g_.degree(v));
+      if (change > 0 && static_cast<double>(change) >= heat * patience(rng)) continue;
+      trade(u, v);
+      ++swaps_;
+      total += change;
+    }
+    return total;
+  }
+
+  // Exchange a few neighbouring tasks at random, descend, take back what got worse, as long as there is
+  // work to spend. Returns the change.
+  int64_t shake(int64_t arcs, Rng& rng) {
+    int64_t total = 0;
+    for (const int64_t end = work_ + arcs; work_ < end && work_left_ > 0 && !control_.hurry();) {
+      log_.clear();
+      logging_ = true;
+      spend(1);
+      const int64_t change = kick(rng) + descend(false);
+      logging_ = false;
+      if (change > 0) {
+        for (size_t j = log_.size(); j-- > 0;) trade(log_[j].first, log_[j].second);
+      } else {
+        total += change;
       }
     }
-    if (partner < 0) continue;
-    const int32_t p = pe[u], q = pe[partner];
-    *std::find(tasks[p].begin(), tasks[p].end(), u) = partner;
-    *std::find(tasks[q].begin(), tasks[q].end(), partner) = u;
-    load[p] += g.load[partner] - g.load[u];
-    load[q] += g.load[u] - g.load[partner];
-    pe[u] = q, pe[partner] = p;
-    total += best;
-    for (const int32_t moved : {u, partner}) {
-      enqueue(moved);
-      for (int64_t e = g.start[moved]; e < g.start[moved + 1]; ++e) enqueue(g.adj[e]);
+    return total;
+  }
+
+ private:
+  // What a task pays at least, wherever it is: its heaviest neighbours at the nearest places.
+  void bound_shares(const D& distance, int64_t k) {
+    int64_t most = 0;
+    for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
+    const std::vector<int64_t> near = nearest_costs(distance, k, slots_, most);
+    std::vector<W> weights;
+    for (int64_t v = 0; v < g_.n; ++v) {
+      weights.assign(g_.weight + g_.start[v], g_.weight + g_.start[v + 1]);
+      std::sort(weights.begin(), weights.end(), std::greater<W>());
+      for (size_t i = 0; i < weights.size(); ++i) floor_[v] += weights[i] * near[i];
+      floor_[v] += least_price(v);
     }
   }
-  control.spend(budget - work_left);
+
+  int64_t least_price(int64_t v) const {
+    if (!g_.unary) return 0;
+    const Unary& unary = *g_.unary;
+    const auto listed = unary.cost.begin();
+    return std::accumulate(listed + unary.start[v], listed + unary.start[v + 1], unary.rest[v],
+                           [](int64_t a, int64_t b) { return std::min(a, b); });
+  }
+
+  // The heat at which this share of the losses is accepted on average.
+  static double heat_for(const std::vector<int64_t>& losses, double share) {
+    double low = 1e-3, high = 1e19;
+    for (int i = 0; i < 100; ++i) {
+      const double heat = std::sqrt(low * high);
+      double accepted = 0;
+      for (const int64_t loss : losses) accepted += std::exp(-static_cast<double>(loss) / heat);
+      (accepted < share * static_cast<double>(losses.size()) ? low : high) = heat;
+    }
+    return low;
+  }
+
+  // A loss, in units of heat, that just passes: exponentially distributed.
+  static double patience(Rng& rng) { return -std::log((static_cast<double>(rng.next() >> 11) + 0.5) * 0x1p-53); }
+
+  // A random task and one in a unit where it has a neighbour and is not itself; -1 where there is none.
+  std::pair<int32_t, int32_t> propose(Rng& rng) const {
+    const int32_t u = static_cast<int32_t>(rng.below(g_.n));
+    if (!g_.degree(u) || hub(u)) return {u, -1};
+    const int32_t w = g_.adj[g_.start[u] + static_cast<int64_t>(rng.below(g_.degree(u)))];
+    const auto there = slots_.tasks(cells_.random_unit(exchange_.pe(u), exchange_.pe(w), rng));
+    if (there.empty()) return {u, -1};
+    const int32_t v = there[rng.below(there.size())];
+    return {u, exchange_.allowed(u, v) && !hub(v) ? v : -1};
+  }
+
+  void spend(int64_t arcs) { work_ += arcs, work_left_ -= arcs; }
+
+  // The most a task could gain anywhere.
+  int64_t slack(int32_t v) const { return exchange_.share(v) - floor_[v]; }
+  bool hub(int32_t v) const { return g_.degree(v) > options_.hub_degree; }
+
+  void enqueue(int32_t v) {
+    if (!queued_[v]) queued_[v] = 1, queue_.push_back(v);
+  }
+
+  void trade(int32_t u, int32_t v) {
+    exchange_.apply(u, v);
+    slots_.swap(u, v);
+    if (logging_) log_.emplace_back(u, v);
+    spend(g_.degree(u) + g_.degree(v));
+  }
+
+  void trade_and_wake(int32_t u, int32_t v, bool all_pairs) {
+    trade(u, v);
+    ++swaps_;
+    for (const int32_t moved : {u, v}) {
+      enqueue(moved);
+      // Woken by every neighbour, a hub would be judged, at the cost of its degree, again and again.
+      for (int64_t e = g_.start[moved]; e < g_.start[moved + 1]; ++e)
+        if (all_pairs || !hub(g_.adj[e])) enqueue(g_.adj[e]);
+    }
+  }
+
+  // What u would pay in a cell, its neighbours there being as near as a cell allows.
+  int64_t cost_in_cell(int32_t u, int32_t pe) {
+    const auto at = place_of(exchange_.distance(), pe);
+    const int64_t least = std::max<int64_t>(0, exchange_.indifferent());
+    int64_t cost = 0;
+    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e)
+      cost += g_.weight[e] * std::max(least, between(exchange_.distance(), at, exchange_.place(g_.adj[e])));
+    spend(g_.degree(u));
+    return cost;
+  }
+
+  // Change if u, which gains `gain` (prices apart) by going to v's cell, exchanges places with v.
+  int64_t judge(int32_t u, int32_t v, int64_t gain) {
+    const auto p = exchange_.place(u);
+    int64_t change = exchange_.price(u, exchange_.pe(v)) + exchange_.price(v, exchange_.pe(u)) - gain - exchange_.share(v);
+    int64_t shared = 0;
+    for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+      const int32_t w = g_.adj[e];
+      change += g_.weight[e] * between(exchange_.distance(), p, exchange_.place(w));
+      shared += w == u ? g_.weight[e] : 0;
+    }
+    ++evaluations_;
+    spend(g_.degree(v));
+    if (!shared) return change;
+    const int64_t apart = between(exchange_.distance(), p, exchange_.place(v));
+    return change + shared * (2 * apart - std::max<int64_t>(0, exchange_.indifferent()));
+  }
+
+  struct Partner {
+    int64_t change = 0;
+    int32_t task = -1;
+  };
+
+  void try_cell(int32_t u, int32_t pe, bool all_pairs, Partner& best) {
+    const PeRange cell = cells_.cell_range(pe);
+    const int64_t gain = exchange_.share(u) - cost_in_cell(u, cell.first);
+    const int64_t least = least_price(u) - gain;
+    for (const int32_t v : slots_.tasks(cell)) {
+      if (least - slack(v) >= best.change) continue;
+      if ((!all_pairs && hub(v) && !hub(u)) || !exchange_.allowed(u, v)) continue;
+      const int64_t change = judge(u, v, gain);
+      if (change < best.change) best = {change, v};
+    }
+  }
+
+  Partner best_partner(int32_t u, bool all_pairs) {
+    Partner best;
+    ++turn_;
+    const int32_t here = exchange_.pe(u);
+    auto visit = [&](int32_t pe) {
+      int64_t& seen = seen_cell_[cells_.cell_of(pe)];
+      if (seen == turn_) return;
+      seen = turn_;
+      try_cell(u, pe, all_pairs, best);
+    };
+    if (all_pairs) {
+      const int32_t k = static_cast<int32_t>(cells_.pes());
+      for (int32_t p = 0; p < k; p = cells_.cell_range(p).last) visit(p);
+      return best;
+    }
+    if (slack(u) > 0)
+      for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e)
+        cells_.around(here, exchange_.pe(g_.adj[e]), visit);
+    return best;
+  }
+
+  int64_t descend(bool all_pairs) {
+    int64_t total = 0;
+    while (!queue_.empty()) {
+      const int32_t u = queue_.front();
+      queue_.pop_front();
+      queued_[u] = 0;
+      if (work_left_ <= 0 || ((++polls_ & 63) == 0 && control_.hurry())) {
+        for (const int32_t v : queue_) queued_[v] = 0;
+        queue_.clear();
+        break;
+      }
+      const Partner best = best_partner(u, all_pairs);
+      if (best.task < 0) continue;
+      trade_and_wake(u, best.task, all_pairs);
+      total += best.change;
+    }
+    return total;
+  }
+
+  // Exchange two to four tasks with tasks next to a neighbour of theirs, each following from the last.
+  int64_t kick(Rng& rng) {
+    int64_t total = 0;
+    int32_t u = static_cast<int32_t>(rng.below(g_.n));
+    for (int tries = 0; tries < 8 && slack(u) <= 0; ++tries) u = static_cast<int32_t>(rng.below(g_.n));
+    const int64_t length = 2 + static_cast<int64_t>(rng.below(3));
+    for (int64_t i = 0; i < length && g_.degree(u) > 0 && !hub(u); ++i) {
+      const int32_t w = g_.adj[g_.start[u] + static_cast<int64_t>(rng.below(g_.degree(u)))];
+      const auto there = slots_.tasks(cells_.cell_range(exchange_.pe(w)));
+      const int32_t v = there[rng.below(there.size())];
+      if (v != u && !hub(v) && exchange_.allowed(u, v)) {
+        total += exchange_.delta(u, v);
+        trade_and_wake(u, v, false);
+      }
+      u = rng.below(2) ? w : v;
+    }
+    return total;
+  }
+
+  const WorkGraph<W>& g_;
+  const SwapOptions options_;
+  const Control& control_;
+  Exchange<W, D> exchange_;
+  Slots slots_;
+  decltype(cells_of(std::declval<const D&>(), 0, 0, 0)) cells_;
+  std::vector<int64_t> floor_;
+  std::deque<int32_t> queue_;
+  std::vector<uint8_t> queued_;
+  std::vector<int64_t> seen_cell_;
+  std::vector<std::pair<int32_t, int32_t>> log_;
+  bool logging_ = false;
+  int64_t turn_ = 0, evaluations_ = 0, swaps_ = 0, work_ = 0, polls_ = 0;
+  // Enough to finish on any sparse pattern, and seconds where a thousand tasks all talk to each other in
+  // different amounts, which offers gains for many minutes.
+  int64_t work_left_;
+};
+
+struct SwapCounts {
+  int64_t evaluations = 0, swaps = 0;
+};
+
+// Improve pe in place by exchanges, which keep every PE's count, and its cap where loads differ: descend,
+// then anneal from there in several chains and keep the cheapest placement, then shake that one. Returns
+// the total change of the cost (<= 0); the answer does not depend on threads.
+template <class W, class D>
+int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
+                    const SwapOptions& options, const Control& control, std::span<int32_t> pe, SwapCounts& counts) {
+  if (g.n < 2) return 0;
+  auto close = [&](const SwapSearch<W, D>& search) {
+    counts.evaluations += search.evaluations();
+    counts.swaps += search.swaps();
+    control.spend(search.work());
+  };
+  int64_t total = 0;
+  {
+    SwapSearch<W, D> search(g, distance, cap, pe, options, control);
+    Rng rng(seed);
+    total += search.descend_everywhere(rng);
+    if (options.chains < 1) total += search.shake(options.shakes * (g.arcs() + g.n), rng);
+    close(search);
+  }
+  if (options.chains < 1 || control.hurry()) return total;
+  struct Chain {
+    std::vector<int32_t> pe;
+    int64_t change = 0;
+    SwapCounts counts;
+  };
+  std::vector<Chain> chains(options.chains);
+  parallel_for(options.chains, options.threads, [&](int64_t c) {
+    chains[c].pe.assign(pe.begin(), pe.end());
+    SwapSearch<W, D> search(g, distance, cap, chains[c].pe, options, control);
+    Rng rng(derive(seed, c));
+    chains[c].change += search.anneal(options.steps * g.n, heats[c % std::size(heats)], rng);
+    chains[c].change += search.descend_everywhere(rng);
+    chains[c].counts = {search.evaluations(), search.swaps()};
+    control.spend(search.work());
+  });
+  const Chain* best = nullptr;
+  for (const Chain& chain : chains) {
+    counts.evaluations += chain.counts.evaluations;
+    counts.swaps += chain.counts.swaps;
+    if (chain.change < (best ? best->change : 0)) best = &chain;
+  }
+  if (best) std::copy(best->pe.begin(), best->pe.end(), pe.begin()), total += best->change;
+  SwapSearch<W, D> search(g, distance, cap, pe, options, control);
+  Rng rng(derive(seed, options.chains));
+  total += search.shake(options.shakes * (g.arcs() + g.n), rng);
+  close(search);
   return total;
 }
 

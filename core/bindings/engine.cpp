@@ -1,12 +1,9 @@
 // partition.hpp and refine.hpp
-#include <nanobind/stl/pair.h>
-
 #include <algorithm>
 
 #include "graph_view.hpp"
 #include "partition.hpp"
 #include "refine.hpp"
-#include "swap.hpp"
 #include "unary_view.hpp"
 
 using namespace hopbytes;
@@ -78,33 +75,6 @@ void bind_engine(nb::module_& m) {
               return refine_placement(graph, distance, in(cap), seed, options, flag, out(pe));
             });
           });
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
-        "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
-        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
-        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
-        "unary_rests"_a.noconvert(), "pe"_a.noconvert());
-  m.def("swap_refine",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
-           InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent,
-           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest, OutArray<int32_t> pe) {
-          const auto set = in(settings);
-          SwapOptions options;
-          options.all_pairs_up_to = set[0];
-          options.nearest = static_cast<int32_t>(set[1]);
-          int64_t evaluations = 0, change = 0;
-          {
-            nb::gil_scoped_release release;
-            with_weights(in(indptr), in(target), in(weights), in(loads),
-                       read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
-              const Control flag(control.data(), spent.data());
-              change = with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
-                return swap_refine(graph, distance, in(cap), seed, options, flag, out(pe), evaluations);
-              });
-            });
-          }
-          return std::pair<int64_t, int64_t>(change, evaluations);
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,

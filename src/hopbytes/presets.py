@@ -40,13 +40,17 @@ def chain(mapper: str | Mapper, *refiner: str | Refiner) -> Chain:
 @presets.register("fast")
 def fast() -> Chain:
     """Quickest useful placement."""
-    return chain(Multisection(tries=4, flow_rounds=1), VCycle(cycles=0), Swap())
+    return chain(Multisection(tries=4, flow_rounds=1), VCycle(cycles=0), Swap(starts=1, shakes=100))
 
 
 @presets.register("eco")
 def eco() -> Chain:
     """Good placements at little cost; the default."""
-    return chain(Multisection(runs=2, tries=6, combines=1, flow_rounds=2), VCycle(cycles=1), Swap())
+    return chain(
+        Multisection(runs=2, tries=6, combines=1, flow_rounds=2),
+        VCycle(cycles=1),
+        Swap(starts=3, chains=2, steps=3000, anneal_up_to=256, shakes=2000),
+    )
 
 
 @presets.register("strong")
@@ -55,5 +59,5 @@ def strong() -> Chain:
     return chain(
         Multisection(runs=4, tries=10, combines=3, flow_rounds=2),
         VCycle(cycles=3, chains=2, flow_rounds=2),
-        Swap(),
+        Swap(starts=6, chains=4, steps=4000, shakes=10_000),
     )

@@ -23,7 +23,7 @@ def measured():
     pe, moves = refine_placement(
         csr.indptr, csr.targets, csr.weights, None, start, np.full(16, 40), seed=1, cycles=1, **near
     )
-    swapped, evaluations = swap_refine(
+    swapped, evaluations, _ = swap_refine(
         csr.indptr, csr.targets, csr.weights, None, start[rng.permutation(576)], np.full(16, 36), exact=True,
         seed=1, **near,
     )
@@ -39,5 +39,5 @@ def test_the_same_work_every_time():
 
 def test_the_work_is_what_it_was():
     assert measured() == {
-        "cut": 58, "moves": 2844, "cost": 1573, "evaluations": 936360, "swapped cost": 4635,
+        "cut": 58, "moves": 2844, "cost": 1573, "evaluations": 257980, "swapped cost": 3891,
     }

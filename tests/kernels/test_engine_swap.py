@@ -72,14 +72,14 @@ def test_the_claimed_change_is_the_true_one(kind):
         csr = random_csr(rng, 40)
         matrix, near = distances(kind, 16, rng)
         pe = rng.integers(0, 16, 40).astype(np.int32)
-        for all_pairs in (1024, 0):
+        for all_pairs, chains, shakes in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
             after = pe.copy()
-            change, _ = _core.swap_refine(
+            change = _core.swap_refine(
                 csr.indptr, csr.targets, csr.weights, np.empty(0, np.int64),
                 near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
                 near.get("table", np.empty(0, np.int64)), np.full(16, 40, np.int64), seed,
-                np.array([all_pairs, 3], np.int64), np.zeros(1, np.int32),
-                np.zeros(1, np.int64), *as_arrays(None), after,
+                np.array([all_pairs, 3, chains, 50, shakes, 1], np.int64), np.zeros(1, np.int32),
+                np.zeros(1, np.int64), *as_arrays(None), after, np.zeros(2, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
 
@@ -102,7 +102,7 @@ def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
     by_width[0] = 0
     near = {"labels": np.arange(n, dtype=np.uint64), "bit_costs": by_width}
     pe = rng.permutation(n).astype(np.int32)
-    better, evaluations = swap_refine(
+    better, evaluations, _ = swap_refine(
         csr.indptr, csr.targets, csr.weights, None, pe, np.ones(n, np.int64), exact=True, **near
     )
     assert np.array_equal(np.sort(better), np.arange(n))

@@ -69,7 +69,7 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
         matrix, near = distances(kind, 16, rng)
         start = rng.permutation(np.repeat(np.arange(16), 3)).astype(np.int32)
         unary = random_unary(rng, 48, 16, start)
-        pe, _ = swap_refine(
+        pe, _, _ = swap_refine(
             csr.indptr, csr.targets, csr.weights, None, start, np.full(16, 3), exact=True, **near, seed=seed,
             unary=unary,
         )

@@ -12,6 +12,7 @@ from hopbytes import _core
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.reference import slots as twin
+from hopbytes.unary import FORBIDDEN, as_arrays, from_entries
 
 KINDS = ["tree", "table", "flat"]
 SEARCHES = [(ALL_PAIRS, 0), (BLOCKS, 5), (NEAR_PAIRS, 1), (NEAR_PAIRS, 2), (NEAR_PAIRS, 10)]
@@ -32,6 +33,16 @@ def forms(near):
         near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
         near.get("table", np.empty(0, np.int64)),
     )
+
+
+def prices_of(rng, pe, k):
+    """A few PEs dear, one in five forbidden, all others nearly free; where a task is it may be."""
+    n = len(pe)
+    listed = np.argwhere(rng.random((n, k)) < 0.3)
+    tasks, places = listed[:, 0], listed[:, 1]
+    costs = np.where(rng.random(len(tasks)) < 0.2, FORBIDDEN, rng.integers(0, 20, len(tasks)))
+    costs[places == pe[tasks]] = 3
+    return from_entries(tasks, places, costs, rng.integers(0, 3, n))
 
 
 def apart(csr, n):
@@ -66,12 +77,15 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
     loads = rng.integers(0, 4, n) if data.draw(st.booleans()) else np.empty(0, np.int64)
     held = np.bincount(pe, weights=loads if len(loads) else None, minlength=k).astype(np.int64)
     caps = held + data.draw(st.integers(0, 2))
+    prices = prices_of(rng, pe, k) if data.draw(st.booleans()) else None
     compiled, plain = both(
         "pair_search", kind, reach, rng.permutation(n).astype(np.int32), csr.indptr, csr.targets,
-        optional(csr.weights), loads, *forms(near), caps, np.zeros(1, np.int32), pe, np.zeros(2, np.int64),
+        optional(csr.weights), loads, *forms(near), caps, np.zeros(1, np.int32),
+        np.zeros(1, np.int64), *as_arrays(prices), pe, np.zeros(2, np.int64),
     )
     assert compiled[-2].tolist() == plain[-2].tolist()
     assert compiled[-1].tolist() == plain[-1].tolist(), "evaluations, exchanges"
+    assert compiled[-7] == plain[-7], "arcs looked at"
     after = compiled[-2]
     assert np.array_equal(np.bincount(after, minlength=k), np.bincount(pe, minlength=k))
     if len(loads):
@@ -80,7 +94,10 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
     for u, v in pairs_of(kind, reach, csr, n):
         other = after.copy()
         other[[u, v]] = after[[v, u]]
-        assert cost_of(csr, matrix, other) >= cost_of(csr, matrix, after)
+        change = cost_of(csr, matrix, other) - cost_of(csr, matrix, after)
+        if prices is not None:
+            change += prices.total(other) - prices.total(after)
+        assert change >= 0
 
 
 def test_the_last_block_is_searched_although_it_is_shorter():

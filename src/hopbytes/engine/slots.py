@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes.engine.control import MOST, interruptible
+from hopbytes.engine.control import MOST, Spend, interruptible, moderate_unary
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
 from hopbytes.reference import slots as reference
 from hopbytes.reference.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS
+from hopbytes.unary import Unary, as_arrays
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
 
@@ -43,6 +44,8 @@ def pair_search(
     bit_costs: Int64 | None = None,
     table: Int64 | None = None,
     deadline: float | None = None,
+    spend: Spend | None = None,
+    unary: Unary | None = None,
 ) -> Searched:
     """Exchange two tasks at a time until no pair of one kind gains (``core/pair_search.hpp``).
 
@@ -59,18 +62,23 @@ def pair_search(
         Length of a block (BLOCKS), or edges two tasks may be apart (NEAR_PAIRS).
     order : int32[n]
         In which tasks take their first turn (NEAR_PAIRS).
+    unary : Unary or None
+        Prices of single tasks, in units of weight times distance with every edge counted once.
     labels, bit_costs, table
         See :func:`hopbytes.engine.refine_placement`.
     """
-    control, counted, result = np.zeros(1, np.int32), np.zeros(2, np.int64), pe.copy()
-    seen, distances, _ = prepare(weights, len(targets), labels, bit_costs, table)
+    control, spent = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    counted, result = np.zeros(2, np.int64), pe.copy()
+    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
+    unary = moderate_unary(unary, weights, len(targets), scale)
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
     interruptible(
         lambda: _implementation.pair_search(
             kind, reach, np.empty(0, np.int32) if order is None else order,
-            indptr, targets, optional(seen), optional(loads), *distances, caps, control, result, counted,
+            indptr, targets, optional(seen), optional(loads), *distances, caps, control,
+            spent, *as_arrays(unary), result, counted,
         ),
-        control, deadline, len(targets) + len(pe) * min(most, len(pe)),
+        control, deadline, len(targets) + len(pe) * min(most, len(pe)), None, spent, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))
 

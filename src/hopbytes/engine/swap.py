@@ -6,6 +6,7 @@ import numpy as np
 
 from hopbytes.engine.control import Spend, call_size, interruptible, moderate_unary
 from hopbytes.engine.distances import prepare
+from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 from hopbytes.unary import Unary, as_arrays
 
@@ -24,32 +25,38 @@ def swap_refine(
     table: Int64 | None = None,
     seed: int = 0,
     all_pairs_up_to: int = 1024,
-    nearest: int = 16,
+    reach: int = 64,
+    chains: int = 0,
+    steps: int = 0,
+    shakes: int = 0,
+    threads: int = 1,
     deadline: float | None = None,
     spend: Spend | None = None,
     unary: Unary | None = None,
-) -> tuple[Int32, int]:
+) -> Searched:
     """Lower the communication cost by exchanges of two tasks.
 
     Parameters are those of :func:`refine_placement`; with `exact` only counts matter, which
-    exchanges keep by themselves.
+    exchanges keep by themselves. For the others see :class:`hopbytes.refiners.swap.Swap`.
 
     Returns
     -------
-    int32[n], int
-        A placement that costs no more, and how many exchanges were evaluated.
+    Searched
+        A placement that costs no more, and how many exchanges were evaluated and made.
     """
     control = np.zeros(1, np.int32)
-    spent = np.zeros(1, np.int64)
+    spent, counted = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    size = call_size(indptr, targets, caps) * (1 + chains * steps + shakes)
     result = pe.copy()
     room = np.full(len(caps), len(indptr), np.int64) if exact else caps
     seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
     unary = moderate_unary(unary, weights, len(targets), scale)
-    _, evaluations = interruptible(
+    interruptible(
         lambda: compiled.swap_refine(
             indptr, targets, optional(seen), optional(loads), *distances, room, seed % 2**64,
-            np.array([all_pairs_up_to, nearest], np.int64), control, spent, *as_arrays(unary), result,
+            np.array([all_pairs_up_to, reach, chains, steps, shakes, threads], np.int64), control, spent,
+            *as_arrays(unary), result, counted,
         ),
-        control, deadline, call_size(indptr, targets, caps), None, spent, spend,
+        control, deadline, size, None, spent, spend,
     )
-    return result, int(evaluations)
+    return Searched(result, int(counted[0]), int(counted[1]))

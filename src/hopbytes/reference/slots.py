@@ -11,6 +11,9 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt64 = NDArray[np.uint64]
 
+#: A price of this or more: never (``core/unary.hpp``).
+FORBIDDEN = 2**60
+
 #: Kinds of :func:`pair_search`.
 ALL_PAIRS, BLOCKS, NEAR_PAIRS = 0, 1, 2
 
@@ -31,6 +34,12 @@ class _Places:
         ]
         self._labels, self._bit_costs, self._table = labels, bit_costs, table
         self.k = len(labels) or round(len(table) ** 0.5)
+        self.prices: list[dict[int, int]] = []
+        self.rests: list[int] = []
+
+    def price(self, v: int, p: int) -> int:
+        """Return what v costs on p beyond communication."""
+        return self.prices[v].get(p, self.rests[v]) if self.rests else 0
 
     def distance(self, p: int, q: int) -> int:
         if len(self._table) and len(self._labels):
@@ -40,14 +49,15 @@ class _Places:
         return int(self._bit_costs[(int(self._labels[p]) ^ int(self._labels[q])).bit_length()])
 
     def cost(self, pe: Int32) -> int:
-        """Every edge twice."""
-        return sum(w * self.distance(pe[v], pe[t]) for v in range(self.n) for t, w in self.near[v])
+        """Every edge twice, and so every price."""
+        ways = sum(w * self.distance(pe[v], pe[t]) for v in range(self.n) for t, w in self.near[v])
+        return ways + 2 * sum(self.price(v, int(pe[v])) for v in range(self.n))
 
     def alike(self, p: int, q: int, *, single: bool) -> bool:
         """Tell whether two PEs are equally far from everything else, as far as the machine's form tells."""
         if p == q:
             return True
-        if len(self._table):
+        if len(self._table) or self.rests:
             return False
         return self.distance(p, q) <= (int(self._bit_costs[1]) if single else 0)
 
@@ -60,11 +70,14 @@ class _Search:
         self.loads = loads if len(loads) else np.ones(places.n, np.int64)
         self.single = bool(np.all(np.bincount(pe) <= 1))
         self.now = places.cost(pe)
+        self.arcs = 0
         counted[:] = 0
 
     def allowed(self, u: int, v: int) -> bool:
         p, q = int(self.pe[u]), int(self.pe[v])
         if self.places.alike(p, q, single=self.single):
+            return False
+        if max(self.places.price(u, q), self.places.price(v, p)) >= FORBIDDEN:
             return False
         shift = int(self.loads[v] - self.loads[u])
         held = [int(self.loads[self.pe == each].sum()) for each in (p, q)]
@@ -77,6 +90,7 @@ class _Search:
         if not self.allowed(u, v):
             return False
         self.counted[0] += 1
+        self.arcs += len(self.places.near[u]) + len(self.places.near[v])
         self.pe[u], self.pe[v] = self.pe[v], self.pe[u]
         after = self.places.cost(self.pe)
         if after < self.now:
@@ -125,10 +139,17 @@ def _near(search: _Search, reach: int, order: Int32) -> None:
 
 def pair_search(
     kind: int, reach: int, order: Int32, indptr: Int64, targets: Int32, weights: Int64, loads: Int64,
-    labels: UInt64, bit_costs: Int64, table: Int64, caps: Int64, control: Int32, pe: Int32, counted: Int64,
+    labels: UInt64, bit_costs: Int64, table: Int64, caps: Int64, control: Int32, spent: Int64,
+    unary_start: Int64, unary_blocks: Int32, unary_costs: Int64, unary_rests: Int64,
+    pe: Int32, counted: Int64,
 ) -> None:
     """Exchange tasks of one kind of pairs until none gains; count evaluations and exchanges."""
-    search = _Search(_Places(indptr, targets, weights, labels, bit_costs, table), loads, caps, pe, counted)
+    places = _Places(indptr, targets, weights, labels, bit_costs, table)
+    for v in range(len(unary_rests)):
+        entries = range(int(unary_start[v]), int(unary_start[v + 1]))
+        places.prices.append({int(unary_blocks[e]): int(unary_costs[e]) for e in entries})
+        places.rests.append(int(unary_rests[v]))
+    search = _Search(places, loads, caps, pe, counted)
     n = len(pe)
     if kind == ALL_PAIRS:
         _cyclic(search, 0, n)
@@ -140,6 +161,7 @@ def pair_search(
                 _cyclic(search, first, min(n, first + reach))
     else:
         _near(search, reach, order)
+    spent[0] += search.arcs
 
 
 def place_greedily(

@@ -8,7 +8,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine.slots import pair_search
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32
-from hopbytes.refiners.distances import cheaper, kernel_distances
+from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 
 
 def search_pairs(
@@ -19,11 +19,12 @@ def search_pairs(
     if where.k < 2 or graph.n < 2:
         return pe
     csr = graph.symmetric_positive()
+    weights, unary = priced(graph, where, bounds.unary)
     caps = np.full(where.k, graph.n, np.int64) if bounds.exact else bounds.load
     found = pair_search(
-        kind, csr.indptr, csr.targets, csr.weights, None if bounds.exact else graph.loads, pe, caps,
-        reach=reach, order=order, **kernel_distances(where), deadline=effort.deadline,
+        kind, csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps,
+        reach=reach, order=order, **kernel_distances(where), deadline=effort.deadline, spend=effort.spend,
+        unary=unary,
     )
-    for name, count in (("swaps_evaluated", found.evaluations), ("swaps", found.swaps)):
-        effort.work[name] = effort.work.get(name, 0) + count
-    return cheaper(graph, where, pe, found.pe)
+    effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+    return cheaper(graph, where, pe, found.pe, bounds.unary)

@@ -1,50 +1,112 @@
-"""Pairwise exchanges of tasks: the local search of one task per slot."""
+"""Exchanges of tasks: the local search of one task per slot."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, mappers, refiners
+from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.options import build
 from hopbytes.refiners.distances import cheaper, kernel_distances, priced
+
+#: Constructions that compete as starts, in this order, again with other seeds when more are wanted.
+RIVALS = ("identity", "dual_recursive_bipartitioning:tries=16", "bottom_up")
 
 
 @refiners.register("swap")
 @dataclass(frozen=True, slots=True)
 class Swap(Refiner):
-    """Exchange two tasks as long as that lowers the communication cost.
+    """Exchange tasks: descend, anneal, shake; with one task per PE also from other starts.
 
     Parameters
     ----------
     all_pairs_up_to : int
-        With at most this many tasks every pair is tried, so the result is optimal under exchanges
-        (unless 2^32 looks at an arc do not suffice: dense patterns of unequal volumes).
-    nearest : int
-        With more, partners are tasks on this many PEs before and after the PE of a neighbour. A
-        larger partition (many tasks per PE) is left to the refiner ``vcycle``.
+        With at most this many tasks every pair is tried in the descent, so its end is optimal under
+        exchanges (unless 2^32 looks at an arc do not suffice: dense patterns of unequal volumes).
+    reach : int
+        With more, partners are the tasks in the unit of at most this many PEs around the PE of a
+        neighbour (off trees: on as many PEs nearest to it). A larger partition (many tasks per PE) is
+        left to the refiner ``vcycle``.
+    starts : int
+        Placements by other constructions (:data:`RIVALS`) that compete with the given one; the cheapest
+        after a descent goes on. This and the next four with one task per PE only.
+    chains : int
+        Anneals from there, side by side; the cheapest result is kept.
+    steps : int
+        Exchanges proposed per task in each.
+    anneal_up_to : int
+        With more tasks nothing is annealed.
+    shakes : int
+        Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
+        at random, their surroundings descend again, and what got worse is taken back.
 
     Notes
     -----
     Gains cost O(degree) and are computed before anything is applied (Schulz and Träff, 2017, applied
-    and took back); a queue holds the tasks whose surroundings changed.
+    and took back); a queue holds the tasks whose surroundings changed, and a bound on what a task could
+    gain anywhere spares most evaluations. Annealing after Kirkpatrick, Gelatt and Vecchi (1983); it
+    proposes partners near neighbours, on any level of the machine.
     """
 
     all_pairs_up_to: int = 1024
-    nearest: int = 16
+    reach: int = 64
+    starts: int = 0
+    chains: int = 0
+    steps: int = 3000
+    anneal_up_to: int = 16384
+    shakes: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
         if where.k < 2 or graph.n < 2 or not (bounds.exact or graph.n <= self.all_pairs_up_to):
             return pe
+        if not (bounds.exact and graph.n == where.k) or effort.used_up:
+            return self._exchange(graph, where, pe, bounds, effort, 0, 0)
+        chains = self.chains if graph.n <= self.anneal_up_to else 0
+        if not self.starts:
+            return self._exchange(graph, where, pe, bounds, effort, chains, self.shakes)
+        value = CommCost().value
+        best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
+        least = value(graph, where, best)
+        order = np.arange(graph.n, dtype=np.int32)
+        for rival in self._rivals(graph, where, bounds, effort):
+            end = self._exchange(graph, where, rival, bounds, effort, 0, 0)
+            if (cost := value(graph, where, end)) < least:
+                best, least = end, cost
+        if chains + self.shakes > 0 and not effort.used_up:
+            best = self._exchange(graph, where, best, bounds, effort, chains, self.shakes)
+        # Who gains nothing by being moved stays where every launcher puts him.
+        same = bounds.unary is None and value(graph, where, order) == value(graph, where, best)
+        return order if same else best
+
+    def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
+        """Yield exact placements by other constructions; none where tasks have prices they do not know."""
+        for i in range(self.starts if bounds.unary is None else 0):
+            if effort.used_up:
+                return
+            mapper = build(mappers, RIVALS[i % len(RIVALS)])
+            seed = effort.seed + i // len(RIVALS)
+            rival = mapper.map(graph, where, bounds, replace(effort, seed=seed, progress=None))
+            if np.all(np.bincount(rival, minlength=where.k) == 1):
+                yield rival
+
+    def _exchange(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
+        chains: int, shakes: int,
+    ) -> Int32:
         csr = graph.symmetric_positive()
         weights, unary = priced(graph, where, bounds.unary)
-        better, evaluations = swap_refine(
+        found = swap_refine(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
-            all_pairs_up_to=self.all_pairs_up_to, nearest=self.nearest, deadline=effort.deadline,
-            spend=effort.spend, unary=unary,
+            all_pairs_up_to=self.all_pairs_up_to, reach=self.reach, chains=chains, steps=self.steps,
+            shakes=shakes, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
         )
-        effort.work["swaps_evaluated"] = effort.work.get("swaps_evaluated", 0) + evaluations
-        return cheaper(graph, where, pe, better, bounds.unary)
+        effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+        return cheaper(graph, where, pe, found.pe, bounds.unary)

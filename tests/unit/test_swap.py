@@ -1,0 +1,113 @@
+"""The refiner swap with all it has: other starts, anneals, shakes."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.machines.base import Level
+from hopbytes.machines.tree import Tree
+from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.run import map_tasks
+
+ALL = "swap:starts=4,chains=3,steps=1000,shakes=200"
+
+
+def nodes(count, cores):
+    return hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (count, cores)))
+
+
+def sparse(n, arcs, seed):
+    rng = np.random.default_rng(seed)
+    return hb.CommGraph.from_edges(
+        rng.integers(0, n, arcs), rng.integers(0, n, arcs), rng.integers(1, 50, arcs), n=n
+    )
+
+
+def chain_dealt_round(count, cores):
+    """Tasks of a chain; the best placement follows it."""
+    number = np.arange(count * cores).reshape(cores, count).T.ravel()
+    return hb.CommGraph.from_edges(number[:-1], number[1:], n=count * cores)
+
+
+def test_eight_tasks_on_two_nodes_end_at_the_optimum():
+    """Against all 35 ways to cut eight tasks in halves."""
+    where = nodes(2, 4)
+    for seed in range(10):
+        graph, costs = sparse(8, 20, seed), []
+        for half in itertools.combinations(range(1, 8), 3):
+            pe = np.empty(8, np.int32)
+            first = [0, *half]
+            pe[first], pe[np.setdiff1d(range(8), first)] = range(4), range(4, 8)
+            costs.append(CommCost().value(graph, where, pe))
+        found = map_tasks(graph, where, mapper="random", refine=ALL, seed=seed)
+        assert found.info["comm_cost"] == min(costs)
+
+
+@pytest.mark.parametrize("options", ["chains=2,steps=2000", "shakes=2000"])
+def test_anneals_and_shakes_leave_local_optima(options):
+    graph, where = chain_dealt_round(8, 8), nodes(8, 8)
+    costs = {
+        refine: np.mean([
+            map_tasks(graph, where, mapper="random", refine=refine, seed=seed).info["comm_cost"]
+            for seed in range(4)
+        ])
+        for refine in ("swap", f"swap:{options}")
+    }
+    assert costs[f"swap:{options}"] < costs["swap"]
+
+
+def test_other_starts_compete_and_the_order_of_tasks_is_one_of_them():
+    """A placement from the preset costs no more than in-order, whatever the multisection did."""
+    for seed in range(4):
+        graph, where = sparse(48, 60, seed), nodes(6, 8)
+        in_order = map_tasks(graph, where, mapper="identity").info["comm_cost"]
+        for preset in ("fast", "eco", "strong"):
+            assert map_tasks(graph, where, preset=preset, seed=seed).info["comm_cost"] <= in_order
+    ring = hb.CommGraph.from_edges(np.arange(64), (np.arange(64) + 1) % 64, n=64)
+    started = map_tasks(ring, nodes(8, 8), mapper="random", refine="swap:starts=1")
+    assert started.info["comm_cost"] == 8 * 10 + 56 * 1
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        hb.machine("package:3@9 l3:[2,3,1]@4 core:4@1"),
+        hb.machine("torus:4x6 / core:1@1"),
+    ],
+    ids=["uneven tree", "torus"],
+)
+def test_the_same_for_any_number_of_threads_on_any_machine(where):
+    graph = sparse(where.k, 3 * where.k, 1)
+    runs = [map_tasks(graph, where, mapper="random", refine=ALL, seed=4, threads=each) for each in (1, 2, 7)]
+    assert len({run.pe.tobytes() for run in runs}) == 1
+    assert all(run.info["work"] == runs[0].info["work"] for run in runs)
+    plain = map_tasks(graph, where, mapper="random", refine="swap", seed=4)
+    assert runs[0].info["comm_cost"] <= plain.info["comm_cost"]
+
+
+def test_work_is_counted_and_a_limit_on_time_is_kept():
+    graph, where = sparse(512, 3000, 2), nodes(32, 16)
+    began = time.monotonic()
+    limited = map_tasks(
+        graph, where, mapper="random", refine="swap:chains=8,steps=10000000,shakes=1000000000", time_limit=0.3
+    )
+    assert time.monotonic() - began < 20  # without the limit: hours
+    assert 0 < limited.info["work"]["swaps"] < limited.info["work"]["swaps_evaluated"]
+
+
+def test_several_tasks_per_pe_are_exchanged_but_never_annealed():
+    graph, where = sparse(60, 200, 3), nodes(4, 5)
+    options = {"mapper": "random", "oversubscribe": True, "seed": 1}
+    plain = map_tasks(graph, where, refine="swap", **options)
+    assert map_tasks(graph, where, refine=ALL, **options).pe.tolist() == plain.pe.tolist()
+    assert plain.info["comm_cost"] < map_tasks(graph, where, **options).info["comm_cost"]
+
+
+def test_tasks_that_gain_nothing_by_moving_stay_in_order():
+    """All-to-all costs the same everywhere."""
+    everyone = np.argwhere(~np.eye(12, dtype=bool))
+    graph = hb.CommGraph.from_edges(everyone[:, 0], everyone[:, 1], n=12)
+    assert map_tasks(graph, nodes(3, 4), preset="eco").pe.tolist() == list(range(12))

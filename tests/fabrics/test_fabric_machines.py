@@ -229,3 +229,23 @@ def test_placements_on_fabrics_are_stored(tmp_path):
         assert np.array_equal(again.pe, mapping.pe)
     with pytest.raises(UnsupportedError, match="was made for"):
         hb.read(path, holds="placement", where=hb.machine(f"ib:{rerouted} / core:2"))
+
+
+@pytest.mark.shared
+@shared
+def test_gpus_choose_adapters_of_their_hosts():
+    """Four GPUs of a node, two near each package, on the four adapters of a host."""
+    spec = f"ib:{SHARED}/infiniband/ndr_dgx_40sw:tables=dump_fts_minhop.txt.gz:rails=gpu"
+    whole = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4]
+    spec += f" / hwloc:{SHARED}/hwloc/v2_lassen_converted.xml"
+    where = hb.machine(spec, per="gpu", hosts=[whole[3], whole[50]])
+    assert where.k == 8
+    names = [where.machine.network().name_endpoint(int(endpoint)) for endpoint in where.endpoints]
+    for pe, name in enumerate(names):
+        host, label = name.split(" ")
+        assert host == where.hosts[where.node_of_pe[pe]]
+        assert label in (f"HCA-{(1, 2, 5, 6)[where.gpus[pe]]}", f"mlx5_{(0, 1, 4, 5)[where.gpus[pe]]}")
+    with pytest.raises(UnsupportedError, match="rails=gpu needs a slot per GPU"):
+        hb.machine(spec)
+    with pytest.raises(FormatError, match="hosts are none of the machine's"):
+        hb.machine(spec, per="gpu", hosts="x1")

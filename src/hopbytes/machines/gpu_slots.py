@@ -58,6 +58,8 @@ def gpu_slots(machine: Machine, allowed: Int64, size: int) -> GpuSlots:
             continue
         first, end = np.searchsorted(nodes, [node, node + 1])
         free = allowed[(allowed >= first) & (allowed < end)]
+        if not len(free):  # a host that is not used
+            continue
         units = [(units[first:end], beyond) for units, beyond in _units_inside_out(machine)]
         near = [np.flatnonzero(np.isin(tree.os_pus, gpu.pus)) for gpu in tree.gpus]
         near = [places if len(places) else np.arange(end - first) for places in near]

@@ -89,6 +89,18 @@ class NodesOn(Machine):
         """Host names, from outside or inside."""
         return self.base.node_names() or self.nodes.node_names()
 
+    def keeps_names(self) -> bool:
+        """As the machine outside."""
+        return self.base.keeps_names()
+
+    def hosts_hint(self) -> str:
+        """As the machine outside."""
+        return self.base.hosts_hint()
+
+    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
+        """As the machine outside."""
+        return self.base.slot_endpoints(nodes, gpus)
+
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the sources of both parts."""
         return (*self.base.notices(), *self.nodes.notices())

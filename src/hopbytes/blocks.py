@@ -117,6 +117,8 @@ def map_in_blocks(
     spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
     pes = spread(where, graph.n, **spreading).astype(np.int64)
     counts = _tasks_of_nodes(where, pes)
+    if options.get("weight") == "time":
+        raise UnsupportedError("weight time speaks of single messages, not of blocks of ranks: use bytes")
     seen = graph.weighing(options.get("weight", "bytes"))  # sums over arcs of a block keep this weight only
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:

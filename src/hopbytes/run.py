@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.comm_time import SearchForm, comm_time, level_times, search_form
 from hopbytes.constraints import constraints
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
@@ -27,7 +28,7 @@ from hopbytes.presets import DEFAULT, Chain, chain, presets
 from hopbytes.problem import Request, pose
 from hopbytes.solve import solve
 
-WEIGHTS = ("bytes", "messages", "unit")
+WEIGHTS = ("bytes", "messages", "unit", "time")
 
 Progress = Callable[[str, int, int], None]
 
@@ -74,8 +75,9 @@ def map_tasks(
         Improvers to run after the mapper (and after the preset's own).
     objective : str
         What to make small: ``"comm_cost"``, the sum over arcs of weight times distance.
-    weight : {"bytes", "messages", "unit"}
-        What an arc weighs.
+    weight : {"bytes", "messages", "unit", "time"}
+        What an arc weighs. ``"time"``: latency x messages + bytes / bandwidth of the level at which two PEs
+        part, on machines whose levels have both (:mod:`hopbytes.comm_time`).
     imbalance : float
         Partition problem: each PE holds at most ``(1 + imbalance)`` times the mean load, as an integer
         (:func:`hopbytes.balance.load_bound`).
@@ -155,11 +157,11 @@ def map_tasks(
     _known("objective", objective, list(objectives))
     _known("weight", weight, WEIGHTS)
     steps, preset = _chain(preset, mapper, refine)
-    seen = graph.weighing(weight)
+    form = _in_time(graph, where) if weight == "time" else SearchForm(graph.weighing(weight), where, 0.0)
     said = constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
-    problem = pose(seen, where, request, said)
+    problem = pose(form.graph, form.where, request, said)
     if clock.limited:
         clock.reserve(lambda: problem.comm_cost(np.zeros(graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
@@ -182,6 +184,7 @@ def map_tasks(
         "deterministic": steps.mapper.deterministic and time_limit is None,
         "work": dict(sorted(effort.work.items())),
         "comm_cost": cost,
+        **({} if weight != "time" else _time_report(graph, where, placed, form)),
         "imbalance": imbalance_of(graph, where, placed),
         **balance_report(problem, pe),
         **migration_report(said, placed),
@@ -189,6 +192,17 @@ def map_tasks(
         "seconds": {"map": map_seconds, "verify": verify_seconds},
     }
     return Mapping(placed, where, info)
+
+
+def _in_time(graph: CommGraph, where: Allocation) -> SearchForm:
+    return search_form(graph, where, level_times(graph, where))
+
+
+def _time_report(graph: CommGraph, where: Allocation, pe: Int32, form: SearchForm) -> dict[str, float]:
+    """Say how long all messages take together, and how far the cost that was searched with is off."""
+    times = level_times(graph, where)
+    seconds = times.seconds(comm_time(graph, where, pe, times))
+    return {"comm_seconds": seconds, "search_form_error": form.error}
 
 
 def _work_notice(effort: Effort, time_limit: float | None) -> list[str]:

@@ -250,7 +250,7 @@ class MethodOptions:
         str, _method("--objective", metavar="NAME", help="What is made small (comm_cost).")
     ] = "comm_cost"
     weight: Annotated[
-        str, _method("--weight", metavar="WHAT", help="What an arc weighs: bytes (the default) or messages.")
+        str, _method("--weight", metavar="WHAT", help="What an arc weighs: bytes (unsaid), messages or time.")
     ] = "bytes"
     unit_messages: Annotated[bool, _method("--unit-messages", help="Every arc weighs 1.")] = False
     seed: Annotated[int, _method("--seed", metavar="N", help="Same seed, same placement (0).")] = 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
+from hopbytes.comm_time import comm_time, knows_times, level_times
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.graph import MAX_SUM, CommGraph
 from hopbytes.machines.base import Int32, Int64, TreeDistance
@@ -68,6 +69,9 @@ class PlacementMetrics:
         Mean over arcs, each counting once.
     weighted_mean_distance : float
         Mean over arcs by volume: J / volume.
+    comm_seconds : float or None
+        Time of all messages, summed: latency x messages + bytes / bandwidth of their levels; None where
+        levels have no such values.
     levels : tuple of LevelMetrics
         Outermost first; empty for machines without named levels.
     traffic : TrafficMetrics or None
@@ -85,6 +89,7 @@ class PlacementMetrics:
     max_tasks_per_pe: int
     mean_distance: float
     weighted_mean_distance: float
+    comm_seconds: float | None
     levels: tuple[LevelMetrics, ...]
     traffic: TrafficMetrics | None = None
     links: LinkMetrics | None = None
@@ -92,6 +97,8 @@ class PlacementMetrics:
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain numbers, for JSON: all at the top level but the list of levels."""
         plain = {name: getattr(self, name) for name in self.__slots__[: self.__slots__.index("levels")]}
+        if self.comm_seconds is None:
+            del plain["comm_seconds"]
         for part in (self.traffic, self.links):
             plain |= {} if part is None else _fields(part)
         return plain | {"levels": [_fields(level) for level in self.levels]}
@@ -132,8 +139,16 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
         max_tasks_per_pe=int(tasks.max()),
         mean_distance=_ratio(arcs.cost, arcs.inside + arcs.cut),
         weighted_mean_distance=_ratio(volume.cost, volume.inside + volume.cut),
+        comm_seconds=_seconds(graph, where, pe),
         levels=_levels(graph, where, pe, volume, arcs),
     )
+
+
+def _seconds(graph: CommGraph, where: Allocation, pe: Int32) -> float | None:
+    if not knows_times(where):
+        return None
+    times = level_times(graph, where)
+    return times.seconds(comm_time(graph, where, pe, times))
 
 
 def measure_all(

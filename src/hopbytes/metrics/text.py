@@ -28,6 +28,7 @@ def rows(evaluation: Evaluation) -> list[Row]:
     table = [
         _row(evaluation, "communication cost J", lambda one: one.comm_cost, _count),
         _against_in_order(evaluation),
+        *_seconds_row(evaluation),
         _row(evaluation, "edge cut", lambda one: one.edge_cut, _count),
         _row(evaluation, "mean distance by volume", lambda one: one.weighted_mean_distance, _decimal),
         _row(evaluation, "mean distance by arc", lambda one: one.mean_distance, _decimal),
@@ -40,6 +41,17 @@ def rows(evaluation: Evaluation) -> list[Row]:
     for number in range(len(evaluation.mapping.levels)):
         table += _level_rows(evaluation, number)
     return [row for row in table if row is not None]
+
+
+def _seconds_row(evaluation: Evaluation) -> list[Row | None]:
+    """Time of all messages, where the machine's levels have latency and bandwidth."""
+    if evaluation.mapping.comm_seconds is None:
+        return []
+    return [_row(evaluation, "seconds of all messages", lambda one: one.comm_seconds or 0.0, _seconds_text)]
+
+
+def _seconds_text(value: float) -> str:
+    return f"{value:.4g}"
 
 
 def _picker(part: str, name: str) -> Callable[[PlacementMetrics], float]:

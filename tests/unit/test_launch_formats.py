@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -335,3 +336,93 @@ def test_every_launch_format_refuses_two_tasks_on_a_slot_and_too_few_names():
             write(form, IN_ORDER, hosts=("a b", "c"))
     assert set(SCATTERING) <= {name for name, form in formats.items() if form.can.scattered_ranks}
     assert not any(formats[name].can.scattered_ranks for name in CONTIGUOUS)
+
+
+# ---------------------------------------------------------------- coordinates
+
+
+def test_coordinates_of_a_torus_come_back():
+    where = machine("torus:3x2x2@10 / core:2@1")
+    pe = np.array([5, 23, 0, 4, 1], np.int32)
+    mapping = Mapping(pe, where, {"problem": "processes"})
+    blue = write("bluegene", mapping)
+    assert blue.files[""].splitlines() == ["0 1 0 1", "2 1 1 1", "0 0 0 0", "0 1 0 0", "0 0 0 1"]
+    assert read("bluegene", blue.files[""], where=where, n=5).pe.tolist() == pe.tolist()
+    fujitsu = write("fujitsu", mapping)
+    assert fujitsu.files[""].splitlines() == ["(0,1,0)", "(2,1,1)", "(0,0,0)", "(0,1,0)", "(0,0,0)"]
+    # The file holds nodes; ranks of a node then take its slots in order.
+    assert read("fujitsu", fujitsu.files[""], where=where).pe.tolist() == [4, 22, 0, 5, 1]
+
+
+def test_five_dimensions_are_those_of_blue_gene_q():
+    where = machine("torus:2x2x2x2x2@10 / core:2@1")
+    mapping = Mapping(np.array([63, 0], np.int32), where, {"problem": "processes"})
+    written = write("bluegene", mapping)
+    assert written.files[""] == "1 1 1 1 1 1\n0 0 0 0 0 0\n"
+    assert written.launch.startswith("runjob --np 2 --ranks-per-node 2 --mapping {stem} : ")
+    with pytest.raises(UnsupportedError, match="1 or 2 or 3 dimensions, found 5"):
+        write("fujitsu", mapping)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "message"),
+    [
+        ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0), expected places of a 3x2x2 torus"),
+        ("fujitsu", "(0,0)\n", "file:1: no node at (0, 0)"),
+        ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
+        ("bluegene", "0 0 0 2\n", "file:1: slot 2 of a node with 2, expected one it has"),
+        ("bluegene", "0 0 0\n", "file:1: '0 0 0', expected coordinates and a slot like 0 1 2 0"),
+        ("bluegene", "", "file: 0 ranks, expected at least one"),
+    ],
+)
+def test_bad_coordinates_are_named(form, text, message):
+    with pytest.raises(FormatError) as caught:
+        read(form, text, where=machine("torus:3x2x2@10 / core:2@1"))
+    assert message in str(caught.value)
+
+
+def test_machines_without_coordinates_are_refused():
+    for form in ("fujitsu", "bluegene"):
+        with pytest.raises(UnsupportedError, match="expected a torus or mesh"):
+            write(form, IN_ORDER)
+        with pytest.raises(UnsupportedError, match="one node at each place"):
+            write(form, Mapping(np.array([0], np.int32), machine("torus:2x2x2:nodes=2")))
+
+
+# ---------------------------------------------------------------- nodes that know their numbers
+
+
+SMT = "hwloc:" + str(Path(__file__).parents[1] / "samples/hwloc/v2_smt_gpus.xml")
+
+
+def test_cpu_numbers_come_from_the_nodes_own_tree():
+    """A node of 8 cores whose hardware threads are c and c + 8: core 3 is CPUs 3 and 11."""
+    mapping = Mapping(np.array([3, 0, 1], np.int32), machine(SMT), {"problem": "processes"})
+    assert "mask_cpu:0x808,0x101,0x202 " in write("slurm", mapping).launch
+    assert "user:3+11,0+8,1+9 " in write("hydra", mapping).launch
+    assert lines_of(write("openmpi", mapping))[0] == "rank 0=localhost slot=3"
+    assert not any("taken to be CPU numbers" in text for text in write("hydra", mapping).notices)
+
+
+def test_gpus_reach_srun_flux_and_the_script():
+    where = machine(SMT, per="gpu")
+    mapping = Mapping(np.array([1, 0], np.int32), where, {"problem": "processes"})
+    assert "--cpu-bind=mask_cpu:0xc0c,0x303 --gpu-bind=map_gpu:1,0 " in write("slurm", mapping).launch
+    assert "OMP_NUM_THREADS=2 " in write("slurm", mapping).launch
+    assert "-o gpu-affinity='map:1;0'" in write("flux", mapping).launch
+    assert "gpu: {1}" in write("jsrun", mapping).files[""]
+    for form in ("openmpi", "hydra", "pals", "intel"):
+        written = write(form, mapping)
+        assert "sh {stem}.place.sh ./app" in written.launch
+        assert "0) cores=2-3,10-11 threads=2 gpus=1 ;;" in written.files[".place.sh"]
+
+
+def test_the_script_shows_a_rank_its_gpu(tmp_path):
+    mapping = Mapping(np.array([1, 0], np.int32), machine(SMT, per="gpu"), {"problem": "processes"})
+    script = tmp_path / "place.sh"
+    # Neither the CPUs of that node nor taskset need be here.
+    script.write_text(write("openmpi", mapping).files[".place.sh"].replace('taskset -c "$cores" ', ""))
+    env = {"PATH": "/usr/bin:/bin", "PMI_RANK": "0"}
+    show = ["sh", "-c", "echo $CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES$ZE_AFFINITY_MASK"]
+    done = subprocess.run(["sh", script, *show], env=env, capture_output=True, text=True, timeout=30)
+    assert done.stdout == "1\n"

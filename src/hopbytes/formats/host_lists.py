@@ -11,6 +11,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Source
 from hopbytes.formats.launching import HOST_NAME, Launch
+from hopbytes.machines.base import Int64
 from hopbytes.mapping import Mapping
 
 #: Most ranks a file may ask for; more than any launcher has started.
@@ -157,12 +158,30 @@ def placed_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mapping
         if host not in cache:
             cache[host] = node_of_host(where, known, host, (source.name, line))
         node[rank] = cache[host]
-    nodes = int(where.machine.node_of_core()[-1]) + 1
-    slots = np.bincount(where.node_of_pe, minlength=nodes)
+    return placed_on_nodes(source, where, node, [line for line, _ in hosts])
+
+
+def placed_on_nodes(source: Source, where: Allocation, node: Int64, lines: Sequence[int]) -> Mapping:
+    """Return the placement of ranks whose nodes are known; the ranks of a node take its slots in order.
+
+    Parameters
+    ----------
+    node : int64[n]
+        Node of every rank.
+    lines : sequence of int
+        Line that says so, for messages.
+
+    Raises
+    ------
+    FormatError
+        A node without slots.
+    """
+    slots = np.bincount(where.node_of_pe, minlength=int(node.max(initial=0)) + 1)
     without = np.flatnonzero(slots[node] == 0)
     if len(without):
-        line, host = hosts[int(without[0])]
-        raise FormatError(source.name, line, f"host {host} has no slot, expected a host the job may use")
+        rank = int(without[0])
+        name = where.hosts[node[rank]] if where.hosts else f"node {node[rank]}"
+        raise FormatError(source.name, lines[rank], f"{name} has no slot, expected a host the job may use")
     first = np.cumsum(slots) - slots
     order = np.argsort(node, kind="stable")
     place = np.empty(len(node), np.int64)

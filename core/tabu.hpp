@@ -55,47 +55,85 @@ namespace tabu_detail {
 
 template <class T> using Stamp = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-// cost[i][j] += x[i] y[j]: what every task costs on every place, after two others have changed places.
-template <class T> HOPBYTES_INLINE void spread_rows(int64_t n, T* cost, const T* x, const T* y) {
+// What is read off every row of costs while it is at hand: that of the task's own place, and of the two
+// places that changed hands.
+template <class T> struct Readings {
+  const int32_t* place;
+  int64_t first, second;
+  T *own, *on_first, *on_second;
+};
+
+// cost[i][l] += x[i] y[l]: what every task costs on every place, after two others have changed places.
+template <class T> HOPBYTES_INLINE void spread_rows(int64_t n, T* cost, const T* x, const T* y, const Readings<T>& read) {
   for (int64_t i = 0; i < n; ++i) {
     const T xi = x[i];
-    if (xi == 0) continue;
     T* row = cost + i * n;
-    for (int64_t j = 0; j < n; ++j) row[j] += xi * y[j];
+    if (xi != 0)
+      for (int64_t l = 0; l < n; ++l) row[l] += xi * y[l];
+    read.own[i] = row[read.place[i]];
+    read.on_first[i] = row[read.first];
+    read.on_second[i] = row[read.second];
+  }
+}
+
+// Changes and tabus of all pairs with one of the two tasks that moved, to be put in as rows come by.
+template <class T> struct Renewed {
+  int64_t task;
+  const T* change;         // what the pass subtracts is added already
+  const Stamp<T>* until;
+};
+
+// One row of what follows. The arrays do not overlap, which compilers have to be told.
+template <class T, bool kBoth>
+HOPBYTES_INLINE void judge_row(int64_t begin, int64_t n, T xi, T yi, T xi2, T yi2, T* __restrict__ row,
+                               const Stamp<T>* __restrict__ tabu, Stamp<T> now, const T* __restrict__ x,
+                               const T* __restrict__ y, const T* __restrict__ x2, const T* __restrict__ y2,
+                               T* __restrict__ least, T* __restrict__ any) {
+  constexpr T kMost = std::numeric_limits<T>::max();
+#pragma GCC ivdep
+  for (int64_t j = begin; j < n; ++j) {
+    T d = row[j] - (xi - x[j]) * (yi - y[j]);
+    if constexpr (kBoth) d -= (xi2 - x2[j]) * (yi2 - y2[j]);
+    row[j] = d;
+    const T allowed = tabu[j] < now ? d : kMost;
+    const T here = least[j], everywhere = any[j];
+    least[j] = allowed < here ? allowed : here;
+    any[j] = d < everywhere ? d : everywhere;
   }
 }
 
 // change[i][j] -= (x[i] - x[j]) (y[i] - y[j]) for j > i; `least[j]` becomes the smallest change in
 // column j of pairs that are not tabu now, `any[j]` that of all pairs.
 template <class T, bool kBoth>
-HOPBYTES_INLINE void judge_pairs(int64_t n, T* change, const Stamp<T>* until, Stamp<T> now, const T* x, const T* y,
-                                 const T* x2, const T* y2, T* least, T* any) {
+HOPBYTES_INLINE void judge_pairs(int64_t n, T* change, Stamp<T>* until, Stamp<T> now, const T* x, const T* y,
+                                 const T* x2, const T* y2, const Renewed<T>* renewed, int renewals, T* least, T* any) {
   constexpr T kMost = std::numeric_limits<T>::max();
   for (int64_t j = 0; j < n; ++j) least[j] = any[j] = kMost;
   for (int64_t i = 0; i + 1 < n; ++i) {
     const T xi = x[i], yi = y[i], xi2 = kBoth ? x2[i] : T(0), yi2 = kBoth ? y2[i] : T(0);
     T* row = change + i * n;
-    const Stamp<T>* tabu = until + i * n;
-    for (int64_t j = i + 1; j < n; ++j) {
-      T d = row[j] - (xi - x[j]) * (yi - y[j]);
-      if constexpr (kBoth) d -= (xi2 - x2[j]) * (yi2 - y2[j]);
-      row[j] = d;
-      const T allowed = tabu[j] < now ? d : kMost;
-      least[j] = allowed < least[j] ? allowed : least[j];
-      any[j] = d < any[j] ? d : any[j];
+    Stamp<T>* tabu = until + i * n;
+    for (int which = 0; which < renewals; ++which) {
+      const Renewed<T>& fresh = renewed[which];
+      if (i < fresh.task) row[fresh.task] = fresh.change[i], tabu[fresh.task] = fresh.until[i];
+      if (i != fresh.task) continue;
+      for (int64_t j = i + 1; j < n; ++j) row[j] = fresh.change[j], tabu[j] = fresh.until[j];
     }
+    judge_row<T, kBoth>(i + 1, n, xi, yi, xi2, yi2, row, tabu, now, x, y, x2, y2, least, any);
   }
 }
 
 #if HOPBYTES_WIDE
-template <class T> __attribute__((target("avx2"))) void spread_rows_wide(int64_t n, T* cost, const T* x, const T* y) {
-  spread_rows<T>(n, cost, x, y);
+template <class T>
+__attribute__((target("avx2"))) void spread_rows_wide(int64_t n, T* cost, const T* x, const T* y,
+                                                      const Readings<T>& read) {
+  spread_rows<T>(n, cost, x, y, read);
 }
 template <class T, bool kBoth>
-__attribute__((target("avx2"))) void judge_pairs_wide(int64_t n, T* change, const Stamp<T>* until, Stamp<T> now,
-                                                      const T* x, const T* y, const T* x2, const T* y2, T* least,
-                                                      T* any) {
-  judge_pairs<T, kBoth>(n, change, until, now, x, y, x2, y2, least, any);
+__attribute__((target("avx2"))) void judge_pairs_wide(int64_t n, T* change, Stamp<T>* until, Stamp<T> now, const T* x,
+                                                      const T* y, const T* x2, const T* y2, const Renewed<T>* renewed,
+                                                      int renewals, T* least, T* any) {
+  judge_pairs<T, kBoth>(n, change, until, now, x, y, x2, y2, renewed, renewals, least, any);
 }
 inline bool wide() {
   static const bool has = __builtin_cpu_supports("avx2");
@@ -110,9 +148,14 @@ template <class T, bool kBoth> class Tabu {
   Tabu(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed, const TabuOptions& options,
        const Control& control)
       : n_(problem.n), problem_(problem), options_(options), control_(control), rng_(seed), best_place_(place),
-        place_(place.begin(), place.end()), flow_(read(problem.flow)), near_(n_ * n_), cost_(n_ * n_),
-        change_(n_ * n_, 0), until_(n_ * n_, 0), left_(n_ * n_), x_(n_), y_(n_), least_(n_), any_(n_) {
-    if (kBoth) flow_in_ = turned(flow_), near_in_.resize(n_ * n_), x2_.resize(n_), y2_.resize(n_);
+        place_(place.begin(), place.end()), flow_(read(problem.flow)), near_(read(problem.distance)), cost_(n_ * n_),
+        change_(n_ * n_, 0), until_(n_ * n_, 0), left_(n_ * n_), left_by_place_(n_ * n_), numbers_(14 * n_),
+        stamps_(2 * n_) {
+    T* next = numbers_.data();
+    for (T** array : {&x_, &y_, &x2_, &y2_, &along_, &along2_, &own_, &on_first_, &on_second_, &fresh_[0], &fresh_[1],
+                      &least_, &any_})
+      *array = next, next += n_;
+    if (kBoth) flow_in_ = turned(flow_), near_in_ = turned(near_);
     set_up();
   }
 
@@ -172,72 +215,71 @@ template <class T, bool kBoth> class Tabu {
     return result;
   }
 
+  // Rows of these hold what goes out of a task or place, and what comes in.
+  const T* out(int64_t task) const { return flow_.data() + task * n_; }
+  const T* in(int64_t task) const { return (kBoth ? flow_in_ : flow_).data() + task * n_; }
+  const T* from(int64_t place) const { return near_.data() + place * n_; }
+  const T* to(int64_t place) const { return (kBoth ? near_in_ : near_).data() + place * n_; }
+
   void set_up() {
     for (int64_t i = 0; i < n_; ++i)
-      for (int64_t j = 0; j < n_; ++j) {
-        near_[i * n_ + j] = static_cast<T>(problem_.distance[place_[i] * n_ + place_[j]]);
+      for (int64_t p = 0; p < n_; ++p) {
         // Places never seen count as left long ago, so that aspiration brings them one by one.
-        left_[i * n_ + j] = static_cast<Stamp<T>>(-(n_ * i + j));
-        cost_[i * n_ + j] = problem_.unary.empty() ? T(0) : static_cast<T>(problem_.unary[i * n_ + place_[j]]);
+        left_[i * n_ + p] = left_by_place_[p * n_ + i] = static_cast<Stamp<T>>(-(n_ * i + p));
+        cost_[i * n_ + p] = problem_.unary.empty() ? T(0) : static_cast<T>(problem_.unary[i * n_ + p]);
       }
-    if (kBoth) near_in_ = turned(near_);
     for (int64_t k = 0; k < n_; ++k) {
-      for (int64_t i = 0; i < n_; ++i) x_[i] = flow_[i * n_ + k];
-      pass_rows(x_.data(), kBoth ? near_in_.data() + k * n_ : near_.data() + k * n_);
-      if constexpr (kBoth) pass_rows(flow_.data() + k * n_, near_.data() + k * n_);
+      pass_rows(in(k), to(place_[k]), 0, 0);
+      if constexpr (kBoth) pass_rows(out(k), from(place_[k]), 0, 0);
     }
-    std::fill(x_.begin(), x_.end(), T(0));
-    std::fill(y_.begin(), y_.end(), T(0));
-    for (int64_t i = 0; i < n_; ++i) {
-      renew_changes(i);
-      renew_tabu(i);
-    }
-    pass_pairs();
+    for (int64_t i = 0; i < n_; ++i)
+      for (int64_t j = i + 1; j < n_; ++j) {
+        change_[i * n_ + j] = true_change(i, j, cost_[j * n_ + place_[i]]);
+        until_[i * n_ + j] = std::min(left_[i * n_ + place_[j]], left_[j * n_ + place_[i]]);
+      }
+    pass_pairs(nullptr, 0);
   }
 
-  void pass_rows(const T* x, const T* y) {
+  void pass_rows(const T* x, const T* y, int64_t first, int64_t second) {
+    const Readings<T> read{place_.data(), first, second, own_, on_first_, on_second_};
 #if HOPBYTES_WIDE
-    if (wide()) return spread_rows_wide<T>(n_, cost_.data(), x, y);
+    if (wide()) return spread_rows_wide<T>(n_, cost_.data(), x, y, read);
 #endif
-    spread_rows<T>(n_, cost_.data(), x, y);
+    spread_rows<T>(n_, cost_.data(), x, y, read);
   }
 
-  void pass_pairs() {
+  void pass_pairs(const Renewed<T>* renewed, int renewals) {
     const auto now = static_cast<Stamp<T>>(now_);
 #if HOPBYTES_WIDE
     if (wide())
-      return judge_pairs_wide<T, kBoth>(n_, change_.data(), until_.data(), now, x_.data(), y_.data(), x2_.data(),
-                                        y2_.data(), least_.data(), any_.data());
+      return judge_pairs_wide<T, kBoth>(n_, change_.data(), until_.data(), now, x_, y_, x2_, y2_, renewed, renewals,
+                                        least_, any_);
 #endif
-    judge_pairs<T, kBoth>(n_, change_.data(), until_.data(), now, x_.data(), y_.data(), x2_.data(), y2_.data(),
-                          least_.data(), any_.data());
+    judge_pairs<T, kBoth>(n_, change_.data(), until_.data(), now, x_, y_, x2_, y2_, renewed, renewals, least_, any_);
   }
 
-  T true_change(int64_t i, int64_t j) const {
-    const T* cost = cost_.data();
-    T twice = flow_[i * n_ + j] * near_[i * n_ + j];
-    if constexpr (kBoth)
-      twice = (flow_[i * n_ + j] + flow_in_[i * n_ + j]) * (near_[i * n_ + j] + near_in_[i * n_ + j]);
-    else
-      twice += twice;
-    return cost[i * n_ + j] + cost[j * n_ + i] - cost[i * n_ + i] - cost[j * n_ + j] + twice;
+  // From what both tasks cost on their own place and on the other's (`cost_back`: j on the place of i);
+  // both of these count what the two say to each other as if one stood still.
+  T true_change(int64_t i, int64_t j, T cost_back) const {
+    T twice = out(i)[j] * from(place_[i])[place_[j]];
+    if constexpr (kBoth) twice = (out(i)[j] + in(i)[j]) * (from(place_[i])[place_[j]] + to(place_[i])[place_[j]]);
+    else twice += twice;
+    return cost_[i * n_ + place_[j]] + cost_back - own_[i] - own_[j] + twice;
   }
 
-  // Changes of all exchanges with i from scratch; the term that the next pass subtracts is added.
-  void renew_changes(int64_t i) {
-    for (int64_t j = 0; j < n_; ++j) {
-      if (j == i) continue;
-      T d = true_change(i, j) + (x_[i] - x_[j]) * (y_[i] - y_[j]);
-      if constexpr (kBoth) d += (x2_[i] - x2_[j]) * (y2_[i] - y2_[j]);
-      change_[std::min(i, j) * n_ + std::max(i, j)] = d;
-    }
-  }
-
+  // Changes and tabus of all exchanges with task r, whose place now is that of the costs in `on_its_place`.
   // A pair is tabu while both tasks would return to a place they have left.
-  void renew_tabu(int64_t i) {
-    for (int64_t j = 0; j < n_; ++j)
-      until_[std::min(i, j) * n_ + std::max(i, j)] =
-          std::min(left_[i * n_ + place_[j]], left_[j * n_ + place_[i]]);
+  Renewed<T> renew(int64_t r, const T* on_its_place, T* change, Stamp<T>* until) {
+    const Stamp<T>* left = left_.data() + r * n_;
+    const Stamp<T>* left_here = left_by_place_.data() + place_[r] * n_;
+    for (int64_t j = 0; j < n_; ++j) {
+      if (j == r) continue;
+      T d = true_change(r, j, on_its_place[j]) + (x_[r] - x_[j]) * (y_[r] - y_[j]);
+      if constexpr (kBoth) d += (x2_[r] - x2_[j]) * (y2_[r] - y2_[j]);
+      change[j] = d;
+      until[j] = std::min(left[place_[j]], left_here[j]);
+    }
+    return {r, change, until};
   }
 
   // The best exchange that is allowed, or that gives a new best; ties by lot.
@@ -245,14 +287,14 @@ template <class T, bool kBoth> class Tabu {
     const auto none = std::numeric_limits<T>::max();
     if (options_.aspiration > 0 && now_ % n_ == 0)
       if (const Pair forced = neglected(); forced.i >= 0) return forced;
-    const T least = *std::min_element(least_.begin() + 1, least_.end());
-    const T any = *std::min_element(any_.begin() + 1, any_.end());
+    const T least = *std::min_element(least_ + 1, least_ + n_);
+    const T any = *std::min_element(any_ + 1, any_ + n_);
     if (any < least && now_cost + any < best) return draw(any_, any, false);
     if (least == none) return draw(any_, any, false);
     return draw(least_, least, true);
   }
 
-  Pair draw(const std::vector<T>& column, T value, bool allowed) {
+  Pair draw(const T* column, T value, bool allowed) {
     Pair pick;
     uint64_t seen = 0;
     for (int64_t j = 1; j < n_; ++j) {
@@ -295,40 +337,27 @@ template <class T, bool kBoth> class Tabu {
   void exchange(int64_t r, int64_t s) {
     ++now_;
     control_.spend(arcs_per_pass());
-    left_[r * n_ + place_[r]] = static_cast<Stamp<T>>(now_ + tenure());
-    left_[s * n_ + place_[s]] = static_cast<Stamp<T>>(now_ + tenure());
+    forbid(r);
+    forbid(s);
     std::swap(place_[r], place_[s]);
-    swap_columns(cost_, r, s);
-    swap_both(near_, r, s);
+    const int64_t here = place_[r], there = place_[s];
+    for (int64_t j = 0; j < n_; ++j) x_[j] = in(r)[j] - in(s)[j], along_[j] = to(here)[j] - to(there)[j];
+    for (int64_t j = 0; j < n_; ++j) y_[j] = along_[place_[j]];
     if constexpr (kBoth) {
-      swap_both(near_in_, r, s);
-      for (int64_t j = 0; j < n_; ++j) {
-        x_[j] = flow_in_[r * n_ + j] - flow_in_[s * n_ + j];
-        y_[j] = near_in_[r * n_ + j] - near_in_[s * n_ + j];
-        x2_[j] = flow_[r * n_ + j] - flow_[s * n_ + j];
-        y2_[j] = near_[r * n_ + j] - near_[s * n_ + j];
-      }
-      pass_rows(x2_.data(), y2_.data());
-    } else {
-      for (int64_t j = 0; j < n_; ++j) {
-        x_[j] = flow_[r * n_ + j] - flow_[s * n_ + j];
-        y_[j] = near_[r * n_ + j] - near_[s * n_ + j];
-      }
+      for (int64_t j = 0; j < n_; ++j) x2_[j] = out(r)[j] - out(s)[j], along2_[j] = from(here)[j] - from(there)[j];
+      for (int64_t j = 0; j < n_; ++j) y2_[j] = along2_[place_[j]];
+      pass_rows(x2_, along2_, here, there);
     }
-    pass_rows(x_.data(), y_.data());
-    renew_changes(r);
-    renew_changes(s);
-    renew_tabu(r);
-    renew_tabu(s);
-    pass_pairs();
+    pass_rows(x_, along_, here, there);
+    const Renewed<T> renewed[2] = {renew(r, on_first_, fresh_[0], stamps_.data()),
+                                   renew(s, on_second_, fresh_[1], stamps_.data() + n_)};
+    pass_pairs(renewed, 2);
   }
 
-  void swap_columns(std::vector<T>& matrix, int64_t r, int64_t s) const {
-    for (int64_t i = 0; i < n_; ++i) std::swap(matrix[i * n_ + r], matrix[i * n_ + s]);
-  }
-  void swap_both(std::vector<T>& matrix, int64_t r, int64_t s) const {
-    std::swap_ranges(matrix.begin() + r * n_, matrix.begin() + (r + 1) * n_, matrix.begin() + s * n_);
-    swap_columns(matrix, r, s);
+  // The task shall not come back to where it is now, for a while.
+  void forbid(int64_t task) {
+    const auto until = static_cast<Stamp<T>>(now_ + tenure());
+    left_[task * n_ + place_[task]] = left_by_place_[place_[task] * n_ + task] = until;
   }
 
   int64_t n_;
@@ -338,13 +367,17 @@ template <class T, bool kBoth> class Tabu {
   Rng rng_;
   std::span<int32_t> best_place_;
   std::vector<int32_t> place_;
-  std::vector<T> flow_, flow_in_;   // by task; flow_in_ is flow_ turned
-  std::vector<T> near_, near_in_;   // distances of the places of two tasks
-  std::vector<T> cost_;             // of task i on the place of task j, all others staying
+  std::vector<T> flow_, flow_in_;   // from task to task; flow_in_ is flow_ turned
+  std::vector<T> near_, near_in_;   // from place to place
+  std::vector<T> cost_;             // of a task on a place, all others staying
   std::vector<T> change_;           // of exchanging i < j
   std::vector<Stamp<T>> until_;     // pair i < j is tabu while now is not beyond this
-  std::vector<Stamp<T>> left_;      // task i may return to place p beyond this
-  std::vector<T> x_, y_, x2_, y2_, least_, any_;
+  std::vector<Stamp<T>> left_, left_by_place_;  // a task may return to a place beyond this
+  std::vector<T> numbers_;          // holds the rows of n that follow
+  std::vector<Stamp<T>> stamps_;
+  T *x_, *y_, *x2_, *y2_;           // factors by task: how ties and distances of the two that moved differ
+  T *along_, *along2_;              // the same as y_ and y2_, by place
+  T *own_, *on_first_, *on_second_, *fresh_[2], *least_, *any_;
   int64_t now_ = 0;
 };
 

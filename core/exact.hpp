@@ -9,7 +9,7 @@
 
 #include "coarsen.hpp"
 #include "initial.hpp"
-#include "control.hpp"
+#include "level_out.hpp"
 #include "seam_search.hpp"
 
 namespace hopbytes {
@@ -44,7 +44,7 @@ template <class W> class ExactPartition {
 
   Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
     Rng rng(seed);
-    auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), int64_t{options_.coarsest} * k_, max_cluster(g), rng);
+    auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), fewest(), max_cluster(g), rng);
     const WorkGraph<W>& coarsest = levels.empty() ? g : levels.back().graph;
     control_.spend(2 * g.arcs());
     part = best_try(coarsest, rng);
@@ -59,7 +59,7 @@ template <class W> class ExactPartition {
     std::vector<int32_t> label = part;
     if (other)
       for (int64_t v = 0; v < g.n; ++v) label[v] = part[v] * k_ + other[v];
-    auto levels = coarsen(g, label.data(), int64_t{options_.coarsest} * k_, max_cluster(g), rng);
+    auto levels = coarsen(g, label.data(), fewest(), max_cluster(g), rng);
     control_.spend(2 * g.arcs());
     std::vector<int32_t> result = part;
     for (const Level<W>& level : levels) {
@@ -76,8 +76,9 @@ template <class W> class ExactPartition {
   }
 
  private:
+  int64_t fewest() const { return int64_t{options_.coarsest} * k_; }
   int64_t max_cluster(const WorkGraph<W>& g) const {
-    return std::max<int64_t>(2, std::min(g.n / std::max<int64_t>(1, options_.coarsest * k_ / 3),
+    return std::max<int64_t>(2, std::min(g.n / std::max<int64_t>(1, fewest() / 3),
                                          *std::max_element(size_.begin(), size_.end()) / 4));
   }
 
@@ -176,7 +177,7 @@ template <class W> class ExactPartition {
     }
     if (levels.empty()) adopt(g, part), count_loads(), refine();
     // Seams level out what they can; what is left goes along chains, which bend seams again.
-    if (even_out()) refine();
+    if (level_out(g, part.data(), load_, size_, control_)) refine();
   }
 
   void adopt(const WorkGraph<W>& g, std::vector<int32_t>& part) {
@@ -240,81 +241,6 @@ template <class W> class ExactPartition {
     control_.spend(g_->arcs());
   }
 
-  // Unit loads only: bring every block to its size, one vertex at a time along the cheapest chain of
-  // moves from a block that holds too many to one that holds too few. Returns whether any was moved.
-  bool even_out() {
-    bool moved = false;
-    for (int32_t from = overfull(); from >= 0; from = overfull()) {
-      find_movers();
-      const std::vector<int32_t> chain = cheapest_chain(from);
-      if (chain.empty()) break;
-      for (size_t i = 1; i < chain.size(); ++i) {
-        const int32_t v = movers_[chain[i - 1] * k_ + chain[i]].vertex;
-        --load_[(*part_)[v]];
-        ++load_[chain[i]];
-        (*part_)[v] = chain[i];
-      }
-      moved = true;
-    }
-    return moved;
-  }
-
-  int32_t overfull() const {
-    for (int32_t b = 0; b < k_; ++b)
-      if (load_[b] > size_[b]) return b;
-    return -1;
-  }
-
-  // For every ordered pair of blocks the vertex whose move from one to the other costs least.
-  void find_movers() {
-    movers_.assign(static_cast<size_t>(k_) * k_, Mover{});
-    std::vector<int64_t> tie(k_);
-    for (int32_t v = 0; v < g_->n; ++v) {
-      const int32_t own = (*part_)[v];
-      std::fill(tie.begin(), tie.end(), 0);
-      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) tie[(*part_)[g_->adj[e]]] += g_->weight[e];
-      for (int32_t b = 0; b < k_; ++b) {
-        Mover& best = movers_[own * k_ + b];
-        if (b != own && (best.vertex < 0 || tie[b] - tie[own] > best.gain)) best = {v, tie[b] - tie[own]};
-      }
-    }
-    control_.spend(g_->arcs());
-  }
-
-  // The blocks of the cheapest chain of moves to a block with room (Bellman, Ford, by number of moves).
-  std::vector<int32_t> cheapest_chain(int32_t from) const {
-    struct Way {
-      int64_t gain = 0;
-      std::vector<int32_t> blocks;
-    };
-    std::vector<Way> way(k_);
-    way[from].blocks = {from};
-    for (int32_t length = 1; length < k_; ++length) {
-      const std::vector<Way> shorter = way;
-      for (int32_t a = 0; a < k_; ++a)
-        for (int32_t b = 0; b < k_; ++b) {
-          const Mover& mover = movers_[a * k_ + b];
-          const std::vector<int32_t>& blocks = shorter[a].blocks;
-          if (blocks.empty() || mover.vertex < 0 || std::find(blocks.begin(), blocks.end(), b) != blocks.end()) continue;
-          const int64_t gain = shorter[a].gain + mover.gain;
-          if (!way[b].blocks.empty() && gain <= way[b].gain) continue;
-          way[b] = {gain, blocks};
-          way[b].blocks.push_back(b);
-        }
-    }
-    std::vector<int32_t> best;
-    int64_t best_gain = 0;
-    for (int32_t b = 0; b < k_; ++b)
-      if (load_[b] < size_[b] && !way[b].blocks.empty() && (best.empty() || way[b].gain > best_gain))
-        best = way[b].blocks, best_gain = way[b].gain;
-    return best;
-  }
-
-  struct Mover {
-    int32_t vertex = -1;
-    int64_t gain = 0;
-  };
-
   int32_t k_;
   std::span<const int64_t> size_;
   ExactOptions options_;
@@ -326,7 +252,6 @@ template <class W> class ExactPartition {
   std::vector<int32_t>* part_ = nullptr;
   std::vector<int64_t> target_;
   std::vector<int32_t> pool_;
-  std::vector<Mover> movers_;                // from block to block, row by row
   std::vector<uint8_t> active_;
   VertexHeap heap_;
 };

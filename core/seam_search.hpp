@@ -18,7 +18,8 @@ namespace hopbytes {
 template <class W> class SeamSearch {
  public:
   // Targets and loads have an entry per block and are kept by reference.
-  SeamSearch(std::span<const int64_t> target, std::vector<int64_t>& load) : target_(target), load_(load), sign_(load.size(), 0) {}
+  SeamSearch(std::span<const int64_t> target, std::vector<int64_t>& load)
+      : target_(target), load_(load), sign_(load.size(), 0) {}
 
   void adopt(const WorkGraph<W>& g, int32_t* part) {
     g_ = &g, part_ = part;

@@ -112,6 +112,30 @@ def test_measured_levels_never_shrink_outwards():
     assert kept.levels[1].latency is None
 
 
+def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
+    from hopbytes.machines.stored_file import machine_text
+
+    topology = tmp_path / "topology.conf"
+    leaves = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\n"
+    topology.write_text(f"{leaves}SwitchName=top Switches=s[1-2]\n")
+    machine = hb.machine(f"slurm:{topology} / synthetic:pack:2 core:2 pu:1").machine
+    names = [level.name for level in machine.levels]
+    fits = {name: Fit((4 - place) * 1e-6, 1e9, 0) for place, name in enumerate(names)}
+    found = with_measured(machine, fits, keep_distances=False)
+    distances = [round(((4 - place) * 1e-6 + 8192e-9) * 1e9) for place in range(len(names))]
+    assert [level.distance for level in found.levels] == distances
+    assert found.distance().costs.tolist() == [0, *reversed(distances)]
+    target = tmp_path / "cluster.machine.json"
+    target.write_text(machine_text(found, "test"))
+    where = hb.machine(str(target))
+    assert where.machine == found
+    assert where.hosts == ("n1", "n2", "n3", "n4")
+    assert where.os_pus(5) == (1,)
+    assert hb.machine(f"machine:{target}:core=9").machine.levels[-1].distance == 9
+    graph = hb.CommGraph.from_edges([0, 1], [1, 2], [5, 7])
+    assert hb.map_tasks(graph, where, weight="time").info["comm_seconds"] > 0
+
+
 @pytest.mark.parametrize(
     ("command", "error", "words"),
     [
@@ -127,7 +151,7 @@ def test_commands_that_fail(command, error, words):
 
 
 def test_what_cannot_be_measured(tmp_path):
-    with pytest.raises(HopbytesError, match="expected a tree"):
+    with pytest.raises(HopbytesError, match="expected levels"):
         measure(["true"], hb.machine("torus:2x2"))
     with pytest.raises(FormatError, match="expected at least 5"):
         measure(["true"], hb.machine("core:2"), batches=4)

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Distance, Int32, Int64, Level, Machine
+from hopbytes.machines.base import Int64, Level, Machine
 from hopbytes.machines.job_environment import Job, same_host
-from hopbytes.machines.network import Network
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.node_tree import NodeTree
 from hopbytes.machines.tree import MAX_DISTANCE, Tree
+from hopbytes.machines.wrapped import Wrapped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NodesOn(Machine):
+class NodesOn(Wrapped):
     """A machine that knows what is between the nodes, with nodes that know what is inside them.
 
     Parameters
@@ -41,35 +41,9 @@ class NodesOn(Machine):
     def __hash__(self) -> int:
         return hash((self.base, self.nodes))
 
-    @property
-    def n_cores(self) -> int:
-        """Number of places."""
-        return self.base.n_cores
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """Levels outside, nodes, levels inside."""
-        return self.base.levels
-
     def spec(self) -> str:
         """Both parts."""
         return f"{self.outside} / {self.nodes.spec()}"
-
-    def distance(self) -> Distance:
-        """Distances of the machine between the nodes and inside."""
-        return self.base.distance()
-
-    def ancestors(self, level: int) -> Int32:
-        """Unit number at ``levels[level]`` of each place."""
-        return self.base.ancestors(level)
-
-    def split(self, cores: Int64) -> list[Int64]:
-        """Cut between nodes first."""
-        return self.base.split(cores)
-
-    def groups(self, cores: Int64) -> list[Int32]:
-        """Groupings of the machine between the nodes and inside."""
-        return self.base.groups(cores)
 
     def with_distances(self, distances: Mapping[str, int]) -> NodesOn:
         """Replace distances of levels inside the nodes, also of merged kinds, or outside."""
@@ -89,18 +63,6 @@ class NodesOn(Machine):
         """Host names, from outside or inside."""
         return self.base.node_names() or self.nodes.node_names()
 
-    def keeps_names(self) -> bool:
-        """As the machine outside."""
-        return self.base.keeps_names()
-
-    def hosts_hint(self) -> str:
-        """As the machine outside."""
-        return self.base.hosts_hint()
-
-    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
-        """As the machine outside."""
-        return self.base.slot_endpoints(nodes, gpus)
-
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the sources of both parts."""
         return (*self.base.notices(), *self.nodes.notices())
@@ -108,18 +70,6 @@ class NodesOn(Machine):
     def job(self) -> Job | None:
         """The job the nodes belong to."""
         return self.nodes.job()
-
-    def network(self) -> Network | None:
-        """Links between the nodes."""
-        return self.base.network()
-
-    def endpoint_of_core(self) -> Int32:
-        """Endpoint of the network that each place sends through."""
-        return self.base.endpoint_of_core()
-
-    def node_of_core(self) -> Int32:
-        """Node of each place."""
-        return self.base.node_of_core()
 
     def node_tree(self, node: int) -> NodeTree:
         """The tree of one node."""

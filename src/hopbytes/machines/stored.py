@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.base import Machine, machines
+from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.stored_file import Record, within
 from hopbytes.machines.tree import Tree
+from hopbytes.machines.wrapped import Timed
 
 
 @machines.register("machine")
@@ -36,11 +38,10 @@ class Stored(NodeMachine):
         if spec is not None:
             from hopbytes.machines.spec import parse_machine
 
-            machine = parse_machine(spec)
-            if isinstance(machine, Tree) and levels is not None:
-                known = {level.name: level for level in levels}
-                tiers = tuple(known.get(tier.name, tier) for tier in machine.tiers)
-                machine = replace(machine, tiers=tiers)
+            try:
+                machine = _with_levels(parse_machine(spec), levels or (), f"machine:{path}")
+            except HopbytesError as error:
+                raise within(path, error) from None
             return machine.with_distances(replaced) if replaced else machine
         hosts = record.hosts()
         trees = record.trees()
@@ -49,3 +50,17 @@ class Stored(NodeMachine):
             return cls(f"machine:{path}", trees, which, hosts, replaced, levels, its_job=record.job(hosts))
         except HopbytesError as error:
             raise within(path, error) from None
+
+
+def _with_levels(machine: Machine, levels: Sequence[Level], text: str) -> Machine:
+    """Give a machine the stored distances and times of its levels, by name."""
+    known = {level.name: level for level in levels}
+    if not any(level.latency is not None or level.bandwidth is not None for level in levels):
+        return machine
+    if isinstance(machine, Tree):
+        return replace(machine, tiers=tuple(known.get(tier.name, tier) for tier in machine.tiers))
+    if [level.name for level in levels] != [level.name for level in machine.levels]:
+        names = ", ".join(level.name for level in machine.levels)
+        raise FormatError("machine", None, f"levels {', '.join(known)[:60]}, expected those of spec: {names}")
+    base = machine.with_distances({level.name: level.distance for level in levels})
+    return Timed(base, tuple(levels), text)

@@ -14,10 +14,11 @@ from importlib.resources import as_file, files
 
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import Level, Machine
+from hopbytes.machines.base import Level, Machine, TreeDistance
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.sysfs import parse_list
 from hopbytes.machines.tree import Tree
+from hopbytes.machines.wrapped import Timed
 from hopbytes.measuring.fit import Fit, fit
 from hopbytes.measuring.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
 
@@ -78,7 +79,7 @@ def measure(
     Raises
     ------
     UnsupportedError
-        A machine without levels; a program that does not start or fails.
+        A machine whose distances are not those of levels; a program that does not start or fails.
     InfeasibleError
         Ranks whose slots are not known; fewer than two of them.
     FormatError
@@ -89,9 +90,9 @@ def measure(
     The program runs twice: first every rank says where it is, then pairs of ranks that first differ at each
     level (three per level) exchange messages, one pair at a time.
     """
-    if not isinstance(where.machine, (Tree, NodeMachine)):
+    if not isinstance(where.distance, TreeDistance):
         spec = where.machine.spec()[:60]
-        raise UnsupportedError(f"measuring '{spec}', expected a tree, hwloc:, machine:, job or local")
+        raise UnsupportedError(f"measuring '{spec}', expected levels: a tree, slurm:, hwloc:, job or local")
     if batches < FEWEST_BATCHES:
         raise FormatError("--batches", None, f"{batches}, expected at least {FEWEST_BATCHES}")
     with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
@@ -119,7 +120,7 @@ def measure(
     return Measured(machine, fits, {names[level]: len(chosen) for level, chosen in pairs.items()})
 
 
-def with_measured(machine: Tree | NodeMachine, fits: dict[str, Fit], keep_distances: bool) -> Machine:
+def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) -> Machine:
     """Return the machine with latency, bandwidth and, unless they are to be kept, distances of its levels.
 
     A level nobody measured takes the distance of the one inside it.
@@ -137,7 +138,10 @@ def with_measured(machine: Tree | NodeMachine, fits: dict[str, Fit], keep_distan
     outermost_first = tuple(reversed(tiers))
     if isinstance(machine, Tree):
         return replace(machine, tiers=outermost_first)
-    return replace(machine, known_tiers=outermost_first, replaced={})
+    if isinstance(machine, NodeMachine):
+        return replace(machine, known_tiers=outermost_first, replaced={})
+    base = machine.base if isinstance(machine, Timed) else machine
+    return Timed(base.with_distances({tier.name: tier.distance for tier in outermost_first}), outermost_first)
 
 
 def read_places(lines: Sequence[str]) -> list[RankPlace]:

@@ -13,7 +13,11 @@ from hopbytes.fabrics.text import natural_key, read_lines
 from hopbytes.hostlist import HOST_NAME, expand_hosts
 
 #: Descriptions that drivers give before the host has set its own name: they name no host.
-NAMELESS = re.compile(r"MT[0-9]+|Mellanox|NVIDIA|QLogic|Intel|localhost(?:\.localdomain)?|\(none\)", re.ASCII)
+NAMELESS = re.compile(
+    r"MT[0-9]+ .*(?:Mellanox|ConnectX|Connect-IB|InfiniHost).*|(?:Mellanox|NVIDIA|QLogic|Intel) .*"
+    r"|(?:localhost(?:\.localdomain)?|\(none\))(?: .*)?",
+    re.ASCII,
+)
 MAP_LINE = re.compile(
     r'(?P<guid>0x[0-9a-fA-F]{1,16})\s+(?:"(?P<quoted>[^"]*)"|(?P<plain>[^"#]*?))\s*(?:#.*)?', re.ASCII
 )
@@ -128,7 +132,7 @@ def _names(adapter: Device, names: Mapping[int, str]) -> tuple[bool, str, str]:
     description = names.get(adapter.guid) or names.get(adapter.node_guid) or adapter.name
     host, _, rest = description.strip().partition(" ")
     port = f"/{adapter.port}" if adapter.port > 1 else ""
-    if not HOST_NAME.fullmatch(host) or NAMELESS.fullmatch(host):
+    if not HOST_NAME.fullmatch(host) or NAMELESS.fullmatch(description.strip()):
         guid = adapter.node_guid or adapter.guid
         return False, f"guid-{guid:016x}" if guid else f"nameless-{adapter.key}", "HCA-1" + port
     return True, host, (rest.strip() or "HCA-1") + port

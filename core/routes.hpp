@@ -8,12 +8,23 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "csr.hpp"
 
 namespace hopbytes {
+
+// Shares of flows that split at every vertex are parts of this; what does not divide evenly goes to the
+// later links, so that nothing is lost.
+inline constexpr int64_t kWholeFlow = int64_t{1} << 40;
+
+// Part number `turn` of `share` cut into `count` parts that differ by at most one.
+inline int64_t even_part(int64_t share, int64_t turn, int64_t count) {
+  return share * (turn + 1) / count - share * turn / count;
+}
 
 // Arrays as Python gives them; what they hold depends on the form (kernels/routes.py describes each).
 struct RouteArrays {
@@ -25,13 +36,14 @@ struct RouteArrays {
 
 // Torus or mesh of any dimension, routed dimension by dimension in the order of the sizes. In a wrapped
 // dimension the shorter way round; of two equal ones the positive. The last dimension varies fastest.
-// numbers: nodes per router, dimensions, sizes..., wrapped (0 or 1) per dimension.
+// With rule 1 every router divides a flow evenly over the dimensions that lead nearer (adaptive routing).
+// numbers: nodes per router, dimensions, sizes..., wrapped (0 or 1) per dimension, rule.
 // table[node / nodes per router]: its router; empty when nodes are numbered as routers are.
 // Link: router * 2 * dimensions + 2 * dimension + (0 in the positive, 1 in the negative direction).
 struct GridRoutes {
   explicit GridRoutes(const RouteArrays& a)
       : per_router(a.numbers[0]), dimensions(a.numbers[1]), size(a.numbers.data() + 2),
-        wrapped(size + dimensions), place(a.table), stride(dimensions) {
+        wrapped(size + dimensions), spread(wrapped[dimensions] != 0), place(a.table), stride(dimensions) {
     int64_t routers = 1;
     for (int64_t d = dimensions; d-- > 0; routers *= size[d]) stride[d] = routers;
   }
@@ -49,13 +61,17 @@ struct GridRoutes {
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
     int64_t router = router_of(source);
     const int64_t goal = router_of(target);
+    if (spread) {
+      divide(router, goal, visit);
+      return true;
+    }
     for (int64_t d = 0; d < dimensions; ++d) {
       int64_t at = router / stride[d] % size[d];
       int64_t left = steps(d, at, goal / stride[d] % size[d]);
       const int64_t step = left < 0 ? -1 : 1;
       for (; left != 0; left -= step) {
         visit(router * 2 * dimensions + 2 * d + (step < 0), 1, 1);
-        const int64_t next = at + step == size[d] ? 0 : at + step < 0 ? size[d] - 1 : at + step;
+        const int64_t next = after(d, at, step);
         router += (next - at) * stride[d];
         at = next;
       }
@@ -73,11 +89,99 @@ struct GridRoutes {
     return total;
   }
 
+  int64_t after(int64_t d, int64_t at, int64_t step) const {
+    return at + step == size[d] ? 0 : at + step < 0 ? size[d] - 1 : at + step;
+  }
+
   int64_t per_router, dimensions;
   const int64_t* size;
   const int64_t* wrapped;
+  bool spread;
   In<int32_t> place;
   std::vector<int64_t> stride;
+
+ private:
+  // All routers between the two, nearer ones first: each passes on what it got.
+  template <class Visit> void divide(int64_t router, int64_t goal, Visit&& visit) const {
+    std::vector<int64_t> ways(dimensions), box(dimensions), done(dimensions, 0), at(dimensions);
+    int64_t cells = 1;
+    for (int64_t d = dimensions; d-- > 0;) {
+      at[d] = router / stride[d] % size[d];
+      ways[d] = steps(d, at[d], goal / stride[d] % size[d]);
+      box[d] = cells;
+      cells *= std::abs(ways[d]) + 1;
+    }
+    std::vector<int64_t> share(cells, 0);
+    share[0] = kWholeFlow;
+    for (int64_t cell = 0; cell < cells; ++cell) {
+      int64_t open = 0, turn = 0, here = 0;
+      for (int64_t d = 0; d < dimensions; ++d) open += done[d] != ways[d], here += at[d] * stride[d];
+      for (int64_t d = 0; d < dimensions; ++d) {
+        if (done[d] == ways[d]) continue;
+        const int64_t part = even_part(share[cell], turn++, open);
+        share[cell + box[d]] += part;
+        if (part > 0) visit(here * 2 * dimensions + 2 * d + (ways[d] < 0), part, kWholeFlow);
+      }
+      for (int64_t d = dimensions; d-- > 0;) {  // the next cell, the last dimension fastest
+        const int64_t step = ways[d] < 0 ? -1 : 1;
+        if (done[d] != ways[d]) {
+          done[d] += step;
+          at[d] = after(d, at[d], step);
+          break;
+        }
+        for (; done[d] != 0; done[d] -= step) at[d] = after(d, at[d], -step);
+      }
+    }
+  }
+};
+
+// All shortest ways through any graph: every vertex divides a flow evenly over the links that lead nearer
+// (equal-cost multipath). numbers: endpoints, vertices, then the links that leave vertex 0, 1, ...;
+// first[vertex]: where those begin (vertices + 1 entries).  head[link]: vertex at its far end.
+// table[vertex * endpoints + target]: links from a vertex that passes flows on to a target, 0 for the target
+// itself; -1 where there is no way or nothing is passed on.
+struct SpreadRoutes {
+  explicit SpreadRoutes(const RouteArrays& a)
+      : endpoints(a.numbers[0]), out(a.numbers.data() + 2), table(a.table.data()), first(a.first.data()),
+        head(a.head.data()) {}
+
+  int64_t left(int64_t link, int64_t target) const { return table[head[link] * endpoints + target]; }
+
+  template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
+    int64_t hops_left = hops(source, target);
+    if (hops_left < 0) return false;
+    std::vector<std::pair<int64_t, int64_t>> here{{source, kWholeFlow}}, next;
+    for (; hops_left > 0; --hops_left, here.swap(next), next.clear())
+      for (const auto& [vertex, share] : here) {
+        int64_t count = 0, turn = 0;
+        for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e) count += left(out[e], target) == hops_left - 1;
+        for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e) {
+          if (left(out[e], target) != hops_left - 1) continue;
+          const int64_t part = even_part(share, turn++, count);
+          if (part == 0) continue;
+          visit(out[e], part, kWholeFlow);
+          const int64_t reached = head[out[e]];
+          auto found = std::find_if(next.begin(), next.end(), [&](const auto& one) { return one.first == reached; });
+          if (found == next.end()) next.emplace_back(reached, part);
+          else found->second += part;
+        }
+      }
+    return true;
+  }
+
+  int64_t hops(int64_t source, int64_t target) const {
+    if (source == target) return 0;
+    int64_t fewest = -1;
+    for (int64_t e = first[source]; e < first[source + 1]; ++e)
+      if (const int64_t way = left(out[e], target); way >= 0 && (fewest < 0 || way < fewest)) fewest = way;
+    return fewest < 0 ? -1 : fewest + 1;
+  }
+
+  int64_t endpoints;
+  const int64_t* out;
+  const int32_t* table;
+  const int32_t* first;
+  const int32_t* head;
 };
 
 // Destination-based forwarding: every vertex knows the link towards every endpoint. Vertices 0, 1, ... are

@@ -231,7 +231,7 @@ struct DragonflyRoutes {
 };
 
 // Forms by number, as in kernels/routes.py.
-enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dragonfly };
+enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dragonfly, spread };
 
 // Call work(routes) with the form that the arrays describe.
 template <class Work> auto with_routes(int64_t form, const RouteArrays& arrays, Work work) {
@@ -241,6 +241,7 @@ template <class Work> auto with_routes(int64_t form, const RouteArrays& arrays, 
     case RouteForm::fat_tree: return work(FatTreeRoutes(arrays));
     case RouteForm::hyperx: return work(HyperXRoutes(arrays));
     case RouteForm::dragonfly: return work(DragonflyRoutes(arrays));
+    case RouteForm::spread: return work(SpreadRoutes(arrays));
     default: return work(GridRoutes(arrays));
   }
 }

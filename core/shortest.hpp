@@ -59,4 +59,30 @@ inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, 
   }
 }
 
+// Fill table[vertex * endpoints + target] with the links of a shortest way, 0 at the target, -1 without one
+// and at all vertices that pass nothing on. Otherwise as above.
+inline void distance_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints, Out<int32_t> table) {
+  const int64_t vertices = static_cast<int64_t>(row.size());
+  std::vector<int64_t> start(vertices + 1, 0);
+  for (int32_t v : head) ++start[v + 1];
+  for (int64_t v = 0; v < vertices; ++v) start[v + 1] += start[v];
+  std::vector<int32_t> into(head.size()), queue;
+  std::vector<int64_t> next(start.begin(), start.end() - 1);
+  for (size_t link = 0; link < head.size(); ++link) into[next[head[link]]++] = static_cast<int32_t>(link);
+  std::fill(table.begin(), table.end(), -1);
+  for (int64_t target = 0; target < endpoints; ++target) {
+    table[target * endpoints + target] = 0;
+    queue.assign(1, static_cast<int32_t>(target));
+    for (size_t at = 0; at < queue.size(); ++at) {
+      const int64_t v = queue[at];
+      for (int64_t e = start[v]; e < start[v + 1]; ++e) {
+        const int64_t u = tail[into[e]];
+        if (row[u] < 0 || table[u * endpoints + target] >= 0) continue;
+        table[u * endpoints + target] = table[v * endpoints + target] + 1;
+        queue.push_back(static_cast<int32_t>(u));
+      }
+    }
+  }
+}
+
 }  // namespace hopbytes

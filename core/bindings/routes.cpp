@@ -109,6 +109,13 @@ void bind_routes(nb::module_& m) {
           shortest_table(in(tail), in(head), in(row), endpoints, out(table));
         },
         "tails"_a.noconvert(), "heads"_a.noconvert(), "rows"_a.noconvert(), "n_endpoints"_a, "table"_a.noconvert());
+  m.def("distance_table",
+        [](InArray<int32_t> tail, InArray<int32_t> head, InArray<int32_t> row, int64_t endpoints,
+           OutArray<int32_t> table) {
+          nb::gil_scoped_release release;
+          distance_table(in(tail), in(head), in(row), endpoints, out(table));
+        },
+        "tails"_a.noconvert(), "heads"_a.noconvert(), "rows"_a.noconvert(), "n_endpoints"_a, "table"_a.noconvert());
   m.def("unit_traffic",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> unit,
            OutArray<int64_t> sent, OutArray<int64_t> received) {

@@ -23,8 +23,8 @@ SPECS = {
     "tree": ["node:2@10 core:[1,2]@1", "rack:2 node:2 / core:2"],
     "torus": ["torus:4x3@10:nodes=2 / package:2@2 core:2@1", "torus:2x2x2",
               "torus:5:wrap=0 / core:[1,2,1,1,3]",
-              "torus:3x5:nodes=2:order=hilbert / core:2"],
-    "mesh": ["mesh:3x4:bw=2x5", "mesh:1"],
+              "torus:3x5:nodes=2:order=hilbert / core:2", "torus:4x3:route=spread"],
+    "mesh": ["mesh:3x4:bw=2x5", "mesh:1", "mesh:3x3:route=spread"],
     "fattree": [
         "fattree:2x3x2:up=1x2x2:cables=1x2x1:nodes=10@5 / core:2@1", "fattree:4:nodes=3", "fattree:1x1",
         "fattree:3x3:route=spread:up=1x2", "fattree:2x2x2:route=smodk:bw=1x2x4 / core:[1,2,1,1,1,1,1,1]",

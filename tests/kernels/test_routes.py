@@ -17,10 +17,10 @@ from hopbytes.reference import routes as twin
 def grid_form(pick):
     sizes = [pick(1, 5) for _ in range(pick(1, 3))]
     per_router = pick(1, 2)
-    numbers = [per_router, len(sizes), *sizes, *(pick(0, 1) for _ in sizes)]
+    numbers = [per_router, len(sizes), *sizes, *(pick(0, 1) for _ in sizes), pick(0, 1)]
     routers = int(np.prod(sizes))
     table = np.random.default_rng(pick(0, 99)).permutation(routers) if pick(0, 1) else np.empty(0)
-    form = RouteForm("grid", np.array(numbers), table.astype(np.int32))
+    form = RouteForm("grid", np.array(numbers), table.astype(np.int32), split=numbers[-1] > 0)
     return form, routers * per_router, routers * 2 * len(sizes)
 
 
@@ -79,9 +79,26 @@ def listed_form(pick):
     return RouteForm("listed", numbers.astype(np.int64), table, first), endpoints, links
 
 
+def spread_form(pick):
+    """Any graph, with the distances that belong to it."""
+    vertices = pick(1, 6)
+    endpoints, links = pick(1, vertices), pick(0, 14)
+    tail = np.sort(np.array([pick(0, vertices - 1) for _ in range(links)], np.int32))
+    head = np.array([pick(0, vertices - 1) for _ in range(links)], np.int32)
+    rows = np.array([pick(-1, 0) for _ in range(vertices)], np.int32)
+    tables = []
+    for module in (_core, twin):
+        tables.append(np.full(vertices * endpoints, -9, np.int32))
+        module.distance_table(tail, head, rows, endpoints, tables[-1])
+    assert tables[0].tolist() == tables[1].tolist()
+    first = np.searchsorted(tail, np.arange(vertices + 1)).astype(np.int32)
+    numbers = np.array([endpoints, vertices, *range(links)])
+    return RouteForm("spread", numbers, tables[0], first, head, split=True), endpoints, max(1, links)
+
+
 MAKERS = {
     "grid": grid_form, "fat_tree": fat_tree_form, "hyperx": hyperx_form, "dragonfly": dragonfly_form,
-    "forwarding": forwarding_form, "listed": listed_form,
+    "forwarding": forwarding_form, "listed": listed_form, "spread": spread_form,
 }
 
 

@@ -20,7 +20,7 @@ from strategies import graphs
 SPECS = [
     "torus:4x3:nodes=2 / core:2", "mesh:3x3:bw=2x3 / core:2", "fattree:2x3:up=1x2:bw=3x2 / core:2",
     "dragonfly:3x2x2 / core:2", "hyperx:3x3 / core:2", "fattree:3x2:route=spread:up=1x3 / core:2",
-    "dragonfly:4x2x1:route=valiant / core:2",
+    "dragonfly:4x2x1:route=valiant / core:2", "torus:4x3:route=spread / core:2",
 ]
 
 

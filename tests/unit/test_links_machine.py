@@ -88,6 +88,27 @@ def test_given_routes_are_the_only_ones(tmp_path):
     assert machine.network().describe()["unrouted_pairs"] == 10
 
 
+def test_equal_cost_multipath(tmp_path):
+    """Three links lead up from la: each takes a third; s1 gets two and sends them down by two links."""
+    machine = load(tmp_path, TWO_SPINES, ":route=spread")
+    assert machine.spec().endswith("net:route=spread@1")
+    network = machine.network()
+    routes = network.routes([0], [2])
+    shares = {
+        network.name_link(int(link)): above / below
+        for link, above, below in zip(routes.links, routes.numerators, routes.denominators, strict=True)
+    }
+    assert shares == pytest.approx({
+        "a0 -> la": 1, "la -> s0": 1 / 3, "la -> s1": 1 / 3, "la -> s1 #1": 1 / 3, "s0 -> lb": 1 / 3,
+        "s1 -> lb": 1 / 3, "s1 -> lb #1": 1 / 3, "lb -> b0": 1,
+    })
+    assert network.hops(0, [1, 2]).tolist() == [2, 4]
+    with pytest.raises(FormatError, match="one of both"):
+        load(tmp_path, TWO_SPINES + "route a0 la a1\n", ":route=spread")
+    with pytest.raises(FormatError, match="'east'"):
+        load(tmp_path, TWO_SPINES, ":route=east")
+
+
 def test_unreachable_pairs_are_named_when_they_matter(tmp_path):
     machine = load(tmp_path, "host a b c\nswitch s t\nlink a s\nlink b s\nlink c t\n")
     assert machine.network().describe()["unrouted_pairs"] == 4

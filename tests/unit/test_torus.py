@@ -29,12 +29,32 @@ def test_half_way_round_goes_in_positive_direction():
     assert names(machine, 1, 0) == ["r1 -> r0 (x-)"]
 
 
+def test_adaptive_routes_divide_at_every_router():
+    """From a corner of a 3 x 2 mesh to the other: three shortest ways, the first hop half and half."""
+    network = parse_machine("mesh:3x2:route=spread").network()
+    routes = network.routes([0], [5])
+    shares = dict(zip(map(network.name_link, routes.links.tolist()), routes.numerators / 2**40, strict=True))
+    assert shares == {
+        "r0.0 -> r1.0 (x+)": 0.5, "r0.0 -> r0.1 (y+)": 0.5, "r0.1 -> r1.1 (x+)": 0.5,
+        "r1.0 -> r2.0 (x+)": 0.25, "r1.0 -> r1.1 (y+)": 0.25, "r1.1 -> r2.1 (x+)": 0.75, "r2.0 -> r2.1 (y+)": 0.25,
+    }
+
+
 def test_a_mesh_has_no_way_round():
     machine = parse_machine("mesh:4")
     assert names(machine, 3, 0) == ["r3 -> r2 (x-)", "r2 -> r1 (x-)", "r1 -> r0 (x-)"]
     network = machine.network()
     assert int(np.count_nonzero(network.capacity)) == 6
     assert network.describe()["diameter"] == 3
+
+
+def test_endpoints_that_do_not_exist_are_refused():
+    network = parse_machine("torus:4").network()
+    for ask in (network.hops, network.routes):
+        with pytest.raises(IndexError, match="expected 0 to 3"):
+            ask([0], [4])
+        with pytest.raises(IndexError, match="expected 0 to 3"):
+            ask([-1], [0])
 
 
 def test_wrap_per_dimension():

@@ -14,7 +14,7 @@ from hopbytes.reference import routes as twin
 _kernel = implementation(twin)
 
 #: Forms of routes, in the order of ``RouteForm`` in core/routes_hierarchy.hpp.
-FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly")
+FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
 #: Hops that stand for "no route" in a table of hops.
 NO_ROUTE = 65535
@@ -196,6 +196,17 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
     """
     table = np.empty((int(rows.max(initial=-1)) + 1) * n_endpoints, np.int32)
     _kernel.shortest_table(tails, heads, rows, n_endpoints, table)
+    return table
+
+
+def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
+    """int32[vertices x n_endpoints]: links from every vertex that passes flows on to every endpoint.
+
+    Parameters are those of :func:`shortest_table`. 0 for the endpoint itself, -1 where there is no way and
+    at vertices that only send and receive.
+    """
+    table = np.empty(len(rows) * n_endpoints, np.int32)
+    _kernel.distance_table(tails, heads, rows, n_endpoints, table)
     return table
 
 

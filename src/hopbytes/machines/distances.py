@@ -127,7 +127,7 @@ class NetworkDistance:
     def _grid(self) -> tuple[int, Int64, Int64]:
         """Nodes per router, routers per dimension, and the size at which each closes."""
         per_router, dimensions, *rest = self.network.form.numbers.tolist()
-        sizes, wrapped = np.array(rest[:dimensions]), np.array(rest[dimensions:], np.bool_)
+        sizes, wrapped = np.array(rest[:dimensions]), np.array(rest[dimensions : 2 * dimensions], np.bool_)
         return per_router, sizes, np.where(wrapped, sizes, 2 * sizes)  # 2 x size: never shorter
 
     def _on_grid(self) -> LoweredNetwork:

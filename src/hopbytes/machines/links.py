@@ -9,14 +9,16 @@ import numpy as np
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.link_file import LinkFile, read_link_file
-from hopbytes.kernels.routes import RouteForm, shortest_table
+from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
 from hopbytes.machines.base import Int32, Int64, machines
 from hopbytes.machines.file_spec import file_spec
 from hopbytes.machines.network import Network
 from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.seams import split_by_distance
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.spec_fields import bad
+from hopbytes.machines.tree import Tree, shorten
 
+RULES = ("shortest", "spread")
 #: Entries of forwarding tables, 4 bytes each.
 MAX_TABLE = 2**28
 #: Nodes whose hops to each other are looked at, all pairs, to cut them in two.
@@ -33,6 +35,9 @@ class Links(NetworkMachine):
     path : str
     found : LinkFile
         What the file says, see :func:`hopbytes.fabrics.link_file.read_link_file`.
+    rule : str
+        ``shortest``: one way, see Notes; ``spread``: every vertex divides a flow evenly over the links that
+        lead nearer (equal-cost multipath).
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
 
@@ -52,13 +57,18 @@ class Links(NetworkMachine):
 
     path: str
     found: LinkFile = field(repr=False)
+    rule: str = "shortest"
     per_hop: int | None = None
     inside: Tree | None = None
     links: Network | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise bad(f"links: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
+        if self.rule == "spread" and self.found.routes:
+            raise bad(f"links: route=spread, but {shorten(self.path)} gives routes: expected one of both")
         if self.links is None:
-            object.__setattr__(self, "links", link_network(self.found))
+            object.__setattr__(self, "links", link_network(self.found, self.rule))
         check_nodes(self)
 
     def __eq__(self, other: object) -> bool:
@@ -75,13 +85,14 @@ class Links(NetworkMachine):
             tuple(found.links),
             tuple(sorted(found.routes.items())),
         )
-        return self.path, names, self.hop_distance, self.inside
+        return self.path, self.rule, names, self.hop_distance, self.inside
 
     @classmethod
     def parse(cls, text: str) -> Links:
-        """Read ``FILE[@perhop]``."""
-        spec = file_spec("links", text, {})
-        return cls(spec.path, read_link_file(spec.path), spec.per_hop)
+        """Read ``FILE[:route=spread][@perhop]``."""
+        spec = file_spec("links", text, {"route": "spread"})
+        found = read_link_file(spec.path)
+        return cls(spec.path, found, spec.options.get("route", "shortest"), spec.per_hop)
 
     @property
     def n_nodes(self) -> int:
@@ -93,8 +104,8 @@ class Links(NetworkMachine):
         return tuple(self.found.hosts)
 
     def network_spec(self) -> str:
-        """``links:`` and the file."""
-        return f"links:{self.path}"
+        """``links:``, the file and the rule unless it is the default."""
+        return f"links:{self.path}" + (f":route={self.rule}" if self.rule != "shortest" else "")
 
     def network(self) -> Network:
         """The links of the file."""
@@ -120,7 +131,7 @@ class Links(NetworkMachine):
         return [np.sort(nodes[order[:half]]), np.sort(nodes[order[half:]])]
 
 
-def link_network(found: LinkFile) -> Network:
+def link_network(found: LinkFile, rule: str = "shortest") -> Network:
     """Return the network that a file of links describes."""
     names = [*found.hosts, *found.switches]
     number = {name: index for index, name in enumerate(names)}
@@ -132,7 +143,10 @@ def link_network(found: LinkFile) -> Network:
     for near, far, _ in found.links:
         copy = seen[near, far] = seen.get((near, far), -1) + 1
         labels.append(f"{near} -> {far}" + (f" #{copy}" if copy else ""))
-    form = _given(found, number) if found.routes else _shortest(found, tail, head)
+    if rule == "spread":
+        form = _spread(found, tail, head)
+    else:
+        form = _given(found, number) if found.routes else _shortest(found, tail, head)
     return Network(
         form,
         len(found.hosts),
@@ -146,17 +160,12 @@ def link_network(found: LinkFile) -> Network:
 
 def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
     hosts, vertices = len(found.hosts), len(found.hosts) + len(found.switches)
-    rows = np.full(vertices, -1, np.int32)
+    rows = _passing_rows(found)
     links_of = np.bincount(tail, minlength=vertices)
-    passing = np.arange(hosts, vertices) if found.switches else np.arange(vertices)
+    passing = np.flatnonzero(rows >= 0)
     # A host with several links chooses among them, so it has a row, too; it must not pass others' flows on.
     choosing = np.flatnonzero(links_of[:hosts] > 1) if found.switches else passing[:0]
-    if (len(passing) + len(choosing)) * hosts > MAX_TABLE:
-        raise UnsupportedError(
-            f"forwarding tables of {len(passing) + len(choosing)} vertices for {hosts} hosts, expected at "
-            f"most {MAX_TABLE} entries: leave hosts out, or use torus:, fattree:, dragonfly: or hyperx:"
-        )
-    rows[passing] = np.arange(len(passing))
+    _check_size(len(passing) + len(choosing), hosts)
     table = [shortest_table(tail, head, rows, hosts)]
     first = np.where(rows >= 0, rows, -1).astype(np.int32)
     for place, host in enumerate(choosing.tolist()):
@@ -168,6 +177,30 @@ def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
     first[only] = -2 - last_link[only]
     numbers = np.array([hosts, vertices, len(tail)], np.int64)
     return RouteForm("forwarding", numbers, np.concatenate(table), first, head)
+
+
+def _passing_rows(found: LinkFile) -> Int32:
+    """int32[vertices]: 0, 1, ... for those that pass flows on: switches, or all when there is none."""
+    hosts, switches = len(found.hosts), len(found.switches)
+    rows = np.arange(-hosts if switches else 0, switches if switches else hosts, dtype=np.int32)
+    return np.maximum(rows, -1).astype(np.int32)
+
+
+def _check_size(rows: int, hosts: int) -> None:
+    if rows * hosts > MAX_TABLE:
+        raise UnsupportedError(
+            f"tables of {rows} vertices for {hosts} hosts, expected at most {MAX_TABLE} entries: leave hosts "
+            "out, or use torus:, fattree:, dragonfly: or hyperx:"
+        )
+
+
+def _spread(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
+    rows, hosts = _passing_rows(found), len(found.hosts)
+    _check_size(len(rows), hosts)
+    first = np.searchsorted(np.sort(tail), np.arange(len(rows) + 1)).astype(np.int32)
+    out = np.argsort(tail, kind="stable")
+    numbers = np.concatenate([[hosts, len(rows)], out]).astype(np.int64)
+    return RouteForm("spread", numbers, distance_table(tail, head, rows, hosts), first, head, split=True)
 
 
 def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, hosts: int) -> Int32:

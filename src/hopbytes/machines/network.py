@@ -88,19 +88,26 @@ class Network:
     def hops(self, sources: Any, targets: Any) -> Int64:
         """int64[...]: links between endpoints; -1 where there is no route. Arguments broadcast."""
         a, b = np.broadcast_arrays(np.asarray(sources), np.asarray(targets))
-        flat = kernels.route_hops(self.form, _int32(a), _int32(b))
+        flat = kernels.route_hops(self.form, self._endpoints(a), self._endpoints(b))
         return flat.reshape(a.shape)
 
     def routes(self, sources: Any, targets: Any) -> Routes:
         """Return the links that flows take, all at once: for batches, see :meth:`batches`."""
-        return kernels.route_links(self.form, _int32(sources), _int32(targets))
+        return kernels.route_links(self.form, self._endpoints(sources), self._endpoints(targets))
 
     def batches(self, sources: Any, targets: Any, size: int = BATCH) -> Iterator[tuple[slice, Routes]]:
         """Yield routes for `size` flows at a time, with the slice of the flows they belong to."""
-        sources, targets = _int32(sources), _int32(targets)
+        sources, targets = self._endpoints(sources), self._endpoints(targets)
         for start in range(0, len(sources), size):
             part = slice(start, min(start + size, len(sources)))
             yield part, self.routes(sources[part], targets[part])
+
+    def _endpoints(self, numbers: Any) -> Int32:
+        """Return endpoints as compiled code takes them; IndexError for any that does not exist."""
+        wide = np.asarray(numbers)
+        if wide.size and not 0 <= int(wide.min()) <= int(wide.max()) < self.n_endpoints:
+            raise IndexError(f"endpoints from {wide.min()} to {wide.max()}, expected 0 to {self.n_endpoints - 1}")
+        return np.ascontiguousarray(wide, dtype=np.int32).reshape(-1)
 
     def prices(self) -> tuple[Int64 | None, int]:
         """Return what makes loads of links with different capacities comparable in integers.
@@ -195,7 +202,3 @@ class Network:
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
             "out (--hosts, --exclude) or give a network on which they are linked"
         )
-
-
-def _int32(numbers: Any) -> Int32:
-    return np.ascontiguousarray(numbers, dtype=np.int32).reshape(-1)

@@ -16,7 +16,8 @@ from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
 
 AXES = "xyzuvwabcdefghij"
-KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert"}
+KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
+RULES = ("ordered", "spread")
 ORDERS = ("row", "hilbert")
 
 
@@ -38,6 +39,9 @@ class Torus(NetworkMachine):
     order : str
         How nodes are numbered: ``row`` (coordinates ascend fastest in the last dimension) or ``hilbert``
         (along a space-filling curve, as schedulers do to keep jobs compact).
+    rule : str
+        ``ordered`` (see Notes) or ``spread``: every router divides a flow evenly over the dimensions that
+        lead nearer, as adaptive routing does.
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
 
@@ -68,6 +72,7 @@ class Torus(NetworkMachine):
     nodes: int = 1
     bandwidth: tuple[int, ...] = ()
     order: str = "row"
+    rule: str = "ordered"
     per_hop: int | None = None
     inside: Tree | None = None
 
@@ -81,6 +86,8 @@ class Torus(NetworkMachine):
             )
         if self.order not in ORDERS:
             raise bad(f"torus: order={shorten(self.order)}, expected {' or '.join(ORDERS)}")
+        if self.rule not in RULES:
+            raise bad(f"torus: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
         if self.n_nodes > MAX_CORES:
             raise bad(f"{self.n_nodes} nodes, expected at most {MAX_CORES}")
         check_nodes(self)
@@ -113,11 +120,13 @@ class Torus(NetworkMachine):
             text += f":bw={self.bandwidth[0] if same else joined(self.bandwidth)}"
         if self.order != "row":
             text += f":order={self.order}"
+        if self.rule != "ordered":
+            text += f":route={self.rule}"
         return text
 
     def network(self) -> Network:
         """Links between neighbouring routers."""
-        return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order)
+        return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order, self.rule)
 
     def nodes_along_curve(self) -> Int64:
         """Nodes by their routers along a Hilbert curve."""
@@ -179,7 +188,8 @@ def _parse(kind: str, text: str, wrapped: bool) -> Torus:
         raise bad(f"{kind}: bw={shorten(found['bw'])}, expected one number, or one for each of {len(sizes)}")
     bandwidth = tuple(number_of(kind, "bw", word) for word in words)
     order = found.get("order", "row")
-    return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, per_hop)
+    rule = found.get("route", "ordered")
+    return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)
 
 
 def _occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
@@ -194,7 +204,8 @@ def _occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _network(
-    sizes: tuple[int, ...], wrapped: tuple[bool, ...], nodes: int, bandwidth: tuple[int, ...], order: str
+    sizes: tuple[int, ...], wrapped: tuple[bool, ...], nodes: int, bandwidth: tuple[int, ...], order: str,
+    rule: str,
 ) -> Network:
     dimensions = len(sizes)
     routers = int(np.prod(sizes, dtype=np.int64))
@@ -222,9 +233,9 @@ def _network(
         return f"n{node} at {name_router(router)}" + (f", {place}" if nodes > 1 else "")
 
     table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
-    numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped)], np.int64)
+    numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(rule)], np.int64)
     return Network(
-        RouteForm("grid", numbers, table),
+        RouteForm("grid", numbers, table, split=rule == "spread"),
         routers * nodes,
         routers,
         capacity.reshape(-1),

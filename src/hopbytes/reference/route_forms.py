@@ -19,6 +19,15 @@ Path = list[tuple[int, int, int]]  # link, numerator, denominator
 Router = Callable[[int, int], "Path | None"]
 
 
+#: Shares of flows that split at every vertex are parts of this.
+WHOLE_FLOW = 2**40
+
+
+def even_part(share: int, turn: int, count: int) -> int:
+    """Return part number `turn` of `share` cut into `count` parts that differ by at most one."""
+    return share * (turn + 1) // count - share * turn // count
+
+
 def _digits(number: int, sizes: list[int]) -> list[int]:
     """Coordinates of `number`, the last varying fastest."""
     return [int(c) for c in np.unravel_index(number, sizes)] if sizes else []
@@ -27,21 +36,46 @@ def _digits(number: int, sizes: list[int]) -> list[int]:
 def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
     """Torus or mesh, dimension by dimension, positive direction first at half ring."""
     per_router, dimensions, *rest = numbers.tolist()
-    sizes, wrapped = rest[:dimensions], rest[dimensions:]
+    sizes, wrapped, spread = rest[:dimensions], rest[dimensions : 2 * dimensions], rest[2 * dimensions]
+
+    def step(d: int, here: int, there: int) -> int:
+        forward = (there - here) % sizes[d]
+        if here == there:
+            return 0
+        return 1 if (forward <= sizes[d] - forward if wrapped[d] else there > here) else -1
+
+    def all_ways(at: list[int], goal: list[int]) -> Path:
+        ways = [step(d, at[d], goal[d]) for d in range(dimensions)]  # decided once, at the source
+        shares = {tuple(at): WHOLE_FLOW}
+        taken: Path = []
+        while shares:
+            after: dict[tuple[int, ...], int] = {}
+            for here, share in shares.items():
+                open_ways = [d for d in range(dimensions) if here[d] != goal[d]]
+                for turn, d in enumerate(open_ways):
+                    part = even_part(share, turn, len(open_ways))
+                    if part:
+                        router = int(np.ravel_multi_index(here, sizes))
+                        taken.append((router * 2 * dimensions + 2 * d + (ways[d] < 0), part, WHOLE_FLOW))
+                    there = (*here[:d], (here[d] + ways[d]) % sizes[d], *here[d + 1 :])
+                    after[there] = after.get(there, 0) + part
+            shares = after
+        return taken
 
     def path(source: int, target: int) -> Path:
         routers = [node // per_router for node in (source, target)]
         if len(table):
             routers = [int(table[router]) for router in routers]
         at, goal = (_digits(router, sizes) for router in routers)
+        if spread:
+            return all_ways(at, goal)
         taken: Path = []
         for d in range(dimensions):
-            forward = (goal[d] - at[d]) % sizes[d]
-            positive = forward <= sizes[d] - forward if wrapped[d] else goal[d] > at[d]
+            way = step(d, at[d], goal[d])
             while at[d] != goal[d]:
                 router = int(np.ravel_multi_index(at, sizes))
-                taken.append((router * 2 * dimensions + 2 * d + (0 if positive else 1), 1, 1))
-                at[d] = (at[d] + (1 if positive else -1)) % sizes[d]
+                taken.append((router * 2 * dimensions + 2 * d + (way < 0), 1, 1))
+                at[d] = (at[d] + way) % sizes[d]
         return taken
 
     return path
@@ -221,4 +255,30 @@ def dragonfly(numbers: Int64, *_: Any) -> Router:
     return path
 
 
-ROUTERS = (grid, forwarding, listed, fat_tree, hyperx, dragonfly)
+def spread(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
+    """All shortest ways, divided evenly at every vertex."""
+    endpoints, _, *out = numbers.tolist()
+
+    def path(source: int, target: int) -> Path | None:
+        shares, taken = {source: WHOLE_FLOW}, []
+        while target not in shares:
+            after: dict[int, int] = {}
+            for vertex, share in shares.items():
+                links = out[first[vertex] : first[vertex + 1]]
+                ways = {link: int(table[int(head[link]) * endpoints + target]) for link in links}
+                least = min((way for way in ways.values() if way >= 0), default=None)
+                if least is None:
+                    return None
+                nearer = [link for link in links if ways[link] == least]
+                for turn, link in enumerate(nearer):
+                    part = even_part(share, turn, len(nearer))
+                    if part:
+                        taken.append((link, part, WHOLE_FLOW))
+                        after[int(head[link])] = after.get(int(head[link]), 0) + part
+            shares = after
+        return taken
+
+    return path
+
+
+ROUTERS = (grid, forwarding, listed, fat_tree, hyperx, dragonfly, spread)

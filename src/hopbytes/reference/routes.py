@@ -197,6 +197,19 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, ta
             table[row * n_endpoints + target] = ways[target % len(ways)] if ways else -1
 
 
+def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, table: Int32) -> None:
+    """Fill distances to every endpoint through vertices that pass flows on, by relaxing all links."""
+    far = len(rows) + 1
+    for target in range(n_endpoints):
+        distance = [0 if vertex == target else far for vertex in range(len(rows))]
+        for _ in range(len(rows)):
+            for tail, head in zip(tails.tolist(), heads.tolist(), strict=True):
+                if rows[tail] >= 0:
+                    distance[tail] = min(distance[tail], distance[head] + 1)
+        for vertex, way in enumerate(distance):
+            table[vertex * n_endpoints + target] = way if way < far else -1
+
+
 def unit_traffic(
     indptr: Int64, targets: Int32, weights: Int64, units: Int32, sent: Int64, received: Int64
 ) -> tuple[int, int]:

@@ -106,7 +106,8 @@ class Network:
         """Return endpoints as compiled code takes them; IndexError for any that does not exist."""
         wide = np.asarray(numbers)
         if wide.size and not 0 <= int(wide.min()) <= int(wide.max()) < self.n_endpoints:
-            raise IndexError(f"endpoints from {wide.min()} to {wide.max()}, expected 0 to {self.n_endpoints - 1}")
+            found = f"endpoints from {wide.min()} to {wide.max()}"
+            raise IndexError(f"{found}, expected 0 to {self.n_endpoints - 1}")
         return np.ascontiguousarray(wide, dtype=np.int32).reshape(-1)
 
     def prices(self) -> tuple[Int64 | None, int]:

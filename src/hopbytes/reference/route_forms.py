@@ -153,8 +153,10 @@ def fat_tree(numbers: Int64, *_: Any) -> Router:
         for level in range(top):
             port = key // int(np.prod(above[:level], dtype=np.int64)) % (above[level] * cables[level])
             parent, copy = port % above[level], port // above[level]
-            for node, down in ((source, 0), (target, 1)):
-                taken.append((2 * number[level, upper_digits(node, level), own, parent, copy] + down, 1, 1))
+            ends = [upper_digits(node, level) for node in (source, target)]
+            up, down = (number[level, upper, own, parent, copy] for upper in ends)
+            taken.insert(level, (2 * up, 1, 1))  # the way up, then the way down from the top
+            taken.insert(level + 1, (2 * down + 1, 1, 1))
             own = (parent, *own)
         return taken
 

@@ -4,6 +4,7 @@ Four slurmd of two CPUs each run on this computer under a private slurmctld and 
 is missing; an unpacked Debian package will do: ``HOPBYTES_TEST_SLURM=/path/to/root pytest tests/launchers``.
 """
 
+import json
 import os
 import shutil
 import socket
@@ -205,3 +206,22 @@ hopbytes verify m.json -- srun
     done = inside_a_job(cluster, tmp_path, script)
     assert done.stderr.count("verified: 6 ranks are where they belong, by hosts and CPUs") == 2
     assert "ranks are not where they belong" in done.stderr
+
+
+def test_nodes_of_a_job_are_asked_and_used(cluster, tmp_path):
+    """The environment of a real job, and a probe on each of its nodes."""
+    script = """\
+hopbytes show job --json
+hopbytes probe -o job.machine.json -- srun -N4 --ntasks-per-node=1
+hopbytes show job.machine.json --json
+hopbytes map far.edges --on job.machine.json -o m.json --quiet
+"""
+    done = inside_a_job(cluster, tmp_path, script)
+    assert "4 nodes of one kind" in done.stderr
+    for line in done.stdout.splitlines():
+        facts = json.loads(line)
+        assert facts["hosts"] == ["n1", "n2", "n3", "n4"]
+        assert [level["units"] for level in facts["levels"]] == [4, facts["pes"]]
+    where = hb.machine(str(tmp_path / "job.machine.json"))
+    assert where.tasks_of_nodes.tolist() == [2, 2, 2, 2]
+    assert {cpu for pe in range(where.k) for cpu in where.os_pus(pe)} == os.sched_getaffinity(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -50,22 +51,25 @@ def gpu_slots(machine: Machine, allowed: Int64, size: int) -> GpuSlots:
     the GPUs that hang in it, so that all of them get the same number, or differ by one. Beyond packages
     nothing is dealt: the cores of a package without a GPU stay free. O(places x levels).
     """
-    nodes = machine.node_of_core()
+    nodes, cores, everywhere = machine.node_of_core(), units_of(machine, "core"), _units_inside_out(machine)
     rows: list[tuple[Int64, int]] = []
-    for node in range(int(nodes[-1]) + 1):
+    ends = np.searchsorted(nodes, np.arange(int(nodes[-1]) + 2)).tolist()
+    known: dict[tuple[int, bytes], list[Int64]] = {}  # alike nodes are dealt alike
+    for node, (first, end) in enumerate(pairwise(ends)):
         tree = machine.node_tree(node)
         if tree is None or not tree.gpus:
             continue
-        first, end = np.searchsorted(nodes, [node, node + 1])
-        free = allowed[(allowed >= first) & (allowed < end)]
+        free = allowed[slice(*np.searchsorted(allowed, [first, end]))] - first
         if not len(free):  # a host that is not used
             continue
-        units = [(units[first:end], beyond) for units, beyond in _units_inside_out(machine)]
-        near = [np.flatnonzero(np.isin(tree.os_pus, gpu.pus)) for gpu in tree.gpus]
-        near = [places if len(places) else np.arange(end - first) for places in near]
-        dealt = _deal(free - first, units, near)
+        units = [(units[first:end], beyond) for units, beyond in everywhere]
+        dealt = known.get((id(tree), free.tobytes()))
+        if dealt is None:
+            near = [np.flatnonzero(np.isin(tree.os_pus, gpu.pus)) for gpu in tree.gpus]
+            near = [places if len(places) else np.arange(end - first) for places in near]
+            dealt = known[id(tree), free.tobytes()] = _deal(free, units, near)
         for gpu, places in zip(tree.gpus, dealt, strict=True):
-            kept = _first_cores(machine, places + first, size) if size > 1 else places + first
+            kept = _first_cores(cores, places + first, size) if size > 1 else places + first
             if kept is None or not len(kept):
                 has = len(np.unique(units[0][0][places]))
                 raise InfeasibleError(
@@ -125,8 +129,7 @@ def _deal_evenly(left: Int64, cores: Int64, gpus: list[int], owner: Int64) -> No
     owner[left] = np.asarray(gpus)[np.searchsorted(np.cumsum(shares), rank, side="right")]
 
 
-def _first_cores(machine: Machine, places: Int64, size: int) -> Int64 | None:
+def _first_cores(core_of_place: Int64, places: Int64, size: int) -> Int64 | None:
     """Places of the first `size` cores; None when there are fewer."""
-    cores = units_of(machine, "core")[places]
-    rank = np.cumsum(np.diff(cores, prepend=-1) != 0) - 1
+    rank = np.cumsum(np.diff(core_of_place[places], prepend=-1) != 0) - 1
     return places[rank < size] if len(places) and int(rank[-1]) + 1 >= size else None

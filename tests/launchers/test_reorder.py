@@ -117,3 +117,26 @@ def test_messages_are_sent_and_timed(monkeypatch, tmp_path):
         replay(graph, mapping, [MPIRUN, "-n", "3"])
     with pytest.raises(HopbytesError, match="ended with code 1 and no measurement"):
         replay(graph, None, [MPIRUN, "-n", "1"], rounds=1)
+
+
+# ---------------------------------------------------------------- recipes
+
+MPICC = os.path.join(os.path.dirname(sys.executable), "mpicc")
+GUIDE = Path(__file__).parents[2] / "docs/launching.md"
+
+
+@pytest.mark.skipif(not (READY and os.path.exists(MPICC)), reason="needs mpicc and mpirun beside Python")
+def test_the_recipe_for_c_works_as_it_stands_in_the_guide(tmp_path):
+    recipe = re.search(r"```c\n(.*?)```", GUIDE.read_text(), re.DOTALL)[1]
+    (tmp_path / "app.c").write_text(
+        "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\nMPI_Init(&argc, &argv);\n"
+        + recipe
+        + 'int mine; MPI_Comm_rank(comm, &mine); printf("%d became %d\\n", old, mine);\nMPI_Finalize(); }\n'
+    )
+    (tmp_path / "newrank").write_text("2\n0\n1\n# written by hopbytes\n")
+    build = [MPICC, "app.c", "-o", "app"]
+    built = subprocess.run(build, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    assert built.returncode == 0, built.stderr
+    launch = [MPIRUN, "-n", "3", "--oversubscribe", "--bind-to", "none", "./app"]
+    done = subprocess.run(launch, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    assert sorted(done.stdout.split("\n")) == ["", "0 became 2", "1 became 0", "2 became 1"], done.stderr

@@ -332,6 +332,8 @@ def test_every_launch_format_refuses_two_tasks_on_a_slot_and_too_few_names():
             write(form, place("node:2@10 core:2@1", [0, 0, 1, 3]))
         with pytest.raises(InfeasibleError, match="1 host names for 2 nodes"):
             write(form, IN_ORDER, hosts=("a",))
+        with pytest.raises(InfeasibleError, match="3 host names for 2 nodes"):
+            write(form, IN_ORDER, hosts=("a", "b", "c"))
         with pytest.raises(FormatError, match="host name 'a b'"):
             write(form, IN_ORDER, hosts=("a b", "c"))
     assert set(SCATTERING) <= {name for name, form in formats.items() if form.can.scattered_ranks}

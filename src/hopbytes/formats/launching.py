@@ -125,8 +125,8 @@ def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
     Raises
     ------
     InfeasibleError
-        No task; more tasks than slots that nobody asked for; fewer host names than nodes; a slot in use
-        with a core outside `allowed`.
+        No task; more tasks than slots that nobody asked for; another number of host names than nodes; a
+        slot in use with a core outside `allowed`.
     FormatError
         A host name no launcher should see, or one that names two nodes; `allowed` is no list of numbers.
     """
@@ -226,7 +226,7 @@ def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bo
     if not hosts:
         width = max(3, len(str(nodes - 1)))
         return tuple(f"node{number:0{width}}" for number in range(nodes)), True
-    if len(hosts) < nodes:
+    if len(hosts) != nodes:
         raise InfeasibleError(f"{len(hosts)} host names for {nodes} nodes, expected one for each")
     seen = set()
     for host in hosts:
@@ -236,7 +236,7 @@ def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bo
         if host in seen:
             raise FormatError("hosts", None, f"host name {host} twice, expected a name for each node")
         seen.add(host)
-    return hosts[:nodes], False
+    return hosts, False
 
 
 def number_list(numbers: Numbers, join: str = ",") -> str:

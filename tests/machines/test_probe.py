@@ -176,6 +176,16 @@ def test_a_node_without_name_becomes_as_many_as_hosts():
     assert hb.machine(where.machine.spec()).hosts == ("n1", "n2", "n3")
 
 
+def test_a_stored_node_without_name_becomes_as_many_as_hosts(tmp_path):
+    path = store(tmp_path, hb.machine(f"hwloc:{sample('v3_hybrid.xml')}").machine)
+    where = hb.machine(path, hosts="n[1-3]")
+    assert where.machine.spec() == f"machine:{path}@n1,n2,n3"
+    assert hb.machine(where.machine.spec()).machine == where.machine
+    named = store(tmp_path, hb.machine(f"hwloc:{sample('v3_hybrid.xml')}@a,b").machine)
+    with pytest.raises(FormatError, match="2 nodes in the file"):
+        hb.machine(f"machine:{named}@n1,n2")
+
+
 def test_plain_trees_can_be_stored_too(tmp_path):
     machine = hb.machine("node:2@10 core:4@1:bw=2e9:lat=1e-6").machine
     assert hb.machine(store(tmp_path, machine)).machine == machine

@@ -40,7 +40,7 @@ class Hwloc(NodeMachine):
         trees, hosts = [], []
         parts = body.split(",hwloc:")
         for part in parts:
-            path, names = _file_and_hosts(part)
+            path, names = file_and_hosts(part)
             if not path:
                 raise FormatError("machine", None, "hwloc: without a file name, expected hwloc:FILE[@hosts]")
             if len(parts) > 1 and not names:
@@ -54,7 +54,7 @@ class Hwloc(NodeMachine):
         return cls(f"hwloc:{body}", nodes, which, tuple(hosts), replaced)
 
 
-def _file_and_hosts(part: str) -> tuple[str, list[str]]:
+def file_and_hosts(part: str) -> tuple[str, list[str]]:
     """Split ``FILE@hosts``; a file that exists may have an ``@`` in its name."""
     path, at, names = part.rpartition("@")
     if not at or os.path.exists(part):

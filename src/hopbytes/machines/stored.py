@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.base import Level, Machine, machines
-from hopbytes.machines.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.hwloc import file_and_hosts
+from hopbytes.machines.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.stored_file import Record, within
 from hopbytes.machines.tree import Tree
 from hopbytes.machines.wrapped import Timed
@@ -29,7 +30,8 @@ class Stored(NodeMachine):
         UnsupportedError
             A newer version of the format.
         """
-        path, replaced = cut_overrides(text)
+        body, replaced = cut_overrides(text)
+        path, names = file_and_hosts(body)
         if not path:
             raise FormatError("machine", None, "machine: without a file name, expected machine:FILE")
         record = Record(path)
@@ -46,8 +48,14 @@ class Stored(NodeMachine):
         hosts = record.hosts()
         trees = record.trees()
         which = record.tree_of_node(len(trees), len(hosts))
+        if names and (hosts or len(which) > 1):
+            what = f"{len(which)} nodes in the file, expected one without a name to be repeated"
+            raise FormatError(path, None, f"@{names[0]}…: {what} (--hosts chooses among named ones)")
+        check_names(names, "machine")
+        if names:
+            which, hosts = which * len(names), tuple(names)
         try:
-            return cls(f"machine:{path}", trees, which, hosts, replaced, levels, its_job=record.job(hosts))
+            return cls(f"machine:{body}", trees, which, hosts, replaced, levels, its_job=record.job(hosts))
         except HopbytesError as error:
             raise within(path, error) from None
 

@@ -30,6 +30,8 @@ def test_routes_by_number_and_by_name(hopbytes, tmp_path):
 def test_shares_of_several_paths(hopbytes):
     done = hopbytes("show", "fattree:2x2:route=spread", "--route", "0", "3")
     assert done.stdout.count("1/2 of the flow") == 4
+    done = hopbytes("show", "mesh:2x2x2:route=spread", "--route", "0", "7")
+    assert done.stdout.count("  33.333 % of the flow") == 6
 
 
 def test_faults(hopbytes):

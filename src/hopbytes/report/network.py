@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ Facts = dict[str, Any]
 
 #: Capacities named in the text; programs get all.
 MOST_CAPACITIES = 6
+#: Shares with larger denominators are written as percentages.
+MOST_DENOMINATOR = 1000
 
 
 def network_facts(where: Allocation) -> Facts:
@@ -102,8 +105,9 @@ def route_text(facts: Facts) -> str:
     width = max((len(link["name"]) for link in facts["links"]), default=0)
     lines = []
     for link in facts["links"]:
-        above, below = link["share"]
-        share = "" if below == 1 else f"  {above}/{below} of the flow"
+        part = Fraction(*link["share"])
+        words = str(part) if part.denominator <= MOST_DENOMINATOR else f"{float(part):.3%}".replace("%", " %")
+        share = "" if part == 1 else f"  {words} of the flow"
         lines.append(f"  {link['name']:<{width}}  {link['capacity']}{share}")
     return "\n".join([title, *lines])
 

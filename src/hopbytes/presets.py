@@ -49,7 +49,7 @@ def eco() -> Chain:
     return chain(
         Multisection(runs=2, tries=6, combines=1, flow_rounds=2),
         VCycle(cycles=1),
-        Swap(starts=3, chains=2, steps=3000, anneal_up_to=256, shakes=2000),
+        Swap(starts=3, chains=2, steps=2000, anneal_up_to=256, shakes=500),
     )
 
 

@@ -21,3 +21,5 @@ void bind_engine(nb::module_& m);
 void bind_slots(nb::module_& m);
 void bind_routes(nb::module_& m);
 void bind_tabu(nb::module_& m);
+void bind_places(nb::module_& m);
+void bind_routed(nb::module_& m);

@@ -9,4 +9,6 @@ NB_MODULE(_core, m) {
   bind_slots(m);
   bind_routes(m);
   bind_tabu(m);
+  bind_places(m);
+  bind_routed(m);
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hopbytes.mappers.base import Mapper, Refiner, mappers, refiners
 from hopbytes.mappers.multisection import Multisection
+from hopbytes.objectives.base import objectives
 from hopbytes.options import build
+from hopbytes.refiners.routed import Routed
 from hopbytes.refiners.swap import Swap
 from hopbytes.refiners.vcycle import VCycle
 from hopbytes.registry import Registry
@@ -23,24 +26,42 @@ class Chain:
     ----------
     mapper : Mapper
     refiners : tuple of Refiner
+    link_effort : int
+        How hard to work on links where the objective follows routes, see :class:`Routed`.
     """
 
     mapper: Mapper
     refiners: tuple[Refiner, ...] = ()
+    link_effort: int = 4
 
 
 presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.presets")
 
 
-def chain(mapper: str | Mapper, *refiner: str | Refiner) -> Chain:
+def chain(mapper: str | Mapper, *refiner: str | Refiner, link_effort: int = 4) -> Chain:
     """Build a chain from names with options or from instances."""
-    return Chain(build(mappers, mapper), tuple(build(refiners, each) for each in refiner))
+    return Chain(build(mappers, mapper), tuple(build(refiners, each) for each in refiner), link_effort)
+
+
+def for_objective(base: Chain, name: str) -> Chain:
+    """Return the chain that lowers the objective `name`: one that follows routes needs a step of its own.
+
+    Objectives that are distance sums need none, they bring their own distances.
+    """
+    if objectives[name].family == "distance sum":
+        return base
+    steps = tuple(step for step in base.refiners if not isinstance(step, Routed))
+    # Work enough for two starts is better spent so.
+    links = Routed(goal=name, effort=base.link_effort, second_start=base.link_effort >= 16)
+    return dataclasses.replace(base, refiners=(*steps, links))
 
 
 @presets.register("fast")
 def fast() -> Chain:
     """Quickest useful placement."""
-    return chain(Multisection(tries=4, flow_rounds=1), VCycle(cycles=0), Swap(starts=1, shakes=100))
+    return chain(
+        Multisection(tries=4, flow_rounds=1), VCycle(cycles=0), Swap(starts=1, shakes=100), link_effort=1
+    )
 
 
 @presets.register("eco")
@@ -60,4 +81,12 @@ def strong() -> Chain:
         Multisection(runs=4, tries=10, combines=3, flow_rounds=2),
         VCycle(cycles=3, chains=2, flow_rounds=2),
         Swap(starts=6, chains=4, steps=4000, shakes=10_000),
+        link_effort=16,
     )
+
+
+@presets.register("routed")
+def routed() -> Chain:
+    """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes."""
+    base = strong()
+    return dataclasses.replace(base, refiners=(*base.refiners, Routed(effort=16, second_start=True)))

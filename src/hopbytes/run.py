@@ -24,7 +24,7 @@ from hopbytes.mapping import Mapping
 from hopbytes.metrics.placement import imbalance_of
 from hopbytes.objectives.base import objectives
 from hopbytes.options import describe
-from hopbytes.presets import DEFAULT, Chain, chain, presets
+from hopbytes.presets import DEFAULT, Chain, chain, for_objective, presets
 from hopbytes.problem import Request, pose
 from hopbytes.solve import solve
 
@@ -74,7 +74,9 @@ def map_tasks(
     refine : str, Refiner or a sequence of them
         Improvers to run after the mapper (and after the preset's own).
     objective : str
-        What to make small: ``"comm_cost"``, the sum over arcs of weight times distance.
+        What to make small: ``"comm_cost"``, the sum over arcs of weight times distance, or one that needs
+        a machine with links: ``"hop_bytes"``, ``"hops"``, ``"max_congestion"``, ``"max_messages"``,
+        ``"hybrid"``. Presets choose their steps by it; a `mapper` is taken as it is.
     weight : {"bytes", "messages", "unit", "time"}
         What an arc weighs. ``"time"``: latency x messages + bytes / bandwidth of the level at which two PEs
         part, on machines whose levels have both (:mod:`hopbytes.comm_time`).
@@ -155,8 +157,12 @@ def map_tasks(
         work_limit = _whole("work_limit", work_limit, 0)
     effort = Effort(_seed(seed), _threads(threads), None, progress, work_limit=work_limit)
     _known("objective", objective, list(objectives))
+    objective = objective.replace("-", "_")
+    goal = objectives[objective]()
     _known("weight", weight, WEIGHTS)
-    steps, preset = _chain(preset, mapper, refine)
+    if weight == "time" and objective != "comm_cost":
+        raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
+    steps, preset = _chain(preset, mapper, refine, objective)
     form = _in_time(graph, where) if weight == "time" else SearchForm(graph.weighing(weight), where, 0.0)
     said = constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
@@ -165,7 +171,8 @@ def map_tasks(
     if clock.limited:
         clock.reserve(lambda: problem.comm_cost(np.zeros(graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
-    pe, notices = solve(problem, steps, effort)
+    seen_graph, seen_where = goal.lowered(problem.graph, problem.where)
+    pe, notices = solve(dataclasses.replace(problem, graph=seen_graph, where=seen_where), steps, effort)
     map_seconds = clock.seconds()
     verify(problem, pe)
     cost = problem.comm_cost(pe)
@@ -177,6 +184,7 @@ def map_tasks(
         "preset": preset,
         "refine": [describe(refiners, each) for each in steps.refiners],
         "objective": objective,
+        "objective_value": cost if objective == "comm_cost" else goal.value(form.graph, where, placed),
         "weight": weight,
         "seed": effort.seed,
         "threads": effort.threads,
@@ -254,7 +262,8 @@ def _checked_sides(graph: object, where: object) -> Allocation:
 
 
 def _chain(
-    preset: str | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner]
+    preset: str | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner],
+    objective: str,
 ) -> tuple[Chain, str | None]:
     more = (refine,) if isinstance(refine, (str, Refiner)) else tuple(refine)
     if mapper is not None:
@@ -262,7 +271,7 @@ def _chain(
             raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
         return chain(mapper, *more), None
     preset = DEFAULT if preset is None else preset
-    base = presets[preset]()
+    base = for_objective(presets[preset](), objective)
     return chain(base.mapper, *base.refiners, *more), preset
 
 

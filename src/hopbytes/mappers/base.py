@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,8 @@ class Mapper(ABC):
     """An algorithm that places tasks. Subclasses are frozen dataclasses; fields are hyperparameters."""
 
     __slots__ = ()
+    #: Works only on machines that know the routes between their nodes; elsewhere an UnsupportedError.
+    needs_routes: ClassVar[bool] = False
 
     @property
     def deterministic(self) -> bool:
@@ -122,6 +125,10 @@ class Refiner(ABC):
     """An algorithm that improves a placement. Subclasses are frozen dataclasses."""
 
     __slots__ = ()
+    #: Works only on machines that know the routes between their nodes; elsewhere an UnsupportedError.
+    needs_routes: ClassVar[bool] = False
+    #: What never gets worse; on machines without routes always the communication cost.
+    objective: ClassVar[str] = "comm_cost"
 
     @abstractmethod
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

@@ -31,5 +31,20 @@ class Objective(ABC):
     family: ClassVar[Literal["distance sum", "link loads"]]
 
     @abstractmethod
-    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return the exact value of the placement `pe` (int32[n]), from scratch."""
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
+        """Return the value of the placement `pe` (int32[n]), from scratch; exact where it is an int."""
+
+    def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
+        """Return graph and allocation on which J is this objective, for those that are distance sums.
+
+        Others return what they were given, if the machine has the routes they follow: J is where their
+        search starts.
+
+        Raises
+        ------
+        UnsupportedError
+            The machine has no network although the objective needs one.
+        """
+        if self.family == "link loads":
+            self.value(graph, where, np.zeros(graph.n, np.int32))
+        return graph, where

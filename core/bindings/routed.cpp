@@ -1,0 +1,113 @@
+// congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks onto nodes by the load of links.
+#include <nanobind/stl/pair.h>
+
+#include "arrays.hpp"
+#include "congestion_search.hpp"
+#include "ptram.hpp"
+#include "route_arguments.hpp"
+
+using namespace hopbytes;
+using nb::literals::operator""_a;
+
+namespace {
+
+// What Python asks for; the order is that of engine/routed.py.
+enum class Job : int64_t { swap, search, greedy, refine };
+
+struct Problem {
+  std::span<const int64_t> size, capacity;
+  Vicinity vicinity;
+  std::span<const int64_t> options;
+  std::span<const double> weights;
+  std::span<const int32_t> classes;
+};
+
+Hybrid hybrid_of(std::span<const double> w) { return {{w[0], w[1], w[2], w[3]}, w[4], w[5]}; }
+
+std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& problem, const Control& control) {
+  const auto& set = problem.options;
+  int64_t evaluations = 0, made = 0;
+  switch (job) {
+    case Job::swap:
+      made = CongestionSwap(state, problem.size, problem.capacity, problem.vicinity, static_cast<int32_t>(set[0]),
+                            set[1] ? CongestionRule::paper : CongestionRule::lexicographic)
+                 .run(set[2], control, evaluations);
+      break;
+    case Job::search: {
+      CongestionOptions options;
+      options.evaluations = set[0];
+      options.nearest = static_cast<int32_t>(set[1]);
+      options.band_percent = static_cast<int32_t>(set[2]);
+      options.threshold = static_cast<int32_t>(set[3]);
+      options.hop_percent = static_cast<int32_t>(set[4]) - 1;
+      if (set[6]) options.hybrid = hybrid_of(problem.weights);
+      made = CongestionSearch(state, problem.size, problem.capacity, problem.vicinity, options,
+                              static_cast<uint64_t>(set[5]))
+                 .run(control, evaluations);
+      break;
+    }
+    case Job::greedy: {
+      evaluations = ptram_greedy(state, problem.size, problem.capacity, problem.classes,
+                                 hybrid_of(problem.weights), control);
+      break;
+    }
+    case Job::refine:
+      made = ptram_refine(state, problem.size, problem.capacity, problem.vicinity, static_cast<int32_t>(set[0]), set[1],
+                          control, evaluations);
+      break;
+  }
+  return {made, evaluations};
+}
+
+template <class Work>
+auto with_placed_routes(int64_t form, const RouteArrays& arrays, In<int32_t> endpoint, int32_t shift, Work work) {
+  return with_routes(form, arrays, [&](auto routes) {
+    const RoutesOfForm<decltype(routes)> placed(std::move(routes), endpoint, shift);
+    const PlacedRoutes& any = placed;
+    return work(any);
+  });
+}
+
+}  // namespace
+
+void bind_routed(nb::module_& m) {
+  m.def("routed_search",
+        [](int64_t job, int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price, int32_t shift,
+           InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> size,
+           InArray<int64_t> capacity, InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
+           InArray<int64_t> place_start, InArray<int32_t> place_of, InArray<int64_t> options,
+           InArray<double> weights, InArray<int32_t> classes, OutArray<int32_t> control, OutArray<int32_t> place) {
+          nb::gil_scoped_release release;
+          const Flows flows({in(indptr), in(target), in(volume)});
+          const Problem problem{in(size), in(capacity),
+                                {in(near), in(hops), in(site), in(place_start), in(place_of)},
+                                in(options), in(weights), in(classes)};
+          return with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), shift,
+                                    [&](const PlacedRoutes& routes) {
+                                      RoutedGroups state(flows, routes, links, in(price), problem.vicinity.places(),
+                                                         out(place));
+                                      return run(static_cast<Job>(job), state, problem, Control(control.data()));
+                                    });
+        },
+        "job"_a, "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(),
+        "head"_a.noconvert(), "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "shift"_a,
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "sizes"_a.noconvert(),
+        "capacities"_a.noconvert(), "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(),
+        "place_start"_a.noconvert(), "place_of"_a.noconvert(), "options"_a.noconvert(), "weights"_a.noconvert(),
+        "classes"_a.noconvert(), "control"_a.noconvert(), "place"_a.noconvert());
+  m.def("route_classes",
+        [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+           InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
+           InArray<int64_t> capacity, OutArray<int32_t> classes) {
+          nb::gil_scoped_release release;
+          with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), 0,
+                             [&](const PlacedRoutes& routes) {
+                               const auto found = route_classes(routes, links, in(price), in(capacity));
+                               std::copy(found.begin(), found.end(), classes.data());
+                             });
+        },
+        "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(), "head"_a.noconvert(),
+        "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "capacities"_a.noconvert(),
+        "classes"_a.noconvert());
+}

@@ -1,0 +1,47 @@
+// Who sends how much to whom, seen from both ends.
+#pragma once
+#include "csr.hpp"
+
+namespace hopbytes {
+
+// Directed arcs between groups with the way back from targets to arcs. Arcs to oneself and empty ones
+// are passed over by everything here.
+class Flows {
+ public:
+  explicit Flows(const Csr& arcs) : arcs_(arcs), source_(arcs.m()), back_start_(arcs.n() + 1, 0), back_(arcs.m()) {
+    for (int32_t i = 0; i < n(); ++i)
+      for (int64_t e = arcs_.indptr[i]; e < arcs_.indptr[i + 1]; ++e) source_[e] = i, ++back_start_[arcs_.target[e] + 1];
+    for (int32_t i = 0; i < n(); ++i) back_start_[i + 1] += back_start_[i];
+    std::vector<int64_t> next(back_start_.begin(), back_start_.end() - 1);
+    for (int64_t e = 0; e < arcs_.m(); ++e) back_[next[arcs_.target[e]]++] = e;
+  }
+
+  int32_t n() const { return static_cast<int32_t>(arcs_.n()); }
+  int64_t m() const { return arcs_.m(); }
+  int32_t source(int64_t arc) const { return source_[arc]; }
+  int32_t target(int64_t arc) const { return arcs_.target[arc]; }
+  int64_t volume(int64_t arc) const { return arcs_.w(arc); }
+  bool counts(int64_t arc) const { return source_[arc] != arcs_.target[arc] && arcs_.w(arc) > 0; }
+
+  // visit(arc) for every arc that leaves or reaches a group, each once.
+  template <class Visit> void at(int32_t group, Visit&& visit) const {
+    for (int64_t e = arcs_.indptr[group]; e < arcs_.indptr[group + 1]; ++e)
+      if (counts(e)) visit(e);
+    for (int64_t i = back_start_[group]; i < back_start_[group + 1]; ++i)
+      if (counts(back_[i])) visit(back_[i]);
+  }
+  int32_t other_end(int64_t arc, int32_t group) const { return source_[arc] == group ? target(arc) : source_[arc]; }
+  // Everything a group sends and receives.
+  int64_t talk(int32_t group) const {
+    int64_t sum = 0;
+    at(group, [&](int64_t e) { sum += volume(e); });
+    return sum;
+  }
+
+ private:
+  Csr arcs_;
+  std::vector<int32_t> source_;
+  std::vector<int64_t> back_start_, back_;
+};
+
+}  // namespace hopbytes

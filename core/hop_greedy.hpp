@@ -1,0 +1,201 @@
+// Greedy growth on hops: the group that talks most to what is placed goes near it (UMPA's UG).
+#pragma once
+#include <queue>
+
+#include "csr.hpp"
+#include "place_fit.hpp"
+#include "place_search.hpp"
+
+namespace hopbytes {
+
+// Groups in the order of falling talk with those already placed; ties by all they say, then by number.
+class TalkQueue {
+ public:
+  TalkQueue(const Csr& g, const std::vector<int64_t>& total)
+      : g_(g), total_(total), talk_(g.n(), 0), placed_(g.n(), 0) {}
+
+  void open(int32_t group) {
+    if (!placed_[group]) queue_.push({talk_[group], total_[group], group});
+  }
+  void place(int32_t group) {
+    placed_[group] = 1;
+    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
+      const int32_t other = g_.target[e];
+      talk_[other] += g_.w(e);
+      if (!placed_[other]) queue_.push({talk_[other], total_[other], other});
+    }
+  }
+  bool placed(int32_t group) const { return placed_[group] != 0; }
+
+  // The next group that `wanted` accepts; entries of other groups are dropped (open them again later).
+  template <class Wanted> int32_t pop(Wanted wanted) {
+    while (true) {
+      const Entry top = queue_.top();
+      queue_.pop();
+      if (!placed_[top.group] && top.talk == talk_[top.group] && wanted(top.group)) return top.group;
+    }
+  }
+
+ private:
+  struct Entry {
+    int64_t talk, total;
+    int32_t group;
+    bool operator<(const Entry& other) const {
+      if (talk != other.talk) return talk < other.talk;
+      return total != other.total ? total < other.total : group > other.group;
+    }
+  };
+  Csr g_;
+  const std::vector<int64_t>& total_;
+  std::vector<int64_t> talk_;
+  std::vector<uint8_t> placed_;
+  std::priority_queue<Entry> queue_;
+};
+
+// One group per place. g is symmetric without diagonal; `seeds` more groups are placed far from each
+// other before growth begins. Returns the sum of weight x distance, every pair once.
+// O(groups x places + sum over groups of candidates x degree) at most.
+template <class D> class HopGreedy {
+ public:
+  HopGreedy(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Vicinity& vicinity, const D& distance)
+      : g_(g), fit_(size, capacity), search_(vicinity), distance_(distance), places_(vicinity.places()),
+        total_(g.n(), 0), group_at_(places_, -1), remote_(places_, INT64_MAX) {
+    for (int64_t t = 0; t < g_.n(); ++t)
+      for (int64_t e = g_.indptr[t]; e < g_.indptr[t + 1]; ++e) total_[t] += g_.w(e);
+  }
+
+  int64_t run(int32_t seeds, Out<int32_t> place) {
+    std::fill(place.begin(), place.end(), -1);
+    TalkQueue queue(g_, total_);
+    int64_t cost = 0;
+    for (const int32_t rank : fit_.by_rarity()) {
+      int64_t left = 0;
+      for (int32_t t = 0; t < g_.n(); ++t)
+        if (fit_.class_of_group(t) == rank) queue.open(t), ++left;
+      for (; left > 0; --left) {
+        const auto wanted = [&](int32_t t) { return fit_.class_of_group(t) == rank; };
+        int32_t group = -1;
+        if (filled_.empty()) group = loudest(rank);
+        else if (static_cast<int32_t>(filled_.size()) <= seeds) group = farthest(queue, rank);
+        if (group < 0) group = queue.pop(wanted);
+        const int32_t where = filled_.empty() ? most_central(group, place) : best_place(group, place);
+        cost += cost_at(group, where, place);
+        place[group] = where;
+        group_at_[where] = group;
+        filled_.push_back(where);
+        fit_.take(group, where);
+        queue.place(group);
+      }
+    }
+    return cost;
+  }
+
+ private:
+  int32_t loudest(int32_t rank) const {
+    int32_t best = -1;
+    for (int32_t t = 0; t < g_.n(); ++t)
+      if (fit_.class_of_group(t) == rank && (best < 0 || total_[t] > total_[best])) best = t;
+    return best;
+  }
+
+  // The place from which the farthest other place is nearest. Beyond kLandmarks places only so many,
+  // evenly spaced, are measured from.
+  int32_t most_central(int32_t group, Out<int32_t> place) const {
+    const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
+    int32_t best = -1;
+    int64_t least = 0;
+    for (int32_t p = 0; p < places_; ++p) {
+      if (!fit_.allows(group, p)) continue;
+      int64_t most = 0;
+      for (int64_t other = 0; other < places_; other += step)
+        most = std::max(most, distance_(p, static_cast<int32_t>(other)));
+      if (best < 0 || most < least) best = p, least = most;
+    }
+    return best < 0 ? any_free(group, place) : best;
+  }
+
+  // Of the groups farthest from all placed ones in the graph of groups the loudest; a group that cannot
+  // be reached at all is farther than every other.
+  int32_t farthest(const TalkQueue& queue, int32_t rank) const {
+    std::vector<int32_t> depth(g_.n(), -1), frontier, next;
+    for (int32_t t = 0; t < g_.n(); ++t)
+      if (queue.placed(t)) depth[t] = 0, frontier.push_back(t);
+    for (int32_t level = 1; !frontier.empty(); ++level, frontier.swap(next)) {
+      next.clear();
+      for (const int32_t t : frontier)
+        for (int64_t e = g_.indptr[t]; e < g_.indptr[t + 1]; ++e)
+          if (depth[g_.target[e]] < 0) depth[g_.target[e]] = level, next.push_back(g_.target[e]);
+    }
+    int32_t best = -1;
+    const auto far = [&](int32_t t) { return depth[t] < 0 ? INT32_MAX : depth[t]; };
+    for (int32_t t = 0; t < g_.n(); ++t) {
+      if (queue.placed(t) || fit_.class_of_group(t) != rank) continue;
+      if (best < 0 || far(t) > far(best) || (far(t) == far(best) && total_[t] > total_[best])) best = t;
+    }
+    return best;
+  }
+
+  int32_t best_place(int32_t group, Out<int32_t> place) {
+    sources_.clear();
+    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
+      if (const int32_t p = place[g_.target[e]]; p >= 0) sources_.push_back(p);
+    const auto free = [&](int32_t p) { return group_at_[p] < 0 && fit_.allows(group, p); };
+    int32_t best = -1;
+    if (sources_.empty()) return most_remote(free, group, place);
+    int64_t least = 0;
+    search_.run(sources_, [&](std::span<const int32_t> level) {
+      for (const int32_t p : level) {
+        if (!free(p)) continue;
+        const int64_t cost = cost_at(group, p, place);
+        if (best < 0 || cost < least) best = p, least = cost;
+      }
+      return best < 0;
+    });
+    return best < 0 ? any_free(group, place) : best;
+  }
+
+  // The free place farthest from everything placed.
+  template <class Free> int32_t most_remote(Free free, int32_t group, Out<int32_t> place) {
+    for (; measured_ < filled_.size(); ++measured_)
+      for (int32_t p = 0; p < places_; ++p) remote_[p] = std::min(remote_[p], distance_(p, filled_[measured_]));
+    int32_t best = -1;
+    for (int32_t p = 0; p < places_; ++p)
+      if (free(p) && (best < 0 || remote_[p] > remote_[best])) best = p;
+    return best < 0 ? any_free(group, place) : best;
+  }
+
+  // When nothing free is within reach of the search, or the group fits nowhere: the cheapest of all.
+  int32_t any_free(int32_t group, Out<int32_t> place) const {
+    int32_t best = -1;
+    int64_t least = 0;
+    for (const bool fitting : {true, false}) {
+      for (int32_t p = 0; p < places_; ++p) {
+        if (group_at_[p] >= 0 || (fitting && !fit_.allows(group, p))) continue;
+        const int64_t cost = cost_at(group, p, place);
+        if (best < 0 || cost < least) best = p, least = cost;
+      }
+      if (best >= 0) break;
+    }
+    return best;
+  }
+
+  int64_t cost_at(int32_t group, int32_t p, Out<int32_t> place) const {
+    int64_t cost = 0;
+    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
+      if (const int32_t q = place[g_.target[e]]; q >= 0) cost += g_.w(e) * distance_(p, q);
+    return cost;
+  }
+
+  static constexpr int64_t kLandmarks = 1024;
+  Csr g_;
+  PlaceFit fit_;
+  PlaceSearch search_;
+  D distance_;
+  int64_t places_;
+  std::vector<int64_t> total_;
+  std::vector<int32_t> group_at_, filled_, sources_;
+  std::vector<int64_t> remote_;  // distance to the nearest of the first `measured_` filled places
+  size_t measured_ = 0;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,75 @@
+// Looking for places from a set of places outwards, hop by hop.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hopbytes {
+
+// Sites (nodes) with the sites around them, nearest first, and the places at each site. A row of `near`
+// holds `reach` sites, the site itself first; `hops` says how far each of them is.
+struct Vicinity {
+  std::span<const int32_t> near;         // sites * reach
+  std::span<const uint16_t> hops;        // sites * reach, ascending in a row
+  std::span<const int32_t> site;         // of every place
+  std::span<const int64_t> place_start;  // sites + 1
+  std::span<const int32_t> place;        // places of every site, ascending
+
+  int64_t sites() const { return static_cast<int64_t>(place_start.size()) - 1; }
+  int64_t places() const { return static_cast<int64_t>(site.size()); }
+  int64_t reach() const { return static_cast<int64_t>(near.size()) / std::max<int64_t>(1, sites()); }
+};
+
+// Hands out the places around some places level by level (level = hops to the nearest of them), ascending
+// within a level: a breadth-first search through the network with several starts. Ends where rows end.
+class PlaceSearch {
+ public:
+  explicit PlaceSearch(const Vicinity& vicinity) : vicinity_(vicinity), seen_(vicinity.sites(), 0) {}
+
+  // visit(places of one level) → whether to go on.
+  template <class Sources, class Visit> void run(const Sources& sources, Visit&& visit) {
+    ++turn_;
+    rows_.clear();
+    for (const int32_t place : sources) {
+      const int32_t site = vicinity_.site[place];
+      if (seen_[site] == turn_) continue;
+      seen_[site] = turn_;
+      rows_.push_back(site * vicinity_.reach());
+    }
+    ++turn_;  // from here on: handed out
+    next_ = rows_;
+    for (int64_t level = 0; level >= 0; level = following()) {
+      found_.clear();
+      for (size_t i = 0; i < rows_.size(); ++i)
+        for (; !ended(i) && vicinity_.hops[next_[i]] == level; ++next_[i]) take(vicinity_.near[next_[i]]);
+      if (found_.empty()) continue;
+      std::sort(found_.begin(), found_.end());
+      if (!visit(std::span<const int32_t>(found_))) return;
+    }
+  }
+
+ private:
+  bool ended(size_t i) const { return next_[i] == rows_[i] + vicinity_.reach(); }
+  // The least level that some row still has, -1 when all have ended.
+  int64_t following() const {
+    int64_t least = -1;
+    for (size_t i = 0; i < rows_.size(); ++i)
+      if (!ended(i) && (least < 0 || vicinity_.hops[next_[i]] < least)) least = vicinity_.hops[next_[i]];
+    return least;
+  }
+  void take(int32_t site) {
+    if (seen_[site] == turn_) return;
+    seen_[site] = turn_;
+    found_.insert(found_.end(), vicinity_.place.begin() + vicinity_.place_start[site],
+                  vicinity_.place.begin() + vicinity_.place_start[site + 1]);
+  }
+
+  Vicinity vicinity_;
+  std::vector<int64_t> seen_;
+  std::vector<int64_t> rows_, next_;
+  std::vector<int32_t> found_;
+  int64_t turn_ = 0;
+};
+
+}  // namespace hopbytes

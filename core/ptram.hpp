@@ -1,0 +1,175 @@
+// PTRAM: greedy placement on a hybrid of hop-bytes and congestion along real routes, then exchanges that
+// take load off the hottest link (Mirsadeghi and Afsahi, 2016), evaluated for one node after another.
+#pragma once
+#include "local_search.hpp"
+#include "place_fit.hpp"
+#include "place_search.hpp"
+#include "hybrid.hpp"
+#include "rng.hpp"
+
+namespace hopbytes {
+
+// Places whose routes differ only in links of their own, numbered by the lowest of each class. Such
+// places are worth the same to any group while both are free. O(places^2 x route length).
+inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t links, In<int64_t> price,
+                                          std::span<const int64_t> capacity) {
+  const int32_t places = static_cast<int32_t>(capacity.size());
+  // A link is private to a place if every route over it begins or ends there: -1 unseen, -2 shared.
+  struct Ends { int32_t a = -1, b = -1; };
+  std::vector<Ends> ends(links);
+  for (int32_t a = 0; a < places; ++a)
+    for (int32_t b = 0; b < places; ++b)
+      if (a != b)
+        routes.links(a, b, [&](const Step& step) {
+          Ends& e = ends[step.link];
+          if (e.a == -1) e = {a, b};
+          else {
+            if (e.a != a && e.a != b) e.a = -2;
+            if (e.b != a && e.b != b) e.b = -2;
+          }
+        });
+  // Only a link that one single place owns is private; one used by a single pair is nobody's.
+  const auto owner = [&](int32_t link) {
+    const Ends& e = ends[link];
+    if (e.a >= 0 && e.b >= 0) return int32_t{-1};
+    return e.a >= 0 ? e.a : e.b >= 0 ? e.b : int32_t{-1};
+  };
+  // Hash of the way between place and other with the links of `place` itself made anonymous.
+  const auto way = [&](int32_t place, int32_t other) {
+    uint64_t hash = mix(static_cast<uint64_t>(other));
+    for (const bool out : {true, false})
+      routes.links(out ? place : other, out ? other : place, [&](const Step& step) {
+        const uint64_t name = owner(step.link) == place ? mix(~static_cast<uint64_t>(price.empty() ? 1 : price[step.link])) : step.link;
+        hash += mix(name * 2 + out + mix(static_cast<uint64_t>(step.part) << 32 | static_cast<uint32_t>(step.parts)));
+        hash = mix(hash);
+      });
+    return hash;
+  };
+  std::vector<uint64_t> signature(places, 0);
+  for (int32_t p = 0; p < places; ++p)
+    for (int32_t other = 0; other < places; ++other)
+      if (other != p) signature[p] += way(p, other);
+  std::vector<int32_t> of(places);
+  std::vector<int32_t> leaders;
+  for (int32_t p = 0; p < places; ++p) {
+    of[p] = p;
+    for (const int32_t q : leaders)
+      if (capacity[p] == capacity[q] && signature[p] - way(p, q) == signature[q] - way(q, p)) {
+        of[p] = q;
+        break;
+      }
+    if (of[p] == p) leaders.push_back(p);
+  }
+  return of;
+}
+
+// The group to be placed next: most talk with placed groups plus, less and less, with unplaced ones.
+class NextGroup {
+ public:
+  explicit NextGroup(const Flows& flows) : flows_(flows), placed_talk_(flows.n(), 0), open_talk_(flows.n(), 0), placed_(flows.n(), 0) {
+    for (int32_t g = 0; g < flows.n(); ++g) open_talk_[g] = flows.talk(g);
+  }
+  // `wanted` restricts the choice; -1 if nobody is left.
+  template <class Wanted> int32_t next(Wanted wanted) const {
+    int32_t best = -1;
+    Wide most = 0;
+    for (int32_t g = 0; g < flows_.n(); ++g) {
+      if (placed_[g] || !wanted(g)) continue;
+      const Wide talk = static_cast<Wide>(placed_talk_[g]) * (count_ + 1) + open_talk_[g];
+      if (best < 0 || talk > most) best = g, most = talk;
+    }
+    return best;
+  }
+  void place(int32_t group) {
+    placed_[group] = 1;
+    ++count_;
+    flows_.at(group, [&](int64_t e) {
+      const int32_t other = flows_.other_end(e, group);
+      placed_talk_[other] += flows_.volume(e);
+      open_talk_[other] -= flows_.volume(e);
+    });
+  }
+
+ private:
+  const Flows& flows_;
+  std::vector<int64_t> placed_talk_, open_talk_;
+  std::vector<uint8_t> placed_;
+  int64_t count_ = 0;
+};
+
+// Place all groups (place: all -1 before). `classes` are those of route_classes, or every place its own.
+inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
+                            std::span<const int32_t> classes, const Hybrid& hybrid, const Control& control) {
+  PlaceFit fit(size, capacity);
+  NextGroup queue(state.flows());
+  const int32_t places = static_cast<int32_t>(capacity.size());
+  std::vector<int64_t> seen(places, -1);
+  int64_t evaluations = 0, step = 0;
+  for (const int32_t rank : fit.by_rarity())
+    for (int32_t group; (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0; ++step) {
+      int32_t best = -1, spare = -1;
+      double least = 0;
+      for (int32_t p = 0; p < places; ++p) {
+        if (state.group_at(p) >= 0) continue;
+        if (spare < 0) spare = p;
+        if (!fit.allows(group, p) || seen[classes[p]] == step) continue;
+        seen[classes[p]] = step;
+        if (best >= 0 && control.hurry()) break;
+        ++evaluations;
+        state.propose_first(group, p);
+        const double value = hybrid.after_growth(state);
+        if (best < 0 || value < least) best = p, least = value;
+      }
+      if (best < 0) best = spare;
+      state.place_first(group, best);
+      fit.take(group, best);
+      queue.place(group);
+    }
+  return evaluations;
+}
+
+// Rounds of the single exchange that lowers the highest congestion most, among groups with traffic over
+// the hottest link (the lowest of equals) and the `nearest` places around them. Returns rounds won.
+inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
+                            const Vicinity& vicinity, int32_t nearest, int64_t rounds, const Control& control,
+                            int64_t& evaluations) {
+  PlaceFit fit(size, capacity);
+  PlaceSearch search(vicinity);
+  std::vector<int32_t> near;
+  for (int64_t round = 0; round < rounds; ++round) {
+    if (state.links().max() == 0) return round;
+    const int32_t link = state.hottest().front();
+    std::vector<int32_t> homes;
+    state.over(link, [&](int64_t e) {
+      homes.push_back(state.place(state.flows().source(e)));
+      homes.push_back(state.place(state.flows().target(e)));
+    });
+    std::sort(homes.begin(), homes.end());
+    homes.erase(std::unique(homes.begin(), homes.end()), homes.end());
+    int64_t least = state.links().max();
+    int32_t best = -1, best_place = -1;
+    for (const int32_t home : homes) {
+      near.clear();
+      search.run(std::span<const int32_t>(&home, 1), [&](std::span<const int32_t> level) {
+        for (const int32_t p : level)
+          if (p != home && static_cast<int32_t>(near.size()) < nearest) near.push_back(p);
+        return static_cast<int32_t>(near.size()) < nearest;
+      });
+      for (const int32_t p : near) {
+        if (control.hurry()) return round;
+        const int32_t group = state.group_at(home), other = state.group_at(p);
+        if (!fit.fits(group, p) || (other >= 0 && !fit.fits(other, home))) continue;
+        ++evaluations;
+        state.propose(group, p);
+        const int64_t top = state.top_if();
+        if (top < least) least = top, best = group, best_place = p;
+      }
+    }
+    if (best < 0) return round;
+    state.propose(best, best_place);
+    state.commit();
+  }
+  return rounds;
+}
+
+}  // namespace hopbytes

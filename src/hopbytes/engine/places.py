@@ -1,0 +1,107 @@
+"""Groups of tasks onto nodes by hops (``core/hop_greedy.hpp``, ``core/hop_swap.hpp``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.engine.control import interruptible
+from hopbytes.engine.distances import prepare
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+
+
+class Vicinity(NamedTuple):
+    """Sites (nodes), the sites around each of them, and the places at each.
+
+    Parameters
+    ----------
+    near : int32[sites * reach]
+        For every site `reach` sites, nearest first (of equals the lower number), itself first of all.
+    hops : uint16[sites * reach]
+        How far each of them is.
+    site : int32[P]
+        Site of every place.
+    place_start, place : int64[sites+1], int32[P]
+        Places of every site, ascending.
+    """
+
+    near: Int32
+    hops: NDArray[np.uint16]
+    site: Int32
+    place_start: Int64
+    place: Int32
+
+
+class PlaceDistances(NamedTuple):
+    """Distances of P places: labels and costs of a tree, a table, or labels and a packed network.
+
+    See :func:`hopbytes.engine.distances.prepare`.
+    """
+
+    labels: UInt64 | None = None
+    bit_costs: Int64 | None = None
+    table: Int64 | None = None
+
+
+class Groups(NamedTuple):
+    """Groups of tasks that are placed as one, at most one per place.
+
+    Parameters
+    ----------
+    indptr, targets, weights
+        Symmetric graph between groups without diagonal; weights None means 1 each.
+    sizes : int64[G]
+    capacities : int64[P]
+        What each place may hold.
+    """
+
+    indptr: Int64
+    targets: Int32
+    weights: Int64 | None
+    sizes: Int64
+    capacities: Int64
+
+
+def hop_greedy(
+    groups: Groups, vicinity: Vicinity, distances: PlaceDistances, seeds: int
+) -> tuple[Int32, int]:
+    """Place groups one after another, each near those it talks to.
+
+    Returns
+    -------
+    int32[G], int
+        Place of every group; sum over pairs of weight x distance (on rounded numbers where sums could
+        overflow, see :func:`hopbytes.engine.moderate`).
+    """
+    weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
+    place = np.full(len(groups.sizes), -1, np.int32)
+    cost = compiled.hop_greedy(
+        groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *vicinity,
+        *arrays, seeds, place,
+    )
+    return place, int(cost)
+
+
+def hop_swap(
+    groups: Groups, vicinity: Vicinity, distances: PlaceDistances, place: Int32, delta: int,
+    deadline: float | None = None,
+) -> tuple[Int32, int]:
+    """Exchange groups (or move one to a free place) as long as that lowers weight x distance.
+
+    Returns
+    -------
+    int32[G], int
+        The places, and how many exchanges were evaluated.
+    """
+    weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
+    control, result = np.zeros(2, np.int32), place.copy()
+    _, evaluations = interruptible(
+        lambda: compiled.hop_swap(
+            groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *vicinity,
+            *arrays, delta, control, result,
+        ),
+        control, deadline, len(groups.targets) + len(vicinity.near),
+    )
+    return result, int(evaluations)

@@ -1,0 +1,25 @@
+"""Two-level mapping: groups of tasks onto nodes, then the tasks of a group inside its node."""
+
+from hopbytes.nodal.inside import place_inside
+from hopbytes.nodal.level import Nodes, Pace, nodes_of, partition_to_nodes, quotient
+from hopbytes.nodal.problem import Grouped, Share, cut_into_groups, groups_of_placement, move_groups
+from hopbytes.nodal.routing import Routed, routed
+from hopbytes.nodal.vicinity import place_distances, vicinity_of
+
+__all__ = [
+    "Grouped",
+    "Nodes",
+    "Pace",
+    "Routed",
+    "Share",
+    "cut_into_groups",
+    "groups_of_placement",
+    "move_groups",
+    "nodes_of",
+    "partition_to_nodes",
+    "place_distances",
+    "place_inside",
+    "quotient",
+    "routed",
+    "vicinity_of",
+]

@@ -1,0 +1,79 @@
+"""The hybrid metric of PTRAM: hop-bytes, highest, mean and variance of congestion in one number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.graph import CommGraph
+from hopbytes.kernels.routes import LoadSummary
+from hopbytes.objectives.base import Int32, Objective, objectives
+from hopbytes.objectives.links import LinkTraffic, traffic
+
+Terms = tuple[float, float, float, float]
+
+
+@objectives.register("hybrid")
+@dataclass(frozen=True, slots=True)
+class Hybrid(Objective):
+    """Weighted sum of hop-bytes, MC, NZCA and NZCV.
+
+    Parameters
+    ----------
+    raw : bool
+        Add the terms as they are, as published. By default each is divided by its value for the in-order
+        placement first: they have different units, and the variance would drown the others.
+    weights : tuple of four floats
+        Of the four terms.
+
+    Notes
+    -----
+    NZCA and NZCV are mean and population variance of congestion over the links in use. The value is one
+    double made from exact integers by one formula, the same in compiled searches.
+
+    Source: Mirsadeghi and Afsahi, "PTRAM: a parallel topology- and routing-aware mapping framework",
+    IPDPS workshops 2016.
+    """
+
+    raw: bool = False
+    weights: Terms = (1.0, 1.0, 1.0, 1.0)
+
+    symbol = "hybrid"
+    unit = "times in-order"
+    meaning = "hop-bytes, highest, mean and variance of congestion, each relative to in-order placement"
+    family = "link loads"
+
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
+        """Return the hybrid metric; O(m x length of a route)."""
+        found = traffic(graph, graph.volumes, where, pe, "objective hybrid", priced=True)
+        weights = self.resolved(graph, where)
+        return sum(w * term for w, term in zip(weights, four_terms(found), strict=True))
+
+    def resolved(self, graph: CommGraph, where: Allocation) -> Terms:
+        """Return the weights with the normalisation in them."""
+        if self.raw:
+            return self.weights
+        blocks = (np.arange(graph.n) * where.k // max(1, graph.n)).astype(np.int32)
+        base = four_terms(traffic(graph, graph.volumes, where, blocks, "objective hybrid", priced=True))
+        a, b, c, d = (w / term if term > 0 else w for w, term in zip(self.weights, base, strict=True))
+        return a, b, c, d
+
+
+def four_terms(found: LinkTraffic) -> Terms:
+    """Hop-bytes, MC, NZCA, NZCV."""
+    mean, variance = mean_and_variance(found.values)
+    unit = found.per_unit
+    return (
+        float(int(found.amounts.sum())) / float(1 << found.shift), found.values.most / unit, mean / unit,
+        variance / unit / unit,
+    )
+
+
+def mean_and_variance(values: LoadSummary) -> tuple[float, float]:
+    """Return mean and population variance over the links in use; 0 and 0 where none is."""
+    if values.used == 0:
+        return 0.0, 0.0
+    mean = float(values.total) / float(values.used)
+    return mean, float(values.squares) / float(values.used) - mean * mean

@@ -1,0 +1,154 @@
+"""Twins of ``core/congestion_swap.hpp`` and ``core/ptram.hpp``: groups onto places by the load of links.
+
+Routes are a callable: the links from one place to another. Loads are counted anew for every proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hopbytes.reference.groups import Distances, Fit, exchanged, levels_around, may_exchange, near_places
+
+Arcs = list[tuple[int, int, int]]
+Routes = Callable[[int, int], Sequence[int]]
+
+
+class World(NamedTuple):
+    """Directed arcs (source, target, volume), routes, price per link, sizes, capacities, hops."""
+
+    arcs: Arcs
+    routes: Routes
+    prices: Sequence[int]
+    sizes: Sequence[int]
+    capacities: Sequence[int]
+    near: Distances
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(self.sizes)
+
+
+def loads(world: World, where: Sequence[int]) -> list[int]:
+    """Return the volume on every link; arcs with an end that is nowhere yet (-1) do not count."""
+    found = [0] * len(world.prices)
+    for a, b, volume in world.arcs:
+        if a != b and where[a] >= 0 and where[b] >= 0:
+            for link in world.routes(where[a], where[b]):
+                found[link] += volume
+    return found
+
+
+def rank(world: World, where: Sequence[int], paper: bool) -> tuple[float, ...]:
+    """What exchanges make smaller, by either rule of UMC."""
+    load = loads(world, where)
+    values = [amount * price for amount, price in zip(load, world.prices, strict=True)]
+    top, used = max(values, default=0), sum(value > 0 for value in values)
+    if paper:
+        return top, sum(values) / used if used else 0.0
+    return top, values.count(top), sum(value**2 for value in values), sum(load)
+
+
+def congestion_swap(world: World, place: Sequence[int], delta: int, *, paper: bool = False) -> list[int]:
+    """Return the places after relief of the hottest links; see ``CongestionSwap``."""
+    fit, where = Fit(world.sizes, world.capacities), list(place)
+    talks: list[dict[int, int]] = [{} for _ in range(world.groups)]
+    for a, b, volume in world.arcs:
+        if a != b and volume > 0:
+            talks[a][b] = talks[b][a] = 1
+    while True:
+        found = _relief(world, fit, talks, where, delta, paper)
+        if found is None:
+            return where
+        where = found
+
+
+def _relief(
+    world: World, fit: Fit, talks: list[dict[int, int]], where: list[int], delta: int, paper: bool
+) -> list[int] | None:
+    values = [amount * price for amount, price in zip(loads(world, where), world.prices, strict=True)]
+    top = max(values, default=0)
+    if top == 0:
+        return None
+    for link in [link for link, value in enumerate(values) if value == top]:
+        across = [0] * world.groups
+        for a, b, volume in world.arcs:
+            if a != b and link in world.routes(where[a], where[b]):
+                across[a] += volume
+                across[b] += volume
+        for group in sorted((g for g in range(world.groups) if across[g]), key=lambda g: (-across[g], g)):
+            for p in near_places(talks, where, world.near, group, delta):
+                changed = exchanged(where, group, p)
+                if not may_exchange(fit, where, group, p):
+                    continue
+                if rank(world, changed, paper) < rank(world, where, paper):
+                    return changed
+    return None
+
+
+def hybrid_value(world: World, where: Sequence[int], weights: Sequence[float]) -> float:
+    """Return weighted hop-bytes, highest, mean and variance of congestion; prices are 1 over capacities."""
+    load = loads(world, where)
+    values = [amount * price for amount, price in zip(load, world.prices, strict=True)]
+    used = sum(value > 0 for value in values)
+    if not used:
+        return 0.0
+    mean = sum(values) / used
+    variance = sum(value**2 for value in values) / used - mean * mean
+    return weights[0] * sum(load) + weights[1] * max(values) + weights[2] * mean + weights[3] * variance
+
+
+def hybrid_greedy(world: World, weights: Sequence[float]) -> list[int]:
+    """Return the places PTRAM's greedy chooses; see ``ptram_greedy``."""
+    fit, where = Fit(world.sizes, world.capacities), [-1] * world.groups
+    for kind in fit.by_rarity():
+        while waiting := [g for g in range(world.groups) if where[g] < 0 and fit.group_class[g] == kind]:
+            placed = sum(p >= 0 for p in where)
+
+            def wanted(g: int, placed: int = placed) -> tuple[int, int]:
+                mine = [(a if b == g else b, v) for a, b, v in world.arcs if a != b and g in (a, b)]
+                told = sum(v for other, v in mine if where[other] >= 0)
+                return told * (placed + 1) + sum(v for other, v in mine if where[other] < 0), -g
+
+            group = max(waiting, key=wanted)
+            free = [p for p in range(len(world.capacities)) if p not in where]
+            choices = [p for p in free if fit.allows(group, p, where)] or free[:1]
+            values = [(hybrid_value(world, _put(where, group, p), weights), p) for p in choices]
+            where[group] = min(values)[1]
+    return where
+
+
+def _put(where: Sequence[int], group: int, place: int) -> list[int]:
+    return [place if g == group else p for g, p in enumerate(where)]
+
+
+def hottest_link_refine(world: World, place: Sequence[int], nearest: int, rounds: int) -> list[int]:
+    """Return the places after PTRAM's rounds of single exchanges; see ``ptram_refine``."""
+    fit, where = Fit(world.sizes, world.capacities), list(place)
+    for _ in range(rounds):
+        values = [amount * price for amount, price in zip(loads(world, where), world.prices, strict=True)]
+        top = max(values, default=0)
+        if top == 0:
+            break
+        link = values.index(top)
+        homes = {
+            home
+            for a, b, volume in world.arcs
+            if a != b and volume > 0 and link in world.routes(where[a], where[b])
+            for home in (where[a], where[b])
+        }
+        best = top, where
+        for home in sorted(homes):
+            around = [p for level in levels_around([home], world.near) for p in level if p != home]
+            group = where.index(home)
+            for p in around[:nearest]:
+                if may_exchange(fit, where, group, p):
+                    changed = exchanged(where, group, p)
+                    found = rank(world, changed, paper=False)[0]
+                    if found < best[0]:
+                        best = int(found), changed
+        if best[1] is where:
+            break
+        where = best[1]
+    return where

@@ -1,0 +1,58 @@
+"""PTRAM's refinement: exchanges that take load off the hottest link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hopbytes.allocation import Allocation
+from hopbytes.engine.routed import hottest_link_refine
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.node_level import book, share_of
+from hopbytes.mappers.ptram import node_problem
+from hopbytes.nodal import groups_of_placement, vicinity_of
+from hopbytes.refiners.umpa import relocated
+
+
+@refiners.register("ptram")
+@dataclass(frozen=True, slots=True)
+class HottestLink(Refiner):
+    """In each round, make the exchange of two nodes' groups that lowers the highest congestion most.
+
+    Parameters
+    ----------
+    nearest : int
+        Nodes each group may go to: the nearest by hops.
+    rounds : int
+        At most so many; it ends earlier when nothing helps.
+
+    Raises
+    ------
+    UnsupportedError
+        A machine without routes.
+
+    Notes
+    -----
+    Mirsadeghi and Afsahi, IPDPS workshops 2016, algorithm 2, evaluated for one node after another: every
+    group with a flow over the hottest link (the lowest of equals) is tried on the nodes nearest to its
+    own; ties fall to the lower node. A free node counts as one, which the paper leaves open.
+    """
+
+    needs_routes: ClassVar[bool] = True
+    objective: ClassVar[str] = "max_congestion"
+    nearest: int = 7
+    rounds: int = 10
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement with no higher maximum congestion."""
+        grouped = groups_of_placement(graph, where, pe, share_of(graph, bounds)) if graph.n else None
+        if grouped is None or grouped.nodes.count < 2:
+            return pe
+        problem = node_problem(grouped, "refiner ptram")
+        place, rounds, evaluations = hottest_link_refine(
+            problem.traffic, problem.routing, vicinity_of(grouped.nodes), grouped.start,
+            nearest=self.nearest, rounds=self.rounds, deadline=effort.deadline,
+        )
+        book(effort, grouped.graph, evaluations, rounds=rounds)
+        return relocated(graph, grouped, pe, place, bounds, effort)

@@ -1,0 +1,129 @@
+"""What mappers and refiners that look at routes promise, on networks of every kind."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import UnsupportedError
+from hopbytes.keeping import repaired
+from hopbytes.mappers.base import Effort, mappers, refiners
+from hopbytes.objectives.base import objectives
+from hopbytes.options import build, describe
+from hopbytes.presets import presets
+from hopbytes.problem import Request, pose
+from hopbytes.repair import sum_per_pe
+from hopbytes.run import map_tasks
+from strategies import random_graph
+
+MACHINES = [
+    "torus:3x4@5:nodes=2 / package:2@2 core:2@1", "mesh:5x2@3 / core:3@1",
+    "fattree:3x2x2:up=1x2x1 / core:2@1",
+    "dragonfly:3x2x2@3 / core:2@1", "fattree:4x3:up=1x2:route=spread", "torus:2x3x2:bw=3x2x6 / core:2@1",
+]
+NEED_ROUTES = [name for name, kind in mappers.items() if kind.needs_routes]
+REFINERS = [name for name, kind in refiners.items() if kind.needs_routes or kind.objective != "comm_cost"]
+#: Work enough to see something, little enough for a test.
+OPTIONS = {
+    "congestion": "congestion:group_work=60,task_work=20", "routed": "routed:effort=1,second_start=true",
+}
+
+
+def posed(spec, seed, tasks_per_pe, scattered=False):
+    rng = np.random.default_rng(seed)
+    where = hb.machine(spec)
+    if scattered:
+        where = where.select(np.sort(rng.choice(where.k, where.k - where.k // 4, replace=False)))
+    graph = random_graph(rng, n=tasks_per_pe * where.k)
+    problem = pose(graph, where, Request(partition=True))
+    start = rng.integers(0, problem.where.k, graph.n).astype(np.int32)
+    pe, bounds, _ = repaired(problem, start, Effort())
+    return problem, pe, bounds
+
+
+@pytest.mark.parametrize("name", REFINERS)
+@pytest.mark.parametrize("spec", MACHINES)
+def test_the_objective_never_gets_worse_and_bounds_hold(spec, name):
+    refiner = build(refiners, OPTIONS.get(name, name))
+    goal = objectives[refiner.objective]()
+    for seed, tasks_per_pe in ((1, 1), (2, 1), (3, 4)):
+        problem, pe, bounds = posed(spec, seed, tasks_per_pe, scattered=seed == 2)
+        before = pe.copy()
+        after = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed))
+        assert np.array_equal(pe, before), "the input is the caller's"
+        worth = [goal.value(problem.graph, problem.where, each) for each in (after, before)]
+        assert worth[0] <= worth[1]
+        if bounds.exact:
+            assert np.array_equal(np.bincount(after, minlength=problem.where.k), bounds.count)
+        else:
+            assert np.all(sum_per_pe(problem.graph.loads, after, problem.where.k) <= bounds.load)
+        again = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed, threads=3))
+        assert again.tobytes() == after.tobytes()
+
+
+@pytest.mark.parametrize("name", NEED_ROUTES)
+@pytest.mark.parametrize("spec", MACHINES)
+def test_mappers_place_every_task_within_bounds(spec, name):
+    for seed, tasks_per_pe in ((1, 1), (2, 3)):
+        problem, _, _ = posed(spec, seed, tasks_per_pe, scattered=seed == 2)
+        runs = [
+            map_tasks(problem.graph, problem.where, mapper=name, partition=True, seed=4, threads=threads)
+            for threads in (1, 2)
+        ]
+        assert runs[0].pe.tobytes() == runs[1].pe.tobytes()
+        assert runs[0].tasks_per_pe().min() >= 1
+        assert build(mappers, describe(mappers, build(mappers, name))) == build(mappers, name)
+
+
+@pytest.mark.parametrize("goal", list(objectives))
+@pytest.mark.parametrize("preset", list(presets))
+def test_every_preset_follows_every_objective(preset, goal):
+    problem, _, _ = posed("torus:3x3@4 / core:2@1", 5, 1)
+    graph, where = problem.graph, problem.where
+    found = map_tasks(graph, where, preset=preset, objective=goal.replace("_", "-"))
+    plain = map_tasks(graph, where, mapper="random")
+    assert found.info["objective"] == goal
+    assert found.info["objective_value"] == objectives[goal]().value(graph, where, found.pe)
+    assert found.info["objective_value"] <= objectives[goal]().value(graph, where, plain.pe)
+
+
+@pytest.mark.parametrize("goal", [name for name in objectives if name != "comm_cost"])
+def test_objectives_that_need_links_say_so(goal):
+    graph = random_graph(np.random.default_rng(1), n=8)
+    with pytest.raises(UnsupportedError, match="needs a machine with links, such as torus:"):
+        map_tasks(graph, hb.machine("node:2@10 core:4@1"), objective=goal)
+
+
+@pytest.mark.parametrize("name", [n for n in REFINERS if refiners[n].needs_routes])
+def test_refiners_that_need_routes_say_so(name):
+    graph = random_graph(np.random.default_rng(1), n=8)
+    with pytest.raises(UnsupportedError, match="needs a machine with links"):
+        map_tasks(graph, hb.machine("node:2@10 core:4@1"), mapper="identity", refine=name)
+
+
+@pytest.mark.parametrize("name", NEED_ROUTES)
+def test_mappers_that_need_routes_say_so(name):
+    graph = random_graph(np.random.default_rng(1), n=8)
+    with pytest.raises(UnsupportedError, match="needs a machine with links"):
+        map_tasks(graph, hb.machine("node:2@10 core:4@1"), mapper=name)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("umc:rule=best", "expected one of lexicographic, paper"),
+        ("congestion:goal=hops", "expected one of max_congestion"),
+        ("routed:goal=x", "expected one of max_congestion"),
+    ],
+)
+def test_options_that_do_not_exist(text, expected):
+    with pytest.raises(UnsupportedError, match=expected):
+        build(refiners, text)
+
+
+def test_weights_of_the_hybrid_metric():
+    assert build(mappers, "ptram:weights=2/0/1/0.5").weights == "2/0/1/0.5"
+    for wrong in ("1/1/1", "1/1/1/x", "1/1/1/-1", "1/1/1/inf"):
+        with pytest.raises(UnsupportedError, match="four numbers >= 0"):
+            build(mappers, f"ptram:weights={wrong}")
+    with pytest.raises(UnsupportedError, match="volume, messages"):
+        build(mappers, "ug:weight=hops")

@@ -1,0 +1,217 @@
+"""Searches over groups on places: compiled ones make the choices of their slow twins, one by one."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.engine.places import Groups, PlaceDistances, hop_greedy, hop_swap
+from hopbytes.engine.routed import (
+    HybridTerms,
+    congestion_search,
+    congestion_swap,
+    hottest_link_refine,
+    hybrid_greedy,
+    route_classes,
+)
+from hopbytes.graph import CommGraph
+from hopbytes.machines.slots import machine
+from hopbytes.nodal import nodes_of, place_distances, routed, vicinity_of
+from hopbytes.nodal.vicinity import levels_between
+from hopbytes.reference import groups as twin
+from hopbytes.reference import routed_groups as routed_twin
+
+SPECS = ["torus:3x4@5:nodes=2", "mesh:4x3", "torus:2x3x2:bw=3x2x6", "fattree:3x3:up=1x2", "dragonfly:3x2x2"]
+
+
+@dataclasses.dataclass
+class Case:
+    """Groups with traffic, places with routes; and the same for the twins."""
+
+    groups: Groups
+    graph: CommGraph
+    where: hb.Allocation
+    sizes: np.ndarray
+    capacities: np.ndarray
+
+    @property
+    def nodes(self):
+        return nodes_of(self.where)
+
+    @property
+    def world(self):
+        network = self.where.machine.network()
+        endpoints = self.where.node_of_pe[self.nodes.first]
+        prices, _ = network.prices()
+        table = {
+            (a, b): network.routes([endpoints[a]], [endpoints[b]]).links.tolist()
+            for a in range(self.nodes.count) for b in range(self.nodes.count)
+        }
+        columns = self.graph.sources(), self.graph.targets, self.graph.arc_volumes()
+        arcs = list(zip(*(column.tolist() for column in columns), strict=True))
+        return routed_twin.World(
+            arcs, lambda a, b: table[a, b], [1] * network.n_links if prices is None else prices.tolist(),
+            self.sizes.tolist(), self.capacities.tolist(), levels_between(self.nodes).tolist(),
+        )
+
+    @property
+    def weights(self):
+        csr = self.graph.symmetric_positive()
+        rows = [{} for _ in range(self.graph.n)]
+        values = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
+        for a in range(self.graph.n):
+            for e in range(csr.indptr[a], csr.indptr[a + 1]):
+                rows[a][int(csr.targets[e])] = int(values[e])
+        return rows
+
+    def problem(self):
+        return routed(self.nodes, self.graph, self.graph.volumes, self.sizes, self.capacities, "a test")
+
+    def start(self, rng):
+        """A random placement of every group on a place that holds it."""
+        found = np.full(self.graph.n, -1, np.int32)
+        for group in np.argsort(-self.sizes, kind="stable"):  # the others fit where the largest do
+            free = np.setdiff1d(np.flatnonzero(self.capacities >= self.sizes[group]), found)
+            found[group] = rng.choice(free)
+        return found
+
+
+def case(seed, spec, unequal=False):
+    rng = np.random.default_rng(seed)
+    where = machine(spec)
+    places = where.k
+    count = int(rng.integers(2, places + 1))
+    arcs = int(rng.integers(1, 4 * count))
+    graph = CommGraph.from_edges(
+        rng.integers(0, count, arcs), rng.integers(0, count, arcs), rng.integers(0, 9, arcs), n=count
+    )
+    capacities = rng.choice([2, 3, 5], places) if unequal else np.full(places, 2)
+    held = np.sort(capacities)[::-1][:count]
+    sizes = rng.permutation(np.maximum(1, held - rng.integers(0, 2, count))) if unequal else np.full(count, 2)
+    groups = Groups(*graph.symmetric_positive(), sizes.astype(np.int64), capacities.astype(np.int64))
+    return Case(groups, graph, where, sizes.astype(np.int64), capacities.astype(np.int64)), rng
+
+
+@pytest.mark.parametrize("unequal", [False, True])
+@pytest.mark.parametrize("spec", SPECS)
+def test_greedy_growth_and_exchanges_on_hops(spec, unequal):
+    for seed in range(5):
+        one, rng = case(seed, spec, unequal)
+        near, hops = levels_between(one.nodes).tolist(), levels_between(one.nodes).tolist()
+        around, distances = vicinity_of(one.nodes), place_distances(one.nodes)
+        for seeds in (0, 1, 3):
+            place, cost = hop_greedy(one.groups, around, distances, seeds)
+            assert place.tolist() == twin.hop_greedy(
+                one.weights, one.sizes.tolist(), one.capacities.tolist(), near, hops, seeds
+            )
+            assert cost == twin.cost_of(one.weights, place.tolist(), hops)
+            assert np.all(one.capacities[place] >= one.sizes)
+            assert len(set(place.tolist())) == len(place)
+        start = one.start(rng)
+        for delta in (1, 4, 100):
+            place, _ = hop_swap(one.groups, around, distances, start, delta)
+            assert place.tolist() == twin.hop_swap(
+                one.weights, one.sizes.tolist(), one.capacities.tolist(), near, hops, start.tolist(), delta
+            )
+            assert np.all(one.capacities[place] >= one.sizes)
+
+
+@pytest.mark.parametrize("paper", [False, True])
+@pytest.mark.parametrize("spec", SPECS)
+def test_relief_of_the_hottest_links(spec, paper):
+    for seed in range(6):
+        one, rng = case(100 + seed, spec, unequal=seed % 2 == 1)
+        start, problem, world = one.start(rng), one.problem(), one.world
+        place, made, evaluations = congestion_swap(
+            problem.traffic, problem.routing, vicinity_of(one.nodes), start, delta=6, paper_rule=paper,
+            limit=10**6,
+        )
+        assert place.tolist() == routed_twin.congestion_swap(world, start.tolist(), 6, paper=paper)
+        assert made <= evaluations
+        assert routed_twin.rank(world, place, paper) <= routed_twin.rank(world, start, paper)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_ptram_chooses_as_its_twin(spec):
+    for seed in range(8):
+        one, rng = case(200 + seed, spec, unequal=seed % 2 == 1)
+        problem, world, around = one.problem(), one.world, vicinity_of(one.nodes)
+        # Powers of two, so that compiled code and the twin round alike.
+        weights = (1.0, 4.0, 0.5, 0.25)
+        everyone = np.arange(len(one.capacities), dtype=np.int32)
+        terms = HybridTerms(*weights, 1.0, 1.0)
+        place, _ = hybrid_greedy(problem.traffic, problem.routing, around, terms, everyone)
+        assert place.tolist() == routed_twin.hybrid_greedy(world, weights)
+        start = one.start(rng)
+        place, rounds, _ = hottest_link_refine(
+            problem.traffic, problem.routing, around, start, nearest=5, rounds=4
+        )
+        assert place.tolist() == routed_twin.hottest_link_refine(world, start.tolist(), 5, 4)
+        assert rounds <= 4
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "fattree:6x3:up=1x2", "torus:5x3:nodes=3"])
+def test_one_place_for_all_with_the_same_routes_changes_nothing_but_the_work(spec):
+    saved = 0
+    for seed in range(6):
+        one, _ = case(300 + seed, spec, unequal=seed % 3 == 2)
+        problem, around = one.problem(), vicinity_of(one.nodes)
+        classes = route_classes(problem.routing, one.capacities)
+        terms = HybridTerms(1.0, 1.0, 1.0, 1.0, problem.unit, problem.scale)
+        everyone = np.arange(len(classes), dtype=np.int32)
+        place, work = hybrid_greedy(problem.traffic, problem.routing, around, terms, classes)
+        plain, plain_work = hybrid_greedy(problem.traffic, problem.routing, around, terms, everyone)
+        assert place.tolist() == plain.tolist()
+        saved += plain_work - work
+    # Nodes on one router of a torus are the clearest case.
+    assert saved > 0 or "nodes=" not in spec
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_search_never_makes_it_worse_and_keeps_what_it_was_told(spec, hybrid):
+    weights = (1.0, 4.0, 0.5, 0.25)
+    better = 0
+    for seed in range(6):
+        one, rng = case(400 + seed, spec, unequal=seed % 2 == 1)
+        start, problem, world = one.start(rng), one.problem(), one.world
+        found = [
+            congestion_search(
+                problem.traffic, problem.routing, vicinity_of(one.nodes), start, evaluations=2000, nearest=8,
+                band_percent=80, threshold=30_000, hop_percent=0, seed=5,
+                hybrid=HybridTerms(*weights, 1.0, 1.0) if hybrid else None,
+            )[0]
+            for _ in range(2)
+        ]
+        place = found[0]
+        assert found[0].tobytes() == found[1].tobytes()
+        assert len(set(place.tolist())) == len(place)
+        assert np.all(one.capacities[place] >= one.sizes)
+        before, after = (sum(routed_twin.loads(world, where)) for where in (start, place))
+        assert after <= before
+        if hybrid:
+            values = [routed_twin.hybrid_value(world, where, weights) for where in (place, start)]
+            assert values[0] <= values[1] * (1 + 1e-12)
+        else:
+            values = [routed_twin.rank(world, where, paper=False)[0] for where in (place, start)]
+            assert values[0] <= values[1]
+        better += values[0] < values[1]
+    assert better >= 1
+
+
+def test_distances_of_trees_serve_as_well():
+    where = machine("rack:3@9 node:4@4")
+    one, rng = case(7, "mesh:4x3")
+    one = dataclasses.replace(one, where=where)
+    near = levels_between(nodes_of(where)).tolist()
+    assert near[0][1] == 1
+    assert near[0][4] == 2
+    distances = [[where.distance.between(a, b) for b in range(12)] for a in range(12)]
+    found = place_distances(nodes_of(where))
+    assert isinstance(found, PlaceDistances)
+    start = one.start(rng)
+    place, _ = hop_swap(one.groups, vicinity_of(nodes_of(where)), found, start, 5)
+    assert place.tolist() == twin.hop_swap(
+        one.weights, one.sizes.tolist(), one.capacities.tolist(), near, distances, start.tolist(), 5
+    )

@@ -81,6 +81,7 @@ class CongestionSearch {
       if (since >= kRefresh) {
         if (control.hurry()) return made;
         hot = state_.hotter_than(state_.links().max() / 100 * options_.band_percent);
+        if (hot.empty()) return made;  // all traffic stays inside nodes: nothing is left to lower
         since = 0;
       }
       arcs.clear();

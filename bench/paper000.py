@@ -50,7 +50,7 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
     ("rb", "mueller_merbach", "n_cd:d=1", 3.9),
     ("rb", "mueller_merbach", "n_cd:d=2", 9.5),
     ("rb", "mueller_merbach", "n_cd:d=10", 19.1),
-    ("rb", "random", "", -40.1),
+    ("rb", "random", "", -67.0),
     ("rb", "identity", "", 18.2),
     ("rb", "greedy_all_c", "", 1.0),
     ("rb", "rcm", "", None),

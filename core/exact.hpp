@@ -3,10 +3,8 @@
 // The general engine (multilevel.hpp) is made for thousands of vertices and some slack; without slack its
 // single moves hardly ever fit. Here the graph is coarsened once, tries are made on some dozens of
 // vertices, and all refinement is between pairs of blocks, where exchanging as many vertices as one gets
-// is natural. What rounding left over is carried along cheapest chains of moves through several blocks.
+// is natural. More than two blocks are made by halves.
 #pragma once
-#include <bit>
-
 #include "coarsen.hpp"
 #include "initial.hpp"
 #include "level_out.hpp"
@@ -23,14 +21,17 @@ struct ExactOptions {
 
 template <class W> class ExactPartition {
  public:
-  // More blocks than this are cut by the general engine: every pair of blocks is looked at.
-  static constexpr size_t kMostBlocks = 16;
+  // More blocks than this are recombined no further: chains of moves look at every path between blocks.
+  static constexpr int32_t kMostBlocks = 16;
+  // With many blocks of few vertices the general engine was measured to be the better one.
+  static constexpr int64_t kFewVertices = 96;
   static constexpr int64_t kMostVertices = 20'000;
 
-  // Whether this is what it is made for: sizes that leave no choice, and few blocks.
+  // Whether this is what it is made for: sizes that leave no choice.
   static bool suits(const WorkGraph<W>& g, std::span<const int64_t> size) {
     int64_t total = 0;
-    if (size.size() > kMostBlocks || g.n > kMostVertices || g.max_load != 1 || g.total_load != g.n) return false;
+    if (size.size() > kMostBlocks && g.n < kFewVertices * static_cast<int64_t>(size.size())) return false;
+    if (g.n > kMostVertices || g.max_load != 1 || g.total_load != g.n) return false;
     for (int64_t s : size) {
       if (s < 0 || s > g.n) return false;
       total += s;
@@ -40,9 +41,10 @@ template <class W> class ExactPartition {
 
   ExactPartition(std::span<const int64_t> size, const ExactOptions& options, const Control& control)
       : k_(static_cast<int32_t>(size.size())), size_(size), options_(options), control_(control), load_(k_, 0),
-        pair_(size, load_), seams_(size.size() * size.size()) {}
+        pair_(size, load_) {}
 
   Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
+    if (k_ > 2) return in_halves(g, part, seed);
     Rng rng(seed);
     auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), fewest(), max_cluster(g), rng);
     const WorkGraph<W>& coarsest = levels.empty() ? g : levels.back().graph;
@@ -55,6 +57,7 @@ template <class W> class ExactPartition {
   // Contract what both partitions agree on (`other` may be null: what `part` holds together), start from
   // `part`, refine on the way back. Never worse than `part`.
   Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed) {
+    if (k_ > kMostBlocks) return score(g, part.data(), size_);
     Rng rng(seed);
     std::vector<int32_t> label = part;
     if (other)
@@ -82,13 +85,42 @@ template <class W> class ExactPartition {
                                          *std::max_element(size_.begin(), size_.end()) / 4));
   }
 
+  // Half of the blocks on either side, then each side into its blocks, then all seams. (Several blocks at
+  // once on the coarsest graph were measured, and worse for the same work.)
+  Score in_halves(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
+    const size_t left = size_.size() / 2;
+    const std::span<const int64_t> sizes[2] = {size_.first(left), size_.subspan(left)};
+    std::vector<int64_t> sums(2, 0);
+    for (int side : {0, 1})
+      for (int64_t s : sizes[side]) sums[side] += s;
+    std::vector<int32_t> half, members, local(g.n), inner;
+    ExactPartition(sums, options_, control_).partition(g, half, derive(seed, 0));
+    part.assign(g.n, 0);
+    for (int side : {0, 1}) {
+      members.clear();
+      for (int32_t v = 0; v < g.n; ++v)
+        if (half[v] == side) local[v] = static_cast<int32_t>(members.size()), members.push_back(v);
+      inner.assign(members.size(), 0);
+      if (sizes[side].size() > 1 && !members.empty()) {
+        const WorkGraph<W> sub = induced(g, std::span<const int32_t>(members), half.data(), side, local.data());
+        ExactPartition(sizes[side], options_, control_).partition(sub, inner, derive(seed, 1 + side));
+      }
+      for (size_t m = 0; m < members.size(); ++m)
+        part[members[m]] = inner[m] + (side == 0 ? 0 : static_cast<int32_t>(left));
+    }
+    adopt(g, part);
+    count_loads();
+    refine();
+    return score(g, part.data(), size_);
+  }
+
   std::vector<int32_t> best_try(const WorkGraph<W>& g, Rng& rng) {
     std::vector<int32_t> best, part(g.n);
     Score best_score;
     for (int32_t t = 0; t < options_.tries && (t == 0 || !control_.hurry()); ++t) {
       adopt(g, part);
       std::fill(part.begin(), part.end(), 0);
-      bisect(0, k_, g.total_load, rng);
+      bisect(rng);
       refine();
       const Score found = here();
       if (found < best_score) best_score = found, best = part;
@@ -96,30 +128,15 @@ template <class W> class ExactPartition {
     return best;
   }
 
-  // Split the block called `first`, which holds everything of blocks first .. first + count - 1.
-  void bisect(int32_t first, int32_t count, int64_t total, Rng& rng) {
-    if (count < 2) return;
-    const int32_t left = count / 2, middle = first + left;
-    int64_t here = 0;
-    for (int32_t b = first; b < middle; ++b) here += size_[b];
-    // While it is split, a block's target is the sum of the sizes it stands for.
-    target_.assign(size_.begin(), size_.end());
-    target_[first] = here;
-    target_[middle] = total - here;
-    grow(first, middle, total - here, rng);
+  // Everything is in block 0: grow block 1 out of it.
+  void bisect(Rng& rng) {
+    grow(0, 1, size_[1], rng);
     count_loads();
-    SeamSearch<W> search(target_, load_);
-    search.adopt(*g_, part_->data());
-    std::vector<int32_t> seeds;
-    for (int32_t round = 0; round < 2; ++round) {
-      seeds.clear();
-      for (int32_t v = 0; v < g_->n; ++v)
-        if ((*part_)[v] == first || (*part_)[v] == middle) seeds.push_back(v);
-      int64_t gain = 0;
-      if (!search.improve(first, middle, seeds, limits(), gain)) break;
-    }
-    bisect(first, left, here, rng);
-    bisect(middle, count - left, total - here, rng);
+    pool_.resize(g_->n);
+    std::iota(pool_.begin(), pool_.end(), 0);
+    int64_t gain = 0;
+    for (int32_t round = 0; round < 2; ++round)
+      if (!pair_.improve(0, 1, pool_, limits(), gain)) break;
   }
 
   // Grow block `to` out of `from`, from a random vertex, by the strongest tie less what it leaves.
@@ -210,36 +227,58 @@ template <class W> class ExactPartition {
   // Pairs of blocks with a seam between them, until none gains.
   void refine() {
     active_.assign(k_, 1);
+    std::vector<int32_t> seam;
     for (int32_t round = 0; round < options_.rounds && !control_.hurry(); ++round) {
       find_seams();
       std::vector<uint8_t> next(k_, 0);
-      for (int32_t a = 0; a < k_; ++a)
-        for (int32_t b = a + 1; b < k_; ++b) {
-          const std::vector<int32_t>& seam = seams_[a * k_ + b];
-          if (seam.empty() || !(active_[a] || active_[b])) continue;
-          int64_t gain = 0;
-          if (pair_.improve(a, b, seam, limits(), gain)) next[a] = next[b] = 1;
-          control_.spend(pair_.looked_at());
-        }
+      for (size_t begin = 0, end = 0; begin < seams_.size(); begin = end) {
+        const auto a = static_cast<int32_t>(seams_[begin].pair / k_), b = static_cast<int32_t>(seams_[begin].pair % k_);
+        seam.clear();
+        for (; end < seams_.size() && seams_[end].pair == seams_[begin].pair; ++end) seam.push_back(seams_[end].vertex);
+        int64_t gain = 0;
+        if (pair_.improve(a, b, seam, limits(), gain)) next[a] = next[b] = 1;
+        control_.spend(pair_.looked_at());
+      }
       active_.swap(next);
       if (std::find(active_.begin(), active_.end(), 1) == active_.end()) break;
     }
   }
 
+  // The vertices on every seam that has an active block at it, seam by seam.
   void find_seams() {
-    for (auto& seam : seams_) seam.clear();
+    seams_.clear();
     const std::vector<int32_t>& part = *part_;
+    std::vector<int32_t> last(k_, -1);  // vertex that was entered last for a block
     for (int32_t v = 0; v < g_->n; ++v) {
-      uint32_t seen = 1u << part[v];
-      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) seen |= 1u << part[g_->adj[e]];
-      seen &= ~(1u << part[v]);
-      for (; seen; seen &= seen - 1) {
-        const int32_t other = std::countr_zero(seen);
-        seams_[std::min(part[v], other) * k_ + std::max(part[v], other)].push_back(v);
+      const int32_t own = part[v];
+      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+        const int32_t other = part[g_->adj[e]];
+        if (other == own || last[other] == v || !(active_[own] || active_[other])) continue;
+        last[other] = v;
+        seams_.push_back({int64_t{std::min(own, other)} * k_ + std::max(own, other), v});
       }
     }
     control_.spend(g_->arcs());
+    if (k_ <= kMostBlocks) sort_few();
+    else
+      std::stable_sort(seams_.begin(), seams_.end(),
+                       [](const Contact& x, const Contact& y) { return x.pair < y.pair; });
   }
+
+  // By counting: this is done thousands of times a second.
+  void sort_few() {
+    std::vector<int32_t> place(static_cast<size_t>(k_) * k_ + 1, 0);
+    for (const Contact& c : seams_) ++place[c.pair + 1];
+    for (size_t p = 1; p < place.size(); ++p) place[p] += place[p - 1];
+    sorted_.resize(seams_.size());
+    for (const Contact& c : seams_) sorted_[place[c.pair]++] = c;
+    seams_.swap(sorted_);
+  }
+
+  struct Contact {
+    int64_t pair;  // a k + b of blocks a < b
+    int32_t vertex;
+  };
 
   int32_t k_;
   std::span<const int64_t> size_;
@@ -247,10 +286,9 @@ template <class W> class ExactPartition {
   const Control& control_;
   std::vector<int64_t> load_;
   SeamSearch<W> pair_;
-  std::vector<std::vector<int32_t>> seams_;  // vertices of blocks a < b that touch the other one
+  std::vector<Contact> seams_, sorted_;
   const WorkGraph<W>* g_ = nullptr;
   std::vector<int32_t>* part_ = nullptr;
-  std::vector<int64_t> target_;
   std::vector<int32_t> pool_;
   std::vector<uint8_t> active_;
   VertexHeap heap_;

@@ -1,6 +1,8 @@
 // The way back up: project a partition from coarse to fine and refine it at every level, for any
 // distance. Partitioning (flat distance) and mapping (tree or table) share it.
 #pragma once
+#include <unordered_map>
+
 #include "coarsen.hpp"
 #include "flow.hpp"
 #include "local_search.hpp"
@@ -16,6 +18,20 @@ std::vector<int32_t> project_down(const std::vector<Level<W>>& levels, std::vect
     part.swap(coarse);
   }
   return part;
+}
+
+// Equal labels where two partitions into k blocks agree. Pairs are numbered as they appear when they
+// are too many to be numbered by a product.
+inline std::vector<int32_t> common_refinement(const std::vector<int32_t>& part, const int32_t* other, int64_t k) {
+  std::vector<int32_t> label(part.size());
+  if (k * k <= std::numeric_limits<int32_t>::max()) {
+    for (size_t v = 0; v < part.size(); ++v) label[v] = static_cast<int32_t>(part[v] * k + other[v]);
+    return label;
+  }
+  std::unordered_map<int64_t, int32_t> number;
+  for (size_t v = 0; v < part.size(); ++v)
+    label[v] = number.try_emplace(part[v] * k + other[v], static_cast<int32_t>(number.size())).first->second;
+  return label;
 }
 
 template <class W, class D> class Climb {

@@ -1,8 +1,6 @@
 // One multilevel partition of a graph into a blocks with caps: coarsen, try many partitions of the
 // coarse graph, keep the best, refine it on the way back; recombine several such partitions.
 #pragma once
-#include <unordered_map>
-
 #include "climb.hpp"
 #include "initial.hpp"
 
@@ -43,7 +41,7 @@ template <class W> class Multilevel {
   // Never worse than the first partition.
   Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed) {
     Rng rng(seed);
-    const std::vector<int32_t> label = other ? common(part, other) : part;
+    const std::vector<int32_t> label = other ? common_refinement(part, other, static_cast<int64_t>(cap_.size())) : part;
     const Score before = score(g, part.data(), cap_);
     auto levels = coarsen(g, label.data(), initial_size(), max_pair(g), rng);
     std::vector<int32_t> coarse = project_down(levels, part);
@@ -57,21 +55,6 @@ template <class W> class Multilevel {
   }
 
  private:
-  // Equal labels where both partitions agree. Pairs are numbered as they appear when they are too many
-  // to be numbered by a product.
-  std::vector<int32_t> common(const std::vector<int32_t>& part, const int32_t* other) const {
-    const int64_t k = static_cast<int64_t>(cap_.size());
-    std::vector<int32_t> label(part.size());
-    if (k * k <= std::numeric_limits<int32_t>::max()) {
-      for (size_t v = 0; v < part.size(); ++v) label[v] = static_cast<int32_t>(part[v] * k + other[v]);
-      return label;
-    }
-    std::unordered_map<int64_t, int32_t> number;
-    for (size_t v = 0; v < part.size(); ++v)
-      label[v] = number.try_emplace(part[v] * k + other[v], static_cast<int32_t>(number.size())).first->second;
-    return label;
-  }
-
   int64_t initial_size() const { return std::max<int64_t>(2, options_.coarsest * static_cast<int64_t>(cap_.size())); }
   int64_t max_pair(const WorkGraph<W>& g) const {
     // Light enough to leave the coarsest graph balanced, never below a pair of average vertices.

@@ -13,6 +13,9 @@ struct RefineOptions {
   int32_t threads = 1;
   SearchOptions search;
   FlowOptions flow;
+  // Placements to recombine with, one after another (rows of n): a cycle contracts only what both agree
+  // on, so that it can choose between them region by region.
+  std::span<const int32_t> others;
 };
 
 // One sequence of cycles on pe, in place; returns the number of moves tried. The placement gets no
@@ -28,7 +31,10 @@ int64_t refine_chain(const WorkGraph<W>& g, const D& distance, std::span<const i
   const int64_t fair = g.total_load / std::max<int64_t>(1, target / 3);
   const int64_t max_cluster = std::max({int64_t{1}, std::min(fair, smallest / 4), average_pair(g)});
   for (int32_t cycle = 0; cycle < options.cycles && !control.hurry(); ++cycle) {
-    auto levels = coarsen(g, pe.data(), target, max_cluster, rng);
+    const bool alone = static_cast<size_t>((cycle + 1) * g.n) > options.others.size();
+    const std::vector<int32_t> label =
+        alone ? pe : common_refinement(pe, options.others.data() + cycle * g.n, static_cast<int64_t>(cap.size()));
+    auto levels = coarsen(g, label.data(), target, max_cluster, rng);
     std::vector<int32_t> coarse = project_down(levels, pe);
     climb.refine(levels.empty() ? g : levels.back().graph, coarse, nullptr, rng);
     std::vector<int32_t> result = climb.uncoarsen(g, levels, std::move(coarse), rng);

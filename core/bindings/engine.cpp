@@ -58,7 +58,8 @@ void bind_engine(nb::module_& m) {
   m.def("refine_placement",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent,
+           uint64_t seed, InArray<int64_t> settings, InArray<int32_t> others, OutArray<int32_t> control,
+           OutArray<int64_t> spent,
            InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest, OutArray<int32_t> pe) {
           const auto set = in(settings);
           RefineOptions options;
@@ -67,6 +68,7 @@ void bind_engine(nb::module_& m) {
           read_search(set, 2, options.search, options.flow);
           options.chains = static_cast<int32_t>(set[8]);
           options.threads = static_cast<int32_t>(set[9]);
+          options.others = in(others);
           nb::gil_scoped_release release;
           return with_weights(in(indptr), in(target), in(weights), in(loads),
                        read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
@@ -78,7 +80,7 @@ void bind_engine(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
-        "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
+        "settings"_a.noconvert(), "others"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
         "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
         "unary_rests"_a.noconvert(), "pe"_a.noconvert());
 }

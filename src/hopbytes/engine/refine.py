@@ -31,6 +31,7 @@ def refine_placement(
     chains: int = 1,
     coarsest: int = 40,
     search: SearchSettings = DEFAULT_SEARCH,
+    others: Int32 | None = None,
     threads: int = 1,
     deadline: float | None = None,
     spend: Spend | None = None,
@@ -57,6 +58,10 @@ def refine_placement(
     unary : Unary or None
         Costs per block of every vertex, in units of weight x distance where each edge counts once.
 
+    others : int32[c, n] or None
+        Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
+        so that it can choose between them region by region.
+
     Returns
     -------
     int32[n], int
@@ -71,7 +76,8 @@ def refine_placement(
     moves = interruptible(
         lambda: compiled.refine_placement(
             indptr, targets, optional(seen), optional(loads), *distances, caps, seed % 2**64,
-            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64), control, spent,
+            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64),
+            np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1), control, spent,
             *as_arrays(unary), result,
         ),
         control, deadline, call_size(indptr, targets, caps), None, spent, spend,

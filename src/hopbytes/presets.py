@@ -10,8 +10,10 @@ from hopbytes.mappers.base import Mapper, Refiner, mappers, refiners
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.objectives.base import objectives
 from hopbytes.options import build
+from hopbytes.refiners.evolve import Evolve
 from hopbytes.refiners.routed import Routed
 from hopbytes.refiners.swap import Swap
+from hopbytes.refiners.tabu import Tabu
 from hopbytes.refiners.vcycle import VCycle
 from hopbytes.registry import Registry
 
@@ -78,10 +80,22 @@ def eco() -> Chain:
 def strong() -> Chain:
     """Best placements when a few times the work does not matter."""
     return chain(
-        Multisection(runs=4, tries=10, combines=3, flow_rounds=2),
+        Multisection(runs=7, tries=10, combines=6, flow_rounds=2),
         VCycle(cycles=3, chains=2, flow_rounds=2),
         Swap(starts=6, chains=4, steps=4000, shakes=10_000),
         link_effort=16,
+    )
+
+
+@presets.register("best")
+def best() -> Chain:
+    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; about ten times `strong` without either."""
+    return chain(
+        Multisection(runs=3, tries=10, combines=2, flow_rounds=2),
+        VCycle(cycles=1, flow_rounds=2),
+        Swap(),
+        Evolve(),
+        Tabu(work=0),
     )
 
 

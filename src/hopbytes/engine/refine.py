@@ -73,12 +73,12 @@ def refine_placement(
     result = pe.copy()
     seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
     unary = moderate_unary(unary, weights, len(targets), scale)
+    partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = interruptible(
         lambda: compiled.refine_placement(
             indptr, targets, optional(seen), optional(loads), *distances, caps, seed % 2**64,
             np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64),
-            np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1), control, spent,
-            *as_arrays(unary), result,
+            partners, control, spent, *as_arrays(unary), result,
         ),
         control, deadline, call_size(indptr, targets, caps), None, spent, spend,
     )

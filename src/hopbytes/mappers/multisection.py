@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
 from hopbytes.mappers.carrying_out import carry_out
+from hopbytes.mappers.memory import Memory
 from hopbytes.mappers.scheduling import SCHEDULES
 from hopbytes.mappers.sections import Level, Piece, Problem, group_seeds, group_sums, levels_of
 
@@ -120,25 +121,41 @@ class Multisection(Mapper):
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads)
-        root = _moderate(Piece.whole(graph, bounds))
-        each = 2 if root.csr.indptr is graph.indptr else 1
         with self._outside(bounds, effort) as outside:
-
-            def cut(piece: Piece, last: int, own: Effort) -> Int32:
-                return self._descend(piece, levels[:last], each, bounds.exact, own, outside)
-
-            if self.schedule == "level":
-                leaf = cut(root, len(levels), effort)
-            else:
-                schedule = SCHEDULES[self.schedule](effort.threads)
-                stop = None if outside is None else outside.stop
-                leaf = carry_out(root, levels, cut, schedule, effort, self.trace, stop)
+            leaf = self._cut(graph, levels, bounds, effort, outside)
         pe: Int32 = pe_of_leaf[leaf]
         return pe
 
+    def again(
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, known: Sequence[Int32]
+    ) -> Int32:
+        """Return int32[n], the PE of every task, where cuts of `known` placements compete with new ones."""
+        levels, pe_of_leaf = levels_of(where, bounds, graph.loads)
+        by_level, memory = replace(self, schedule="level", trace=""), Memory(levels, known)
+        leaf = by_level._cut(graph, levels, bounds, effort, memory)
+        pe: Int32 = pe_of_leaf[leaf]
+        return pe
+
+    def _cut(
+        self, graph: CommGraph, levels: list[Level], bounds: Bounds, effort: Effort,
+        outside: Outside | Memory | None,
+    ) -> Int32:
+        """Return the leaf of every task."""
+        root = _moderate(Piece.whole(graph, bounds))
+        each = 2 if root.csr.indptr is graph.indptr else 1
+
+        def cut(piece: Piece, last: int, own: Effort) -> Int32:
+            return self._descend(piece, levels[:last], each, bounds.exact, own, outside)
+
+        if self.schedule == "level":
+            return cut(root, len(levels), effort)
+        schedule = SCHEDULES[self.schedule](effort.threads)
+        stop = None if outside is None else outside.stop
+        return carry_out(root, levels, cut, schedule, effort, self.trace, stop)
+
     def _descend(
         self, piece: Piece, levels: list[Level], each: int, exact: bool, effort: Effort,
-        outside: Outside | None,
+        outside: Outside | Memory | None,
     ) -> Int32:
         """Return the group of the last of `levels` that holds each task of a piece.
 

@@ -1,0 +1,150 @@
+"""A population of placements that improves for as long as there is time or work left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopbytes.allocation import Allocation
+from hopbytes.engine import SearchSettings, refine_placement
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.multisection import Multisection
+from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.refiners.distances import kernel_distances, priced
+
+
+@refiners.register("evolve")
+@dataclass(frozen=True, slots=True)
+class Evolve(Refiner):
+    """Make new placements and recombine them with the best ones, region by region and cut by cut.
+
+    Parameters
+    ----------
+    size : int
+        Placements kept.
+    steps : int
+        New placements made when neither a time limit nor a work limit ends the search.
+    runs, tries : int
+        How hard each new placement is tried for, see the mapper ``multisection``.
+    flow_rounds, flow_width, venture_percent : int
+        See :class:`hopbytes.engine.SearchSettings`.
+
+    Notes
+    -----
+    Works on partitions; placements with exact counts come back as they are. Two kinds of steps take turns
+    once the population is full: a multisection from nothing, and one in which the cuts of two members
+    compete with new ones at every level (:class:`hopbytes.mappers.memory.Memory`). Either result is then
+    recombined with the best placement: what both agree on is contracted, and refinement under true
+    distances chooses between them elsewhere. So the best never gets worse, and what follows it differs
+    from it. Recombination of partitions after KaFFPaE (Sanders and Schulz, 2012), here on the
+    communication cost.
+
+    A step looks at about as many arcs as the preset ``eco`` does twice. Memory: `size` placements.
+    """
+
+    size: int = 5
+    steps: int = 10
+    runs: int = 3
+    tries: int = 10
+    flow_rounds: int = 2
+    flow_width: int = 4
+    venture_percent: int = 10
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement that costs no more."""
+        if bounds.exact or where.k < 2 or graph.n == 0:
+            return pe
+        population = _Population(graph, where, bounds, max(2, self.size))
+        population.add(pe)
+        endless = effort.deadline is not None or effort.work_limit is not None
+        step = 0
+        while not effort.used_up and (endless or step < self.steps):
+            if effort.progress is not None:
+                effort.progress(f"evolve, J {population.cost:,}", step, 0 if endless else self.steps)
+            self._step(population, step, effort)
+            step += 1
+        effort.count(evolve_steps=step)
+        return population.best
+
+    def _step(self, population: _Population, step: int, effort: Effort) -> None:
+        seed = int(np.random.SeedSequence((effort.seed, step)).generate_state(1, np.uint64)[0] >> 1)
+        own = replace(effort, seed=seed)
+        graph, where, bounds = population.graph, population.where, population.bounds
+        maker = Multisection(
+            runs=self.runs, tries=self.tries, combines=max(1, self.runs - 1), flow_rounds=self.flow_rounds
+        )
+        if population.full and step % 2:
+            known = [population.best, population.another(seed)]
+            # One run is new, the cuts of both members are candidates: so each is recombined once.
+            pe = replace(maker, runs=1, combines=len(known) + 1).again(graph, where, bounds, own, known)
+        else:
+            pe = maker.map(graph, where, bounds, own)
+        pe = self._recombined(population, pe, [], own)
+        population.add(pe)
+        if not effort.out_of_time:
+            others = [pe, population.another(seed)]
+            population.add(self._recombined(population, population.best, others, own))
+
+    def _recombined(self, population: _Population, pe: Int32, others: list[Int32], effort: Effort) -> Int32:
+        """Return `pe` recombined with others, one after another, and after a V-cycle."""
+        graph, where, bounds = population.graph, population.where, population.bounds
+        csr = graph.symmetric_positive()
+        weights, unary = priced(graph, where, bounds.unary)
+        search = SearchSettings(
+            flow_rounds=self.flow_rounds, flow_width=self.flow_width, venture_percent=self.venture_percent
+        )
+        better, moves = refine_placement(
+            csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
+            seed=effort.seed, cycles=len(others) + 1, search=search, threads=effort.threads,
+            others=np.array(others, np.int32) if others else None,
+            deadline=effort.deadline, spend=effort.spend, unary=unary,
+        )
+        effort.count(moves=moves)
+        return better
+
+
+class _Population:
+    """Placements that differ, the best first."""
+
+    def __init__(self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int) -> None:
+        self.graph, self.where, self.bounds, self._size = graph, where, bounds, size
+        self._members: list[tuple[tuple[int, int], Int32]] = []
+
+    @property
+    def best(self) -> Int32:
+        """The cheapest of those that keep the bound."""
+        return self._members[0][1]
+
+    @property
+    def cost(self) -> int:
+        """What the best costs."""
+        return self._members[0][0][1]
+
+    @property
+    def full(self) -> bool:
+        """Whether a further member takes the place of another."""
+        return len(self._members) == self._size
+
+    def another(self, seed: int) -> Int32:
+        """Return some member that is not the best, if there is one."""
+        return self._members[1 + seed % (len(self._members) - 1) if len(self._members) > 1 else 0][1]
+
+    def add(self, pe: Int32) -> None:
+        """Insert a placement, unless one of the same cost is here: that nearly always is the same one."""
+        key = self._overload(pe), self._cost(pe)
+        if all(key != other for other, _ in self._members):
+            self._members.append((key, pe))
+            self._members.sort(key=lambda member: member[0])
+            del self._members[self._size :]
+
+    def _overload(self, pe: Int32) -> int:
+        held = np.zeros(self.where.k, np.int64)
+        np.add.at(held, pe, 1 if self.graph.loads is None else self.graph.loads)
+        return int(np.maximum(held - self.bounds.load, 0).sum())
+
+    def _cost(self, pe: Int32) -> int:
+        unary = self.bounds.unary
+        own = 0 if unary is None else unary.total(pe)
+        return CommCost().value(self.graph, self.where, pe) + own

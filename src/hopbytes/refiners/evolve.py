@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,17 +76,24 @@ class Evolve(Refiner):
         maker = Multisection(
             runs=self.runs, tries=self.tries, combines=max(1, self.runs - 1), flow_rounds=self.flow_rounds
         )
-        if population.full and step % 2:
-            known = [population.best, population.another(seed)]
-            # One run is new, the cuts of both members are candidates: so each is recombined once.
-            pe = replace(maker, runs=1, combines=len(known) + 1).again(graph, where, bounds, own, known)
-        else:
-            pe = maker.map(graph, where, bounds, own)
-        pe = self._recombined(population, pe, [], own)
+
+        def new() -> Int32:
+            if population.full and step % 2:
+                known = [population.best, population.another(seed)]
+                # One run is new, the cuts of both members are candidates: so each is recombined once.
+                pe = replace(maker, runs=1, combines=len(known) + 1).again(graph, where, bounds, own, known)
+            else:
+                pe = maker.map(graph, where, bounds, own)
+            return self._recombined(population, pe, [], own)
+
+        pe = _whole(new, own)
+        if pe is None:
+            return
         population.add(pe)
-        if not effort.out_of_time:
-            others = [pe, population.another(seed)]
-            population.add(self._recombined(population, population.best, others, own))
+        others = [pe, population.another(seed)]
+        better = _whole(lambda: self._recombined(population, population.best, others, own), own)
+        if better is not None:
+            population.add(better)
 
     def _recombined(self, population: _Population, pe: Int32, others: list[Int32], effort: Effort) -> Int32:
         """Return `pe` recombined with others, one after another, and after a V-cycle."""
@@ -103,6 +111,20 @@ class Evolve(Refiner):
         )
         effort.count(moves=moves)
         return better
+
+
+def _whole(work: Callable[[], Int32], effort: Effort) -> Int32 | None:
+    """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.
+
+    So a work limit of what has been counted repeats a run that a time limit ended.
+    """
+    before = dict(effort.work)
+    found = work()
+    if effort.work.get("cut_short", 0) == before.get("cut_short", 0):
+        return found
+    effort.work.clear()
+    effort.work.update(before)
+    return None
 
 
 class _Population:

@@ -13,6 +13,7 @@ from hopbytes.formats.files import atomic_write, may_write, open_source, plain_n
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
 from hopbytes.opening import MAX_BYTES
+from hopbytes.patterns.base import is_pattern_spec, pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,9 @@ def read(
 
     Parameters
     ----------
-    path : path or ``"-"``
-        ``-`` is standard input; gzip, xz and bzip2 are recognised by content.
+    path : path, ``"-"`` or spec of a pattern
+        ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
+        makes a pattern (:func:`hopbytes.patterns.base.pattern`) unless there is a file of that name.
     format : str, optional
         Name of the format (``hopbytes list formats``); by default found from suffix and content.
     holds : {"pattern", "placement"}, optional
@@ -70,7 +72,11 @@ def read(
     >>> import hopbytes as hb
     >>> hb.read("examples/lammps_lj_64.csv").n   # doctest: +SKIP
     64
+    >>> hb.read("stencil:4x4").m
+    48
     """
+    if format is None and holds != "placement" and _means_pattern(path):
+        return pattern(os.fspath(path))
     with open_source(path, max_bytes=max_bytes, options=options) as source:
         chosen = formats[format] if format is not None else recognise(source, holds)
         if holds is not None and chosen.holds != holds:
@@ -89,6 +95,10 @@ def read(
             if str(error).startswith(source.name):
                 raise
             raise ScaleError(f"{source.name}: {error}") from None
+
+
+def _means_pattern(path: str | os.PathLike[str]) -> bool:
+    return isinstance(path, str) and is_pattern_spec(path) and not os.path.exists(path)
 
 
 def recognise(source: Source, holds: str | None = None) -> Format:

@@ -1,1 +1,1 @@
-"""Generators of communication graphs: one family per file."""
+"""Generators of communication graphs: one family per file (see base.py)."""

@@ -146,6 +146,12 @@ def _objectives() -> list[Row]:
     ]
 
 
+def _patterns() -> list[Row]:
+    from hopbytes.patterns.base import patterns
+
+    return _algorithms(patterns)
+
+
 def _formats() -> list[Row]:
     from hopbytes.formats.base import Format, formats
 
@@ -174,6 +180,7 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "refiners": _refiners,
     "presets": _presets,
     "machines": _machines,
+    "patterns": _patterns,
     "formats": _formats,
     "objectives": _objectives,
 }

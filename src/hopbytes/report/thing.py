@@ -11,6 +11,7 @@ import numpy as np
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
+from hopbytes.patterns.base import is_pattern_spec
 from hopbytes.report.catalogue import KINDS, catalogue, describe
 from hopbytes.report.network import route_facts, route_text
 from hopbytes.report.show import machine_facts, machine_text
@@ -26,7 +27,8 @@ def explain(
     Parameters
     ----------
     thing : str
-        A registered name, else the name of a file (``-`` is standard input), else a machine spec.
+        A registered name, else the name of a file (``-`` is standard input), else the spec of a pattern or
+        machine.
     input_format : str, optional
         Format of a file.
     route : pair of str, optional
@@ -65,6 +67,8 @@ def explain(
         return rows[0], "\n".join(f"{row['thing']} {describe([row])}" for row in rows)
     if input_format is not None or thing == "-" or os.path.exists(thing):
         return _explain_content(thing, input_format, options)
+    if is_pattern_spec(thing):
+        return _explain_content(thing, None, {})
     if ":" not in thing:
         near = difflib.get_close_matches(thing, [row["name"] for _, row in kinds], n=1, cutoff=0.6)
         raise UnsupportedError(

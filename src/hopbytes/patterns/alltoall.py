@@ -1,0 +1,58 @@
+"""All-to-all inside groups of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.graph import CommGraph
+from hopbytes.patterns.base import MAX_TASKS, Pattern, check_arcs, every, made, patterns, refused
+
+
+@patterns.register("alltoall")
+@dataclass(frozen=True, slots=True)
+class AllToAll(Pattern):
+    """All-to-all inside sub-communicators: every task sends to all others of its group.
+
+    Parameters
+    ----------
+    tasks : int
+    groups : int
+        Number of groups of equal size; 1: everybody with everybody.
+    members : str
+        ``consecutive``: a group is a range of tasks (rows of a process grid); ``strided``: every
+        `groups`-th task (columns).
+    bytes : int
+        Volume of each arc.
+
+    Examples
+    --------
+    >>> from hopbytes.patterns.base import pattern
+    >>> graph = pattern("alltoall:6:groups=3:members=strided")
+    >>> graph.m, graph.targets[:2].tolist()
+    (6, [3, 4])
+    """
+
+    tasks: int = 64
+    groups: int = 1
+    members: str = "consecutive"
+    bytes: int = 65536
+
+    def graph(self) -> CommGraph:
+        """Return the pattern; O(arcs)."""
+        if not 1 <= self.tasks <= MAX_TASKS:
+            raise refused(self, f"tasks={self.tasks}, expected 1 to {MAX_TASKS}")
+        if not self.groups or self.tasks % self.groups:
+            raise refused(self, f"groups={self.groups}, expected a divisor of the {self.tasks} tasks")
+        if self.members not in ("consecutive", "strided"):
+            raise refused(self, f"members={self.members}, expected consecutive or strided")
+        size = self.tasks // self.groups
+        check_arcs(self, self.tasks * size)
+        tasks = np.arange(self.tasks)
+        group = tasks.reshape(self.groups, size)
+        if self.members == "strided":
+            group = tasks.reshape(size, self.groups).T
+        sources = np.repeat(group, size, axis=1).ravel()
+        targets = np.tile(group, (1, size)).ravel()
+        return made(self, self.tasks, [every(sources, targets, self.bytes)])

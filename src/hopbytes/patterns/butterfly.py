@@ -1,0 +1,54 @@
+"""Butterflies: partners one bit apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.graph import CommGraph
+from hopbytes.patterns.base import MAX_TASKS, Pattern, check_arcs, every, made, patterns, refused
+
+
+@patterns.register("butterfly")
+@dataclass(frozen=True, slots=True)
+class Butterfly(Pattern):
+    """Butterfly: in stage s every task exchanges with the one whose number differs in bit s.
+
+    Parameters
+    ----------
+    tasks : int
+        A power of two.
+    volume : str
+        ``same``: `bytes` in every stage (recursive doubling, fast Fourier transforms); ``halving``: half as
+        much with every stage from bit 0 on (recursive halving of a reduce-scatter); ``doubling``: the
+        reverse.
+    bytes : int
+        Volume of the largest stage.
+
+    Examples
+    --------
+    >>> from hopbytes.patterns.base import pattern
+    >>> pattern("butterfly:8:volume=halving:bytes=400").volumes[:3].tolist()
+    [400, 200, 100]
+    """
+
+    tasks: int = 64
+    volume: str = "same"
+    bytes: int = 65536
+
+    def graph(self) -> CommGraph:
+        """Return the pattern; O(tasks log tasks)."""
+        if not 1 <= self.tasks <= MAX_TASKS or self.tasks & (self.tasks - 1):
+            raise refused(self, f"tasks={self.tasks}, expected a power of two up to {MAX_TASKS}")
+        stages = self.tasks.bit_length() - 1
+        shifts = {"same": [0] * stages, "halving": range(stages), "doubling": range(stages)[::-1]}
+        if self.volume not in shifts:
+            raise refused(self, f"volume={self.volume}, expected same, halving or doubling")
+        check_arcs(self, self.tasks * stages)
+        tasks = np.arange(self.tasks)
+        kinds = [
+            every(tasks, tasks ^ (1 << stage), self.bytes >> shift)
+            for stage, shift in enumerate(shifts[self.volume])
+        ]
+        return made(self, self.tasks, kinds)

@@ -1,0 +1,208 @@
+"""Generators of patterns: known answers, properties of all, and what they refuse."""
+
+import collections
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from hopbytes.errors import UnsupportedError
+from hopbytes.patterns.base import pattern, patterns
+
+
+def dense(spec):
+    graph = pattern(spec)
+    matrix = np.zeros((graph.n, graph.n), np.int64)
+    matrix[graph.sources(), graph.targets] = graph.volumes
+    return matrix
+
+
+@pytest.mark.parametrize("points", [7, 15, 27])
+@pytest.mark.parametrize("periodic", ["none", "x", "yz", "xyz"])
+def test_halos_of_boxes(points, periodic):
+    """Against the definition: tasks whose coordinates differ by at most one in the right number of axes."""
+    sizes, axes = (3, 4, 5), {7: {1}, 15: {1, 3}, 27: {1, 2, 3}}[points]
+    expected = collections.Counter()
+    cells = list(product(*map(range, sizes)))
+    for a, b in product(range(60), repeat=2):
+        steps = []
+        for axis, size in enumerate(sizes):
+            step = abs(cells[a][axis] - cells[b][axis])
+            steps.append(min(step, size - step) if "xyz"[axis] in periodic else step)
+        if max(steps) == 1 and sum(steps) in axes:
+            expected[a, b] = {1: 100, 2: 10, 3: 1}[sum(steps)]
+    found = dense(f"stencil:3x4x5:points={points}:periodic={periodic}:bytes=100,edge_bytes=10,corner_bytes=1")
+    assert found.tolist() == [[expected[a, b] for b in range(60)] for a in range(60)]
+
+
+def test_ring_of_two_meets_its_neighbour_twice():
+    assert dense("stencil:2:periodic=x:bytes=5").tolist() == [[0, 10], [10, 0]]
+
+
+def test_nine_points():
+    graph = pattern("stencil:4x4:points=9:periodic=xy")
+    assert np.diff(graph.indptr).tolist() == [8] * 16
+
+
+def test_alltoall_of_rows_and_columns_of_a_grid():
+    tasks = np.arange(12)
+    for members, group in (("consecutive", tasks // 4), ("strided", tasks % 3)):
+        expected = 7 * (group[:, None] == group[None, :]) - 7 * np.eye(12, dtype=int)
+        assert dense(f"alltoall:12:groups=3:members={members}:bytes=7").tolist() == expected.tolist()
+
+
+def test_transpose_is_a_permutation_that_transposes_back():
+    there, back = dense("transpose:3x5:bytes=1"), dense("transpose:5x3:bytes=1")
+    still = [i * 5 + j for i in range(3) for j in range(5) if i * 5 + j == j * 3 + i]
+    assert there.sum() == 15 - len(still)
+    assert (there @ back).trace() == there.sum()
+
+
+def test_butterfly_stages():
+    matrix = dense("butterfly:16:volume=doubling:bytes=80")
+    assert [matrix[5, 5 ^ bit] for bit in (1, 2, 4, 8)] == [10, 20, 40, 80]
+    assert matrix.sum() == 16 * 150
+
+
+def test_hierarchy_is_in_the_volumes():
+    """Every pair that parts at an inner level talks more than every pair that parts further out."""
+    matrix = dense("hierarchical:3x2x4:bytes=1000:factor=4:spread=90:shuffle=no:seed=5")
+    level = np.zeros((24, 24), int)
+    for i, j in product(range(24), repeat=2):
+        level[i, j] = 2 - (i // 8 == j // 8) - (i // 4 == j // 4)
+    apart = ~np.eye(24, dtype=bool)
+    volumes = [matrix[apart & (level == each)] for each in range(3)]
+    assert volumes[0].min() > volumes[1].max() >= volumes[1].min() > volumes[2].max()
+    assert (matrix == matrix.T).all()
+    shuffled = dense("hierarchical:3x2x4:bytes=1000:factor=4:spread=90:seed=5")
+    assert sorted(shuffled.ravel()) == sorted(matrix.ravel())
+    assert shuffled.tolist() != matrix.tolist()
+
+
+def test_seeds_are_golden():
+    """Volumes must never change between versions: placements are compared across them."""
+    assert pattern("hierarchical:2x2:seed=3").volumes.tolist() == [
+        118498, 127212, 1118982, 118498, 1032764, 131286, 127212, 1032764, 130196, 1118982, 131286, 130196
+    ]
+
+
+def test_tensor_groups_only():
+    """Ring all-reduce of A = 16 · 32 · 2 bytes over 4 tasks, 4 times per layer and micro-batch."""
+    matrix = dense("ml:tp=4,pp=1,dp=1,hidden=32,layers=3,seq=16,micro=5")
+    each = 4 * 3 * 5 * 6 * (16 * 32 * 2) // 4
+    assert matrix.tolist() == (np.roll(np.eye(4, dtype=int), 1, axis=1) * each).tolist()
+
+
+def test_pipeline_and_context():
+    matrix = dense("ml:tp=1,pp=3,dp=1,hidden=4,layers=3,seq=8,micro=2")
+    assert matrix.tolist() == [[0, 128, 0], [128, 0, 128], [0, 128, 0]]
+    # A = 8 / 2 · 4 · 2 = 32; keys and values 64, three times a layer; gradients 12 · 16 · 2 over the pair.
+    matrix = dense("ml:tp=1,pp=1,dp=1,cp=2,hidden=4,layers=1,seq=8,micro=2")
+    assert matrix.tolist() == [[0, 2 * 3 * 64 + 384], [2 * 3 * 64 + 384, 0]]
+
+
+def test_experts_send_to_all_of_their_group():
+    """Four data parallel tasks, two experts: pairs exchange tokens, tasks two apart share an expert."""
+    matrix = dense("ml:tp=1,pp=1,dp=4,ep=2,hidden=4,layers=1,seq=8,micro=1")
+    tokens, shared, own = 4 * 2 * 64 // 2, 6 * 4 * 32 // 4, 2 * 8 * 32 // 2
+    assert matrix[0].tolist() == [0, tokens + shared, own, 0]
+    assert matrix[1].tolist() == [tokens, 0, shared, own]
+
+
+def test_tree_carries_everything_over_each_edge():
+    matrix = dense("ml:tp=1,pp=1,dp=5,hidden=4,layers=1,seq=8,micro=1,allreduce=tree")
+    edges = [(0, 1), (0, 2), (1, 3), (1, 4)]
+    expected = np.zeros((5, 5), int)
+    for a, b in edges:
+        expected[a, b] = expected[b, a] = 12 * 16 * 2
+    assert matrix.tolist() == expected.tolist()
+
+
+def test_order_renumbers_tasks_and_nothing_else():
+    """With pipeline innermost task p + 4 t is what task t + 2 p is by default."""
+    usual = dense("ml:tp=2,pp=4,dp=1,hidden=8,layers=4,seq=8,micro=1")
+    other = dense("ml:tp=2,pp=4,dp=1,hidden=8,layers=4,seq=8,micro=1,order=pp-tp-cp-ep-dp")
+    number = np.array([t + 2 * p for t in range(2) for p in range(4)])
+    assert other.tolist() == usual[np.ix_(number, number)].tolist()
+
+
+SPECS = {
+    "stencil": "stencil:5x4x3:points=27:periodic=xz",
+    "alltoall": "alltoall:30:groups=5",
+    "transpose": "transpose:6x7",
+    "butterfly": "butterfly:32",
+    "hierarchical": "hierarchical:4x3x2:seed=9",
+    "ml": "ml:tp=2,pp=2,dp=4,ep=2,cp=2,hidden=64,layers=8,seq=64,micro=3",
+}
+
+
+@pytest.mark.parametrize("name", list(patterns))
+def test_every_generator_can_be_mapped_and_names_itself(name):
+    """The name in `meta` is a spec of the same pattern."""
+    graph = hb.read(SPECS[name])
+    again = hb.read(graph.name)
+    assert again.volumes.tolist() == graph.volumes.tolist()
+    assert again.targets.tolist() == graph.targets.tolist()
+    assert again.messages.min() >= 1
+    where = hb.machine("node:2@10 core:[40,40]@1")
+    assert hb.map_tasks(graph, where, preset="fast").info["comm_cost"] > 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("stencil:0x4", "dimensions '0x4'"),
+        ("stencil:4x4x4x4", "expected 1 to 3 numbers"),
+        ("stencil:99999x99999", "at most"),
+        ("stencil:4x4:points=7", "expected 5 or 9"),
+        ("stencil:4x4:periodic=z", "expected letters of xy"),
+        ("stencil:4x4:size=3", "option 'size=3' is unknown"),
+        ("stencil:4x4:bytes=-3", "expected an integer from 0"),
+        ("alltoall:64:groups=7", "a divisor of the 64 tasks"),
+        ("alltoall:64:groups=0", "a divisor"),
+        ("alltoall:64:members=odd", "consecutive or strided"),
+        ("alltoall:60000", "arcs, expected at most"),
+        ("transpose:4", "expected 2 numbers"),
+        ("butterfly:48", "a power of two"),
+        ("butterfly:8:volume=none", "expected same"),
+        ("hierarchical:4x4:factor=0", "factor=0"),
+        ("hierarchical:40000", "arcs, expected at most"),
+        ("ml:tp=0", "tp=0, expected an integer >= 1"),
+        ("ml:pp=3", "layers=80, expected a multiple of pp=3"),
+        ("ml:ep=3", "a divisor of dp·cp = 8"),
+        ("ml:order=tp-pp", "in any order"),
+        ("ml:allreduce=star", "ring or tree"),
+        ("ml:dp=2147483647", "tasks, expected at most"),
+        ("ml:hidden=2147483640,layers=2147483640,seq=2147483647", "bytes on an arc"),
+        ("ml:ep=2,cp=2,order=cp-pp-ep-tp-dp", "other stages"),
+    ],
+)
+def test_refusals_are_one_line(spec, words):
+    with pytest.raises(UnsupportedError) as caught:
+        hb.read(spec)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_that_name_goes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stencil:4x4").write_text("2 1\n2\n1\n")
+    assert hb.read("stencil:4x4").n == 2
+    (tmp_path / "stencil:4x4").unlink()
+    assert hb.read("stencil:4x4").n == 16
+
+
+WORDS = st.sampled_from(["tp", "pp", "dims", "=", ":", ",", "4", "x", "-1", "periodic", "seed", "9" * 30])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(list(SPECS)), st.lists(WORDS, max_size=6))
+def test_no_spec_crashes(name, words):
+    try:
+        graph = hb.read(f"{name}:{''.join(words)}")
+    except UnsupportedError:
+        return
+    assert graph.n >= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedReader
 from typing import Any
 
 from hopbytes.errors import FormatError
@@ -55,10 +56,15 @@ def read_xml(path: str, *, root: str, max_bytes: int = MAX_BYTES) -> Element:
     -----
     One pass; memory is about ten times the file.
     """
-    reader = _Reader(path, root)
     with open_stream(path, max_bytes=max_bytes) as opened:
-        while chunk := opened.stream.read(1 << 16):
-            reader.feed(chunk, False)
+        return parse_xml(opened.stream, path, root=root)
+
+
+def parse_xml(stream: BufferedReader, where: str, *, root: str) -> Element:
+    """Read XML from an open stream, as :func:`read_xml` does; `where` is for messages."""
+    reader = _Reader(where, root)
+    while chunk := stream.read(1 << 16):
+        reader.feed(chunk, False)
     reader.feed(b"", True)
     assert reader.top is not None  # or the parser had complained
     return reader.top

@@ -1,0 +1,150 @@
+"""Collective calls as messages: who sends what to whom under a named model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from hopbytes.errors import UnsupportedError
+
+#: ``ignore`` leaves collectives out, ``pairs`` sends everything directly from where it is to where it is
+#: needed, ``ring`` passes it on to the next rank, ``binomial`` uses trees.
+MODELS = ("ignore", "pairs", "ring", "binomial")
+
+ROOTED = ("bcast", "reduce", "gather", "scatter")
+KINDS = (*ROOTED, "allreduce", "allgather", "reduce_scatter", "alltoall", "scan", "barrier")
+
+
+class Message(NamedTuple):
+    """`volume` bytes in `messages` messages from one member of a communicator to another."""
+
+    source: int
+    target: int
+    volume: int
+    messages: int
+
+
+def check_model(model: str) -> str:
+    """Return a model's name; UnsupportedError for an unknown one."""
+    if model not in MODELS:
+        raise UnsupportedError(f"collectives {model!r}, expected one of {', '.join(MODELS)}")
+    return model
+
+
+def expand(
+    kind: str, model: str, volumes: Sequence[int], root: int = 0, calls: int = 1
+) -> Iterator[Message]:
+    """Yield the messages of a collective call, or of several alike.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    model : str
+        One of :data:`MODELS`. All-to-all and rooted calls of a ring go directly where no ring helps.
+    volumes : sequence of int, length p
+        Bytes of every member, in all calls together: its block for gather, allgather, scatter and
+        reduce_scatter (what it contributes or receives), the whole buffer for bcast, reduce, allreduce
+        and scan, the block for one peer for alltoall; 0 for barrier.
+    root : int
+        Member that is the root of rooted calls.
+    calls : int
+        How many calls: the messages of one, times this.
+
+    Notes
+    -----
+    Every model is linear in the volumes, so calls alike may be summed first. O(p) messages for ring and
+    binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to the next
+    member (reduce-scatter, then allgather), rounded up.
+
+    Examples
+    --------
+    >>> [tuple(m) for m in expand("bcast", "ring", [8, 8, 8], root=1)]
+    [(1, 2, 8, 1), (2, 0, 8, 1)]
+    """
+    check_model(model)
+    size = len(volumes)
+    if model == "ignore" or size < 2:
+        return
+    steps = {"pairs": _pairs, "ring": _ring, "binomial": _binomial}[model]
+    for source, target, volume, messages in steps(kind, list(volumes), root, size):
+        yield Message(source, target, volume, messages * calls)
+
+
+def _pairs(kind: str, volumes: list[int], root: int, size: int) -> Iterator[tuple[int, int, int, int]]:
+    members = range(size)
+    if kind in ("bcast", "scatter"):
+        whole = volumes[root]
+        yield from ((root, i, whole if kind == "bcast" else volumes[i], 1) for i in members if i != root)
+    elif kind in ("reduce", "gather"):
+        yield from ((i, root, volumes[i], 1) for i in members if i != root)
+    elif kind == "scan":
+        yield from ((i, j, volumes[i], 1) for i in members for j in range(i + 1, size))
+    elif kind == "reduce_scatter":
+        yield from ((i, j, volumes[j], 1) for i in members for j in members if i != j)
+    else:
+        yield from ((i, j, volumes[i], 1) for i in members for j in members if i != j)
+
+
+def _ring(kind: str, volumes: list[int], root: int, size: int) -> Iterator[tuple[int, int, int, int]]:
+    if kind in ("gather", "scatter", "alltoall"):
+        yield from _pairs(kind, volumes, root, size)
+    elif kind in ("bcast", "reduce"):
+        # Along the ring from the root, or along it to the root.
+        first = root if kind == "bcast" else root + 1
+        for step in range(size - 1):
+            source = (first + step) % size
+            yield source, (source + 1) % size, volumes[root if kind == "bcast" else source], 1
+    elif kind == "scan":
+        yield from ((i, i + 1, volumes[i], 1) for i in range(size - 1))
+    else:
+        total = sum(volumes)
+        for i in range(size):
+            following = (i + 1) % size
+            if kind == "allreduce":
+                yield i, following, -(-2 * (size - 1) * volumes[i] // size), 2 * (size - 1)
+            elif kind == "allgather":  # every block but the next member's own passes here
+                yield i, following, total - volumes[following], size - 1
+            elif kind == "reduce_scatter":  # every block but one's own leaves here
+                yield i, following, total - volumes[i], size - 1
+            else:
+                yield i, following, 0, size - 1
+
+
+def _tree(size: int, root: int) -> Iterator[tuple[int, int, range]]:
+    """Yield (parent, child, relative ranks below the child) of a binomial tree, children of the root first.
+
+    Relative rank r hangs below r without its lowest set bit and holds r up to that bit's worth.
+    """
+    for child in range(1, size):
+        low = child & -child
+        below = range(child, min(child + low, size))
+        yield (child - low + root) % size, (child + root) % size, below
+
+
+def _binomial(kind: str, volumes: list[int], root: int, size: int) -> Iterator[tuple[int, int, int, int]]:
+    if kind == "alltoall":
+        yield from _pairs(kind, volumes, root, size)
+    elif kind == "scan":  # recursive doubling
+        distance = 1
+        while distance < size:
+            yield from ((i, i + distance, volumes[i], 1) for i in range(size - distance))
+            distance *= 2
+    elif kind in ROOTED:
+        for parent, child, below in _tree(size, root):
+            if kind == "bcast":
+                yield parent, child, volumes[root], 1
+            elif kind == "reduce":
+                yield child, parent, volumes[child], 1
+            else:
+                block = sum(volumes[(r + root) % size] for r in below)
+                yield (parent, child, block, 1) if kind == "scatter" else (child, parent, block, 1)
+    elif kind == "allgather":
+        yield from _binomial("gather", volumes, 0, size)
+        yield from _binomial("bcast", [sum(volumes)] * size, 0, size)
+    elif kind == "reduce_scatter":
+        yield from _binomial("reduce", [sum(volumes)] * size, 0, size)
+        yield from _binomial("scatter", volumes, 0, size)
+    else:  # allreduce, barrier
+        yield from _binomial("reduce", volumes, 0, size)
+        yield from _binomial("bcast", volumes, 0, size)

@@ -1,0 +1,1 @@
+"""Recording what a program really sends."""

@@ -23,3 +23,4 @@ void bind_routes(nb::module_& m);
 void bind_tabu(nb::module_& m);
 void bind_places(nb::module_& m);
 void bind_routed(nb::module_& m);
+void bind_group(nb::module_& m);

@@ -11,4 +11,5 @@ NB_MODULE(_core, m) {
   bind_tabu(m);
   bind_places(m);
   bind_routed(m);
+  bind_group(m);
 }

@@ -30,7 +30,10 @@ NOTHING_SAID = Constraints()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the caller asked of the counts; see :func:`hopbytes.run.map_tasks` for the fields."""
+    """What the caller asked of the counts; see :func:`hopbytes.run.map_tasks` for the fields.
+
+    `mapper_chooses`: the mapper picks the PEs when there are fewer tasks and nobody has said which.
+    """
 
     partition: bool | None = None
     oversubscribe: bool = False
@@ -39,6 +42,7 @@ class Request:
     per: str | Dictionary[str, int] | None = None
     imbalance: float = 0.03
     strict_balance: bool = False
+    mapper_chooses: bool = False
 
     @property
     def chooses_slots(self) -> bool:
@@ -162,6 +166,9 @@ def _without_places(
         raise UnsupportedError(
             f"pack, tasks_per_node and per choose among the PEs, but {n} tasks use all {k} of them"
         )
+    if n < k and _mapper_chooses(where, n, request, unary, home):
+        every = np.arange(k, dtype=np.int64)
+        return Problem(name, _with_loads(graph, None), where, every, Bounds(np.ones(k, np.int64)))
     if n <= k:
         pes = _slots(where, n, request, unary, home)
         return _counted(name, graph, where, pes, np.ones(n, np.int64), request)
@@ -175,6 +182,15 @@ def _without_places(
     if bound.loads is None and where.capacity is None and imbalance * n < k:
         return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     return _bounded(name, graph, where, bound, request)
+
+
+def _mapper_chooses(
+    where: Allocation, n: int, request: Request, unary: Unary | None, home: Int32 | None
+) -> bool:
+    """Whether nothing but the mapper decides which PEs n tasks use."""
+    said = request.chooses_slots or unary is not None or home is not None
+    by_job = where.tasks_of_nodes is not None and int(where.tasks_of_nodes.sum()) == n
+    return request.mapper_chooses and n > 0 and not said and not by_job
 
 
 def _slots(

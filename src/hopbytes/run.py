@@ -167,6 +167,7 @@ def map_tasks(
     said = constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
+    request = dataclasses.replace(request, mapper_chooses=steps.mapper.chooses_slots)
     problem = pose(form.graph, form.where, request, said)
     if clock.limited:
         clock.reserve(lambda: problem.comm_cost(np.zeros(graph.n, np.int32)))

@@ -1,0 +1,49 @@
+"""Exchanges of two tasks, the best of all first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes.kernels.base import Int32, Int64, implementation, optional
+from hopbytes.reference import best_swap as twin
+
+_kernel = implementation(twin)
+
+
+def best_swap(
+    graph: tuple[Int64, Int32, Int64 | None], table: Int64, pe: Int32, most: int
+) -> tuple[Int32, int]:
+    """Exchange the PEs of two tasks, always the pair with the best gain, until none gains.
+
+    Parameters
+    ----------
+    graph : (indptr, targets, weights)
+        Symmetric.
+    table : int64[k, k]
+        Symmetric distances.
+    pe : int32[n]
+    most : int
+        Largest number of exchanges.
+
+    Returns
+    -------
+    int32[n]
+    int
+        Exchanges made; less than `most` if none gains any more.
+
+    Notes
+    -----
+    O(k m + n^2), and per exchange n for each task whose best partner may have changed; O(n k) memory.
+
+    Examples
+    --------
+    >>> pairs = np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None
+    >>> far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
+    >>> best_swap(pairs, far, np.arange(4, dtype=np.int32), 9)
+    (array([0, 3, 2, 1], dtype=int32), 1)
+    """
+    indptr, targets, weights = graph
+    result = pe.copy()
+    flat = np.ascontiguousarray(table, np.int64).ravel()
+    made = _kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most)
+    return result, int(made)

@@ -1,0 +1,155 @@
+"""Grouping and exchanges: compiled against the definitions, and answers that are known."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hopbytes import kernels
+from hopbytes.kernels.best_swap import best_swap
+from hopbytes.kernels.grouping import HEURISTICS, group_objects
+from hopbytes.reference import best_swap as swap_twin
+from hopbytes.reference import grouping as twin
+
+MATRIX = np.array(
+    [  # Jeannot and Mercier (Euro-Par 2010), Fig. 1 (a)
+        [0, 1000, 10, 1, 100, 1, 1, 1],
+        [1000, 0, 1000, 1, 1, 100, 1, 1],
+        [10, 1000, 0, 1000, 1, 1, 100, 1],
+        [1, 1, 1000, 0, 1, 1, 1, 100],
+        [100, 1, 1, 1, 0, 1000, 10, 1],
+        [1, 100, 1, 1, 1000, 0, 1000, 1],
+        [1, 1, 100, 1, 10, 1000, 0, 1000],
+        [1, 1, 1, 100, 1, 1, 1000, 0],
+    ]
+)
+
+
+def csr_of(matrix):
+    rows, columns = np.nonzero(matrix)
+    indptr, targets, weights, _ = kernels.csr_from_arcs(
+        len(matrix), rows.astype(np.int32), columns.astype(np.int32), matrix[rows, columns], None
+    )
+    return indptr, targets, weights
+
+
+def leaving(matrix, group):
+    return int(matrix[group[:, None] != group[None, :]].sum())
+
+
+def random_matrix(rng, p):
+    density, largest = rng.choice([0.0, 0.1, 0.5, 1.0]), rng.choice([1, 3, 10**6, 2**50])
+    half = np.triu(rng.integers(1, largest + 1, (p, p)) * (rng.random((p, p)) < density), 1)
+    return half + half.T
+
+
+def by_twin(csr, arity, list_up_to, credit):
+    group = np.full(len(csr[0]) - 1, -1, np.int32)
+    which = twin.group_objects(*csr, arity, list_up_to, credit, group)
+    return group, HEURISTICS[which]
+
+
+def test_the_pairs_of_the_papers_example():
+    """All 105 pairings: the best leaves 4872, the next 6870; the value of (0, 1) alone is 1218."""
+    group, _ = group_objects(csr_of(MATRIX), 2)
+    assert group.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert leaving(MATRIX, group) == 4872
+    assert MATRIX[:2].sum() - MATRIX[:2, :2].sum() == 1218
+
+    def pairings(free):
+        if not free:
+            yield []
+            return
+        for partner in free[1:]:
+            for rest in pairings([v for v in free[1:] if v != partner]):
+                yield [(free[0], partner), *rest]
+
+    totals = []
+    for pairing in pairings(list(range(8))):
+        number = np.empty(8, int)
+        for i, pair in enumerate(pairing):
+            number[list(pair)] = i
+        totals.append(leaving(MATRIX, number))
+    assert len(totals) == 105
+    assert sorted(totals)[:2] == [4872, 6870]
+
+
+@pytest.mark.parametrize("permuted", [False, True])
+def test_every_heuristic_alone_finds_the_pairs_of_the_example(permuted):
+    """As the paper says; here each one by the twin, which names its grouping."""
+    order = np.random.default_rng(4).permutation(8) if permuted else np.arange(8)
+    weight = MATRIX[np.ix_(order, order)].tolist()
+    for which, groups in twin._listed(weight, 2):
+        if which != twin.SMALLEST:  # its other nine starts are not all as good
+            assert sum(twin._leaving(weight, group) for group in groups) == 4872
+    assert sum(twin._leaving(weight, group) for group in twin._listed(weight, 2)[0][1]) == 4872
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(4, 2), (6, 2), (6, 3), (8, 2), (8, 4), (9, 3), (10, 5)]))
+@example(1, (12, 2))
+def test_listed_groups_agree_with_the_definition(seed, shape):
+    rng = np.random.default_rng(seed)
+    csr = csr_of(random_matrix(rng, shape[0]))
+    credit = int(rng.choice([0, 1, 50]))
+    group, which = group_objects(csr, shape[1], credit=credit)
+    expected, expected_which = by_twin(csr, shape[1], 30_000, credit)
+    assert group.tolist() == expected.tolist()
+    assert which == expected_which
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(2, 7))
+def test_grown_groups_agree_with_the_definition(seed, arity, groups):
+    rng = np.random.default_rng(seed)
+    csr = csr_of(random_matrix(rng, arity * groups))
+    group, which = group_objects(csr, arity, list_up_to=0)
+    expected, expected_which = by_twin(csr, arity, 0, 1)
+    assert group.tolist() == expected.tolist()
+    assert which == expected_which
+
+
+def test_shortest_prefix_is_found():
+    """Largest value last: no grouping has all its groups before the largest of the one that is found."""
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        weight = random_matrix(rng, 8).tolist()
+        values = {group: twin._leaving(weight, group) for group in combinations(range(8), 2)}
+        order = sorted(values, key=lambda group: (values[group], group))
+        found = twin._largest_last(order, 8)
+        prefix = order[: max(map(order.index, found))]
+        assert not any(
+            len(set().union(*groups)) == 8 for groups in combinations(prefix, 4)
+        )
+
+
+def test_weights_of_two_to_the_62():
+    half = np.triu(np.full((6, 6), 2**62 // 15), 1)
+    matrix = half + half.T
+    csr = csr_of(matrix)
+    assert group_objects(csr, 2, credit=0)[0].tolist() == by_twin(csr, 2, 30_000, 0)[0].tolist()
+    assert group_objects(csr, 2, list_up_to=0)[0].tolist() == by_twin(csr, 2, 0, 1)[0].tolist()
+
+
+def test_credit_keeps_ranks_in_order():
+    """The pairs (0,2)(1,3) leave 2 x 9999, those in order 2 x 10000."""
+    matrix = np.array([[0, 5000, 5001, 0], [5000, 0, 0, 5000], [5001, 0, 0, 5000], [0, 5000, 5000, 0]])
+    assert group_objects(csr_of(matrix), 2, credit=1)[0].tolist() == [0, 0, 1, 1]
+    assert group_objects(csr_of(matrix), 2, credit=0)[0].tolist() == [0, 1, 0, 1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 6), st.integers(0, 4))
+def test_exchanges_agree_with_the_definition(seed, n, k, most):
+    rng = np.random.default_rng(seed)
+    matrix = random_matrix(rng, n)
+    csr = csr_of(np.minimum(matrix, 2**40))
+    table = rng.integers(0, 20, (k, k))
+    table = np.triu(table, 1) + np.triu(table, 1).T
+    pe = rng.integers(0, k, n).astype(np.int32)
+    found, made = best_swap(csr, table, pe, most)
+    expected = pe.copy()
+    assert made == swap_twin.best_swap(*csr, table.ravel(), k, expected, most)
+    assert found.tolist() == expected.tolist()

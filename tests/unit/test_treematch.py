@@ -1,0 +1,143 @@
+"""TreeMatch and MPIPP as mappers: the paper's example, hidden hierarchies, which slots, uneven trees."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import InfeasibleError, UnsupportedError
+
+FIGURE_1 = [
+    [0, 1000, 10, 1, 100, 1, 1, 1],
+    [1000, 0, 1000, 1, 1, 100, 1, 1],
+    [10, 1000, 0, 1000, 1, 1, 100, 1],
+    [1, 1, 1000, 0, 1, 1, 1, 100],
+    [100, 1, 1, 1, 0, 1000, 10, 1],
+    [1, 100, 1, 1, 1000, 0, 1000, 1],
+    [1, 1, 100, 1, 10, 1000, 0, 1000],
+    [1, 1, 1, 100, 1, 1, 1000, 0],
+]
+TREE = "socket:2@3 cache:3@2 core:2@1"
+
+
+def uneven(mapping):
+    return "uneven_tree" in mapping.info["work"]
+
+
+def test_example_of_the_paper():
+    """8 tasks on 12 leaves: two virtual objects keep a third of each half free. J = 18568."""
+    mapping = hb.map_tasks(hb.CommGraph.from_dense(FIGURE_1), hb.machine(TREE), mapper="treematch")
+    assert mapping.pe.tolist() == [0, 1, 2, 3, 6, 7, 8, 9]
+    assert mapping.info["comm_cost"] == 18568
+    assert mapping.info["refine"] == []
+    assert mapping.info["preset"] is None
+    assert not uneven(mapping)
+
+
+def test_example_of_the_paper_for_other_numbers_of_tasks():
+    order = np.random.default_rng(0).permutation(8)
+    graph = hb.CommGraph.from_dense(np.array(FIGURE_1)[np.ix_(order, order)])
+    assert hb.map_tasks(graph, hb.machine(TREE), mapper="treematch").info["comm_cost"] == 18568
+
+
+def test_slots_are_those_asked_for():
+    graph, where = hb.CommGraph.from_dense(FIGURE_1), hb.machine(TREE)
+    packed = hb.map_tasks(graph, where, mapper="treematch", pack=True)
+    assert sorted(packed.pe.tolist()) == list(range(8))
+    spread = hb.map_tasks(graph, where, mapper="treematch", per="socket=4")
+    assert (np.bincount(spread.pe // 6) == 4).all()
+    refined = hb.map_tasks(graph, where, mapper="treematch", refine=["vcycle", "swap"])
+    assert refined.info["comm_cost"] <= 18568
+    assert len(set(refined.pe.tolist())) == 8
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("dims", ["2x2x4", "4x3x2", "3x2x2x2"])
+def test_hidden_hierarchies_are_found(dims, seed):
+    """Volumes fall 100 fold per level, so the least J is that of the tree they were made from."""
+    spec = f"hierarchical:{dims}:factor=100:spread=50:seed={seed}:bytes=100000000"
+    counts = dims.split("x")
+    where = hb.machine(" ".join(f"l{i}:{c}@{10 ** (len(counts) - i)}" for i, c in enumerate(counts)))
+    found = hb.map_tasks(hb.read(spec), where, mapper="treematch:credit=0")
+    plain = hb.read(spec + ":shuffle=no")
+    in_order = hb.evaluate(plain, hb.map_tasks(plain, where, mapper="identity"), baselines=False)
+    assert found.info["comm_cost"] == in_order.mapping.comm_cost
+    assert not uneven(found)
+
+
+def test_several_tasks_per_pe_are_one_more_level():
+    graph = hb.read("hierarchical:2x2x4:seed=1")
+    where = hb.machine("node:2@10 core:2@1")
+    mapping = hb.map_tasks(graph, where, mapper="treematch", oversubscribe=True)
+    assert np.bincount(mapping.pe).tolist() == [4, 4, 4, 4]
+    assert not uneven(mapping)
+    best = hb.map_tasks(graph, where, preset="strong", oversubscribe=True)
+    assert mapping.info["comm_cost"] == best.info["comm_cost"]
+    with pytest.raises(InfeasibleError, match="16 tasks for 4 PEs"):
+        hb.map_tasks(graph, where, mapper="treematch", partition=False)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("rack:2@10 node:[1,2]@5 core:4@1", {}),
+        ("node:2@10 core:4@1", {"fixed": {0: 7}}),
+        ("node:2@10 core:[3,9]@1", {}),
+    ],
+)
+def test_uneven_trees_are_cut_from_the_outside_in_and_say_so(spec, options):
+    mapping = hb.map_tasks(hb.read("stencil:2x4:bytes=10"), hb.machine(spec), mapper="treematch", **options)
+    assert uneven(mapping)
+    assert len(set(mapping.pe.tolist())) == 8
+    for task, pe in options.get("fixed", {}).items():
+        assert mapping.pe[task] == pe
+
+
+def test_excluded_cores_stay_free():
+    """Node 0 lost two of its cores: 4 and 2 remain."""
+    where = hb.machine("node:2@10 core:4@1").select(np.array([0, 1, 4, 5, 6, 7]))
+    graph = hb.read("alltoall:6:groups=2")
+    mapping = hb.map_tasks(graph, where, mapper="treematch")
+    assert uneven(mapping)
+    assert sorted(mapping.pe.tolist()) == list(range(6))
+
+
+def test_many_ranks_grow_groups_and_find_a_grid():
+    """4096 ranks, numbered at random: better than in order by far, without listing anything."""
+    order = np.random.default_rng(1).permutation(4096)
+    grid = hb.read("stencil:16x16x16:bytes=1")
+    graph = hb.CommGraph.from_edges(order[grid.sources()], order[grid.targets], grid.volumes, n=4096)
+    where = hb.machine("node:64@100 package:2@10 core:32@1")
+    mapping = hb.map_tasks(graph, where, mapper="treematch", work_limit=10**6)
+    random = hb.map_tasks(graph, where, mapper="identity")
+    assert mapping.info["comm_cost"] < 0.5 * random.info["comm_cost"]
+
+
+def test_options_out_of_range():
+    for text, words in (("list_up_to=9999999", "at most 1000000"), ("credit=1001", "at most 1000")):
+        with pytest.raises(UnsupportedError, match=words):
+            hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), mapper=f"treematch:{text}")
+
+
+def test_mpipp_ends_where_no_exchange_helps():
+    graph, where = hb.read("hierarchical:2x2x4:seed=2"), hb.machine("node:4@10 core:4@1")
+    mapping = hb.map_tasks(graph, where, mapper="mpipp", seed=3)
+    cost = mapping.info["comm_cost"]
+    for a in range(16):
+        for b in range(a):
+            pe = mapping.pe.copy()
+            pe[[a, b]] = pe[[b, a]]
+            assert hb.evaluate(graph, hb.Mapping(pe, where, {}), baselines=False).mapping.comm_cost >= cost
+
+
+def test_five_starts_are_no_worse_than_the_first_of_them():
+    where = hb.machine("node:4@10 core:4@1")
+    for seed in range(5):
+        graph = hb.read(f"hierarchical:4x4:seed={seed}:spread=100:factor=2")
+        one, five = (hb.map_tasks(graph, where, mapper=f"mpipp:starts={s}", seed=seed) for s in (1, 5))
+        assert five.info["comm_cost"] <= one.info["comm_cost"]
+
+
+def test_mpipp_refuses_tables_beyond_memory():
+    where = hb.machine("node:1000@10 core:20@1")
+    with pytest.raises(UnsupportedError, match="expected at most 134217728 pairs"):
+        hb.map_tasks(hb.read("alltoall:20000:groups=10000"), where, mapper="mpipp")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
-from hopbytes.graph import CommGraph
+from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.quotient import with_isolated
 from hopbytes.mappers.simple import fill_in_order, random_order
 from hopbytes.objectives.comm_cost import CommCost
 
@@ -37,11 +39,13 @@ class Mpipp(Mapper):
     -----
     Chen et al., "MPIPP: an automatic profile-guided parallel process placement toolset" (ICS 2006), as
     Jeannot and Mercier (Euro-Par 2010) describe it: it stops when no single exchange helps. The original
-    goes on through exchanges that lose and takes the best prefix back. Where neither the pattern nor the
-    distances are symmetric, both are taken as the mean of the two directions.
+    goes on through exchanges that lose and takes the best prefix back. With fewer tasks than PEs it starts
+    anywhere on the machine and exchanges also with free PEs, unless the caller says which to use. Where
+    neither the pattern nor the distances are symmetric, both are taken as the mean of the two directions.
     """
 
     starts: int = 1
+    chooses_slots: ClassVar[bool] = True
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
@@ -50,11 +54,15 @@ class Mpipp(Mapper):
                 f"mapper 'mpipp': {graph.n} tasks on {where.k} PEs, expected at most {MOST_ENTRIES} pairs"
             )
         table = _symmetric(where.distance.matrix())
+        everywhere = graph.n < where.k and not bounds.exact and bounds.unary is None
         cost, best = CommCost(), None
         for start in range(max(1, self.starts)):
             seed = (effort.seed + start * 0x9E3779B97F4A7C15) % 2**64
-            pe = fill_in_order(graph, bounds, random_order(graph.n, seed))
-            pe = self._improved(graph, table, pe, effort)
+            if everywhere:  # tasks that do not exist hold the free PEs
+                pe = random_order(where.k, seed).astype(np.int32)
+            else:
+                pe = fill_in_order(graph, bounds, random_order(graph.n, seed))
+            pe = self._improved(graph.symmetric_positive(), table, pe, effort)[: graph.n]
             if best is None or cost.value(graph, where, pe) < cost.value(graph, where, best):
                 best = pe
             if effort.used_up:
@@ -62,13 +70,13 @@ class Mpipp(Mapper):
         assert best is not None
         return best
 
-    def _improved(self, graph: CommGraph, table: Int64, pe: Int32, effort: Effort) -> Int32:
-        csr = graph.symmetric_positive()
-        each = max(64, graph.n)  # exchanges between two looks at the clock
-        while not effort.used_up and graph.n > 1:
+    def _improved(self, csr: Csr, table: Int64, pe: Int32, effort: Effort) -> Int32:
+        csr, n = with_isolated(csr, len(pe)), len(pe)
+        each = max(64, n)  # exchanges between two looks at the clock
+        while not effort.used_up and n > 1:
             pe, made = best_swap(csr, table, pe, each)
             effort.count(exchanges=made)
-            effort.spend(graph.n * (graph.n + made))
+            effort.spend(n * (n + made))
             if made < each:
                 break
         return pe

@@ -20,6 +20,15 @@ def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
     return Csr(indptr, columns, volumes)
 
 
+def with_isolated(csr: Csr, n: int) -> Csr:
+    """Return the graph with vertices without edges appended, n vertices in all."""
+    missing = n - (len(csr.indptr) - 1)
+    if not missing:
+        return csr
+    indptr = np.concatenate([csr.indptr, np.full(missing, csr.indptr[-1])]).astype(np.int64)
+    return Csr(indptr, csr.targets, csr.weights)
+
+
 def quotient_graph(graph: CommGraph, block: Int32, blocks: int) -> CommGraph:
     """Return the pattern of the blocks: what tasks of one send to tasks of another. O(n + m)."""
     arcs = Csr(graph.indptr, graph.targets, graph.volumes)

@@ -12,7 +12,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels.grouping import group_objects
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
-from hopbytes.mappers.quotient import quotient_csr
+from hopbytes.mappers.quotient import quotient_csr, with_isolated
 from hopbytes.mappers.simple import room_for
 from hopbytes.mappers.top_down import TopDown
 from hopbytes.spread import spread
@@ -100,7 +100,8 @@ class TreeMatch(Mapper):
         tree = _Groups()
         n = len(csr.indptr) - 1
         for arity in reversed(arities):
-            csr = _padded(csr, arity)
+            objects = len(csr.indptr) - 1
+            csr = with_isolated(csr, objects + -objects % arity)
             group, which = group_objects(csr, arity, list_up_to=self.list_up_to, credit=self.credit)
             effort.count(**{f"grouping_{which}": 1})
             effort.spend(len(csr.targets) + len(group))
@@ -158,12 +159,3 @@ def _tasks_per_pe(graph: CommGraph, where: Allocation, bounds: Bounds) -> int | 
     room = room_for(graph, bounds)
     most = int(room.max())
     return most if most == int(room.min()) and most <= MOST_PER_PE else None
-
-
-def _padded(csr: Csr, arity: int) -> Csr:
-    """Objects without communication up to the next multiple of the arity."""
-    missing = -(len(csr.indptr) - 1) % arity
-    if not missing:
-        return csr
-    indptr = np.concatenate([csr.indptr, np.full(missing, csr.indptr[-1])]).astype(np.int64)
-    return Csr(indptr, csr.targets, csr.weights)

@@ -1,8 +1,8 @@
 """The simulation of Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA
 architectures" (Euro-Par 2010), section 5.2: TreeMatch beside MPIPP, packed and round robin, and our presets.
 
-``python bench/paper002.py --out bench/results/paper002.jsonl`` maps every case by every algorithm, writes a JSON
-line each (J, and CPU seconds of one thread) and prints how often TreeMatch is strictly ahead, ties, and
+``python bench/paper002.py --out bench/results/paper002.jsonl`` maps every case by every algorithm, writes a
+JSON line each (J, and CPU seconds of one thread) and prints how often TreeMatch is strictly ahead, ties, and
 ratios of simulated run time (sum of volume x distance). The cases are fixed below: recorded programs on two
 machines, and 14 random hierarchical matrices on six. Machines and recordings are samples of the developers'
 shared folder. Started again it goes on where it was; ``--cases recorded`` or ``synthetic`` does a part.
@@ -24,8 +24,9 @@ from instances import shared_folder
 
 #: Programs recorded at 16, 32 and 64 ranks; those whose recordings hold next to no traffic are left out.
 RECORDED = (
-    "ompi_monitoring/npb_bt_S_16.prof", "ompi_monitoring/npb_cg_S_16.prof", "ompi_monitoring/npb_cg_S_32.prof",
-    "ompi_monitoring/npb_ft_S_16.prof", "ompi_monitoring/npb_is_S_16.prof", "ompi_monitoring/npb_mg_S_16.prof",
+    "ompi_monitoring/npb_bt_S_16.prof", "ompi_monitoring/npb_cg_S_16.prof",
+    "ompi_monitoring/npb_cg_S_32.prof", "ompi_monitoring/npb_ft_S_16.prof",
+    "ompi_monitoring/npb_is_S_16.prof", "ompi_monitoring/npb_mg_S_16.prof",
     "ompi_monitoring/npb_sp_S_16.prof", "ompi_monitoring/lmp_lj_16.prof", "ompi_monitoring/lmp_lj_32.prof",
     "ompi_monitoring/lmp_pppm_16.prof", "ompi_monitoring/hpcc_16.prof",
     "ompi_monitoring/openfoam_pitzDaily_16.prof", "ompi_monitoring/openfoam_pitzDaily_32.prof",
@@ -95,12 +96,14 @@ def measure(folder: Path, kind: str, done: set[tuple[str, ...]]) -> Iterator[dic
             cost = hb.evaluate(graph, mapping, baselines=False).mapping.comm_cost
             yield {
                 "kind": kind_of_case, "pattern": pattern, "machine": machine, "n": graph.n, "k": where.k,
-                "algorithm": name, "comm_cost": cost, "seconds": seconds, "work": mapping.info.get("work", {}),
+                "algorithm": name, "comm_cost": cost, "seconds": seconds,
+                "work": mapping.info.get("work", {}),
             }
 
 
 def table(records: list[dict[str, Any]]) -> str:
     """How TreeMatch compares: per kind of case and rival, the ratios of simulated run time and of time."""
+    head = "rival | ahead % | ties % | behind % | median | mean | min | max | its CPU time, times ours"
     lines = []
     for kind in sorted({record["kind"] for record in records}):
         found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -108,9 +111,11 @@ def table(records: list[dict[str, Any]]) -> str:
             if record["kind"] == kind:
                 found.setdefault((record["pattern"], record["machine"]), {})[record["algorithm"]] = record
         lines.append(f"{kind}: {len(found)} cases; rival's simulated run time over TreeMatch's")
-        lines.append("rival | ahead % | ties % | behind % | median | mean | min | max | its CPU time, times ours")
+        lines.append(head)
         for name in [*ALGORITHMS, ROUND_ROBIN][1:]:
             pairs = [(case["treematch"], case[name]) for case in found.values() if name in case]
+            if not pairs:
+                continue
             ratios = np.array([rival["comm_cost"] / ours["comm_cost"] for ours, rival in pairs])
             times = [rival["seconds"] / max(ours["seconds"], 1e-9) for ours, rival in pairs]
             share = [100 * np.mean(each) for each in (ratios > 1, ratios == 1, ratios < 1)]

@@ -5,6 +5,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.kernels.grouping import group_objects
 
 FIGURE_1 = [
     [0, 1000, 10, 1, 100, 1, 1, 1],
@@ -110,6 +111,17 @@ def test_many_ranks_grow_groups_and_find_a_grid():
     mapping = hb.map_tasks(graph, where, mapper="treematch", work_limit=10**6)
     random = hb.map_tasks(graph, where, mapper="identity")
     assert mapping.info["comm_cost"] < 0.5 * random.info["comm_cost"]
+
+
+def test_groups_too_many_to_list_may_be_a_partition():
+    """C(64, 16) cannot be listed; a grid of 8 x 8 falls into four of 4 x 4, 16 edges apart."""
+    graph = hb.read("stencil:8x8:bytes=1")
+    mapping = hb.map_tasks(graph, hb.machine("node:4@10 core:16@1"), mapper="treematch")
+    assert mapping.info["work"]["grouping_partition"] == 1
+    grown, _ = group_objects(graph.symmetric_positive(), 16)
+    sources = graph.sources()
+    apart = [int((each[sources] != each[graph.targets]).sum()) for each in (mapping.pe // 16, grown)]
+    assert apart[0] == 32 < apart[1]
 
 
 def test_options_out_of_range():

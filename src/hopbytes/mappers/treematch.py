@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import comb
 from typing import ClassVar
 
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph, Csr
+from hopbytes.kernels import checked_sum
 from hopbytes.kernels.grouping import group_objects
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
 from hopbytes.mappers.quotient import quotient_csr, with_isolated
@@ -19,6 +22,8 @@ from hopbytes.spread import spread
 
 #: Listing more groups than this takes more memory than it can be worth.
 MOST_LISTED = 1_000_000
+#: Groups too many to list are also looked for by a balanced partition among at most so many objects.
+PARTITIONED_UP_TO = 512
 #: With more tasks than this on each PE, groups of that size are partitions rather than groups.
 MOST_PER_PE = 64
 
@@ -33,11 +38,12 @@ class TreeMatch(Mapper):
     list_up_to : int
         All possible groups of a level are listed when they are at most so many, and independent sets
         looked for among them by three heuristics: smallest values first, largest values last, largest
-        weighted degree first. Above it groups grow along heavy edges.
+        weighted degree first. Above it groups grow along heavy edges, and up to 512 objects they are
+        also the parts of a partition with no imbalance, whichever leaves less.
     credit : int
         Thousandths by which keeping consecutive objects together may be worse and is still taken.
     tries : int
-        Partitions per cut on uneven trees.
+        Partitions of the coarse graph, per level or per cut of an uneven tree.
 
     Raises
     ------
@@ -102,12 +108,32 @@ class TreeMatch(Mapper):
         for arity in reversed(arities):
             objects = len(csr.indptr) - 1
             csr = with_isolated(csr, objects + -objects % arity)
-            group, which = group_objects(csr, arity, list_up_to=self.list_up_to, credit=self.credit)
+            group, which = self._grouped(csr, arity, effort)
             effort.count(**{f"grouping_{which}": 1})
             effort.spend(len(csr.targets) + len(group))
             tree.add(group, arity)
             csr = quotient_csr(csr, group, len(group) // arity)
         return tree.positions()[:n]
+
+    def _grouped(self, csr: Csr, arity: int, effort: Effort) -> tuple[Int32, str]:
+        """Group of each object, and which heuristic found it."""
+        group, which = group_objects(csr, arity, list_up_to=self.list_up_to, credit=self.credit)
+        objects = len(group)
+        listed = arity >= objects or comb(objects, arity) <= self.list_up_to
+        if listed or objects > PARTITIONED_UP_TO or effort.used_up:
+            return group, which
+        found, _ = partition_many(
+            *csr, None, np.zeros(objects, np.int32), np.array([0, objects // arity], np.int64),
+            np.full(objects // arity, arity, np.int64), np.array([effort.seed % 2**64], np.uint64),
+            PartitionSettings(tries=self.tries), threads=effort.threads, deadline=effort.deadline,
+            spend=effort.spend,
+        )
+        credit = self.credit if which == "packed" else 0
+        if 1000 * _leaving(csr, found) >= (1000 - credit) * _leaving(csr, group):
+            return group, which
+        if int(np.bincount(found).max()) > arity:  # caps are promised as far as moves and swaps go
+            return group, which
+        return _by_smallest_member(found), "partition"
 
     def _outside_in(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         mapper = TopDown(tries=self.tries)
@@ -116,6 +142,17 @@ class TreeMatch(Mapper):
         pes, one_each = spread(where, graph.n), np.ones(graph.n, np.int64)
         used = mapper.map(graph, where.select(pes), Bounds(one_each, one_each, exact=True), effort)
         return pes[used].astype(np.int32)
+
+
+def _leaving(csr: Csr, group: Int32) -> int:
+    """Weight between groups, both directions."""
+    crossing = np.repeat(group, np.diff(csr.indptr)) != group[csr.targets]
+    return int(crossing.sum()) if csr.weights is None else checked_sum(csr.weights[crossing])
+
+
+def _by_smallest_member(group: Int32) -> Int32:
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first)).astype(np.int32)[inverse]
 
 
 @dataclass(slots=True)

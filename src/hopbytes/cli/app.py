@@ -20,7 +20,7 @@ FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 
 #: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.<name>.<name>``.
 VERBS = (
-    "map", "eval", "write", "run", "verify", "where", "replay", "probe", "measure",
+    "map", "eval", "write", "run", "verify", "where", "replay", "record", "probe", "measure",
     "show", "list", "convert", "compare",
 )  # fmt: skip
 

@@ -174,7 +174,7 @@ class Collectives:
         self, own: int, kind: str, volume: int, root: int = 0, members: tuple[int, ...] | None = None,
         calls: int = 1,
     ) -> None:
-        """Add what rank `own` said: `volume` bytes in `calls`; members None are all ranks."""
+        """Add what member `own` said: `volume` bytes in `calls`; members None are all ranks."""
         sums = self._sums.setdefault((kind, root, members), {}).setdefault(own, [0, 0])
         sums[0] += volume
         sums[1] += calls
@@ -185,7 +185,7 @@ class Collectives:
         """Add the messages under a model; `n` ranks in all."""
         for (kind, root, members), sums in self._sums.items():
             ranks = tuple(range(n)) if members is None else members
-            volumes = [sums.get(rank, (0, 0))[0] for rank in ranks]
+            volumes = [sums.get(i, (0, 0))[0] for i in range(len(ranks))]
             calls = max(count for _, count in sums.values())
             if root < len(ranks):
                 traffic.add_collective(kind, model, ranks, volumes, root, calls)

@@ -1,0 +1,172 @@
+"""What the interposer wrote: a file per rank, added up."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from hopbytes.collectives import KINDS
+from hopbytes.errors import FormatError
+from hopbytes.formats.base import Source
+from hopbytes.formats.files import open_source
+from hopbytes.formats.recorded import Collectives, Traffic, files_of_set, lines, number, rank
+from hopbytes.formats.text import shown
+from hopbytes.graph import CommGraph
+
+PARTS = re.compile(r"(?P<before>rank\.)(?P<rank>\d{1,9})(?P<after>\.txt)")
+HEADING = b"hopbytes recording 1\n"
+MESSAGES = (b"sent", b"got", b"direct")
+
+
+@dataclass
+class Counts:
+    """Everything the ranks said.
+
+    Parameters
+    ----------
+    traffic : Traffic
+        Messages of the program and, by the model, of collectives.
+    n : int
+        Ranks of MPI_COMM_WORLD.
+    hosts : list of str
+        Of every rank.
+    mpi : str
+        The library's own words.
+    seconds : float
+        From MPI_Init to MPI_Finalize, of the slowest rank.
+    split_types : int
+        Calls of MPI_Comm_split_type.
+    skipped : int
+        Collectives over two groups (intercommunicators), which no model covers.
+    groups : dict
+        Members → bytes of messages inside.
+    phases : dict
+        Phase → bytes of messages.
+    """
+
+    traffic: Traffic = field(default_factory=Traffic)
+    collectives: Collectives = field(default_factory=Collectives)
+    n: int = 0
+    hosts: list[str] = field(default_factory=list)
+    mpi: str = ""
+    seconds: float = 0.0
+    split_types: int = 0
+    skipped: int = 0
+    groups: dict[tuple[int, ...], int] = field(default_factory=dict)
+    phases: dict[int, int] = field(default_factory=dict)
+
+
+def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[CommGraph, Counts]:
+    """Read a folder the interposer wrote to.
+
+    Parameters
+    ----------
+    folder : str
+    model : str
+        Of collectives.
+    phase : int, optional
+        Only what was sent after ``MPI_Pcontrol(phase)``; by default all of it.
+
+    Raises
+    ------
+    FormatError
+        No file, a rank that is missing or was cut short, files that contradict each other.
+    """
+    names = sorted(name for name in os.listdir(folder) if PARTS.fullmatch(name))
+    if not names:
+        raise FormatError(folder, None, "no rank wrote anything, expected a file per rank")
+    counts = Counts()
+    with open_source(os.path.join(folder, names[0])) as source:
+        for own, name, stream in files_of_set(source, PARTS):
+            assert own is not None
+            _Reader(name, own, counts, model, phase).read(stream)
+        if len(counts.hosts) != counts.n:
+            missing = counts.n - len(counts.hosts)
+            raise FormatError(folder, None, f"{missing} of {counts.n} ranks missing, expected all of them")
+        counts.collectives.expand_into(counts.traffic, model, counts.n)
+        return _graph(source, counts), counts
+
+
+def _graph(source: Source, counts: Counts) -> CommGraph:
+    return counts.traffic.graph(source, "recorded", counts.n)
+
+
+class _Reader:
+    """Reads the file of one rank."""
+
+    def __init__(self, name: str, own: int, counts: Counts, model: str, phase: int | None) -> None:
+        self.name, self.own, self.counts, self.model, self.phase = name, own, counts, model, phase
+        self.groups: dict[int, tuple[int, ...]] = {}
+        self.place = 0
+
+    def read(self, stream: Any) -> None:
+        ended = False
+        for place, line in lines(stream, self.name):
+            self.place = place
+            if place == 1:
+                if line != HEADING:
+                    raise FormatError(self.name, 1, f"{shown(line.strip())}, expected a recording")
+                continue
+            word, _, rest = line.rstrip(b"\n").partition(b" ")
+            ended = self._take(word, rest) or ended
+        if not ended:
+            raise FormatError(self.name, self.place, "cut short: the rank never reached MPI_Finalize")
+
+    def _take(self, word: bytes, rest: bytes) -> bool:
+        counts, fields = self.counts, rest.split()
+        if word == b"rank" and len(fields) == 2:
+            size = rank(self.name, self.place, fields[1])
+            if rank(self.name, self.place, fields[0]) != self.own or counts.n not in (0, size):
+                raise FormatError(self.name, self.place, f"{shown(rest)}, expected rank {self.own}")
+            counts.n = size
+        elif word == b"host":
+            counts.hosts.append(rest.decode(errors="replace"))
+        elif word == b"mpi":
+            counts.mpi = rest.decode(errors="replace").strip()
+        elif word == b"group":
+            members = tuple(rank(self.name, self.place, token) for token in fields[1:])
+            self.groups[self._whole(fields, 0)] = members
+        elif word in MESSAGES and len(fields) == 5:
+            self._messages(word, fields)
+        elif word == b"call" and len(fields) == 6:
+            self._call(fields)
+        elif word == b"skipped":
+            counts.skipped += self._whole(fields, 0)
+        elif word == b"split_type":
+            counts.split_types += self._whole(fields, 0)
+        elif word == b"seconds":
+            counts.seconds = max(counts.seconds, float(rest))
+        elif word != b"end":
+            raise FormatError(self.name, self.place, f"{shown(word)}, expected a line of a recording")
+        return word == b"end"
+
+    def _messages(self, word: bytes, fields: list[bytes]) -> None:
+        phase, group, other, volume, count = (self._whole(fields, i) for i in range(5))
+        members = self._members(group)
+        if self.phase not in (None, phase) or (word == b"direct" and self.model == "ignore"):
+            return
+        source, target = (other, self.own) if word == b"got" else (self.own, other)
+        self.counts.traffic.add(source, target, volume, count)
+        self.counts.groups[members] = self.counts.groups.get(members, 0) + volume
+        self.counts.phases[phase] = self.counts.phases.get(phase, 0) + volume
+
+    def _call(self, fields: list[bytes]) -> None:
+        phase, group, root, volume, calls = (self._whole(fields, i) for i in (0, 1, 3, 4, 5))
+        kind = fields[2].decode(errors="replace")
+        if kind not in KINDS:
+            raise FormatError(self.name, self.place, f"{shown(fields[2])}, expected a kind of collective")
+        members = self._members(group)
+        if self.phase in (None, phase) and self.own in members:
+            self.counts.collectives.add(members.index(self.own), kind, volume, root, members, calls)
+
+    def _members(self, group: int) -> tuple[int, ...]:
+        if group not in self.groups:
+            raise FormatError(self.name, self.place, f"group {group}, expected one of the groups above")
+        return self.groups[group]
+
+    def _whole(self, fields: list[bytes], at: int) -> int:
+        if at >= len(fields):
+            raise FormatError(self.name, self.place, "a line cut short")
+        return number(self.name, self.place, fields[at], "a whole number")

@@ -1,0 +1,162 @@
+/* Every call that moves data, as a table: name, what is counted, arguments, parameters. A row becomes the
+ * call itself and, by the macros that read the table, its nonblocking and persistent forms; the table is read
+ * twice, with int counts and, from MPI 4 on, with large ones (_c). N is a count, A a displacement there.
+ */
+#define CALL(...) __VA_ARGS__
+
+/* Blocking: count, hand on. */
+#define PLAIN(S, NAME, NOTE, ARGS, ...) \
+    int MPI_##NAME##S(__VA_ARGS__) { NOTE; return PMPI_##NAME##S(CALL ARGS); }
+/* The same with a request at the end. */
+#define NONBLOCKING(S, NAME, NOTE, ARGS, ...) \
+    int MPI_##NAME##S(__VA_ARGS__, MPI_Request *request) { NOTE; return PMPI_##NAME##S(CALL ARGS, request); }
+/* Made once, counted at every start. */
+#define PERSISTENT(S, NAME, NOTE, ARGS, ...) \
+    int MPI_##NAME##S(__VA_ARGS__, MPI_Request *request) { \
+        begin_keeping(); NOTE; \
+        int code = PMPI_##NAME##S(CALL ARGS, request); \
+        keep(*request); \
+        return code; \
+    }
+/* Collectives have two spellings: Bcast, and Ibcast. */
+#define COLLECTIVE(S, NAME, LOWER, NOTE, ARGS, ...) PLAIN(S, NAME, NOTE, ARGS, __VA_ARGS__)
+#define NONBLOCKING_COLLECTIVE(S, NAME, LOWER, NOTE, ARGS, ...) NONBLOCKING(S, I##LOWER, NOTE, ARGS, __VA_ARGS__)
+#define PERSISTENT_COLLECTIVE(S, NAME, LOWER, NOTE, ARGS, ...) \
+    int MPI_##NAME##_init##S(__VA_ARGS__, MPI_Info info, MPI_Request *request) { \
+        begin_keeping(); NOTE; \
+        int code = PMPI_##NAME##_init##S(CALL ARGS, info, request); \
+        keep(*request); \
+        return code; \
+    }
+
+#define MESSAGE note(c, SENT, to, (long long)n * size_of(t))
+#define MESSAGE_TABLE(X, S, NAME, N) X(S, NAME, MESSAGE, (b, n, t, to, tag, c), \
+    const void *b, N n, MPI_Datatype t, int to, int tag, MPI_Comm c)
+#define MESSAGES(S, N) \
+    MESSAGE_TABLE(PLAIN, S, Send, N) MESSAGE_TABLE(PLAIN, S, Bsend, N) \
+    MESSAGE_TABLE(PLAIN, S, Ssend, N) MESSAGE_TABLE(PLAIN, S, Rsend, N) \
+    MESSAGE_TABLE(NONBLOCKING, S, Isend, N) MESSAGE_TABLE(NONBLOCKING, S, Ibsend, N) \
+    MESSAGE_TABLE(NONBLOCKING, S, Issend, N) MESSAGE_TABLE(NONBLOCKING, S, Irsend, N) \
+    MESSAGE_TABLE(PERSISTENT, S, Send_init, N) MESSAGE_TABLE(PERSISTENT, S, Bsend_init, N) \
+    MESSAGE_TABLE(PERSISTENT, S, Ssend_init, N) MESSAGE_TABLE(PERSISTENT, S, Rsend_init, N) \
+    PLAIN(S, Sendrecv, MESSAGE, (b, n, t, to, tag, r, rn, rt, from, rtag, c, s), \
+        const void *b, N n, MPI_Datatype t, int to, int tag, void *r, N rn, MPI_Datatype rt, int from, int rtag, \
+        MPI_Comm c, MPI_Status *s) \
+    PLAIN(S, Sendrecv_replace, MESSAGE, (b, n, t, to, tag, from, rtag, c, s), \
+        void *b, N n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm c, MPI_Status *s)
+
+/* What a rank contributes; in place, what it would receive says how much. */
+#define ALREADY_THERE ((b) == MPI_IN_PLACE)
+#define OWN_BLOCK (ALREADY_THERE ? (long long)rn * size_of(rt) : (long long)n * size_of(t))
+#define CONTRIBUTED (ALREADY_THERE ? 0 : (long long)n * size_of(t))
+#define RECEIVED ((r) == MPI_IN_PLACE ? 0 : (long long)rn * size_of(rt))
+
+static long long own_count(MPI_Comm comm, const void *counts, int wide) {
+    int own = 0, inter = 0;
+    PMPI_Comm_test_inter(comm, &inter);
+    if (inter) return 0; /* the call is skipped anyway */
+    PMPI_Comm_rank(comm, &own);
+    return COUNT_AT(counts, wide, own);
+}
+
+#define BUFFERS const void *b, void *r
+#define BLOCK(N) const void *b, N n, MPI_Datatype t, void *r, N rn, MPI_Datatype rt
+
+/* WIDE: counts are MPI_Count. */
+#define COLLECTIVES(X, S, N, A, WIDE) \
+    X(S, Bcast, bcast, note(c, BCAST, root, (long long)n * size_of(t)), (b, n, t, root, c), \
+        void *b, N n, MPI_Datatype t, int root, MPI_Comm c) \
+    X(S, Reduce, reduce, note(c, REDUCE, root, (long long)n * size_of(t)), (b, r, n, t, op, root, c), \
+        BUFFERS, N n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c) \
+    X(S, Allreduce, allreduce, note(c, ALLREDUCE, 0, (long long)n * size_of(t)), (b, r, n, t, op, c), \
+        BUFFERS, N n, MPI_Datatype t, MPI_Op op, MPI_Comm c) \
+    X(S, Scan, scan, note(c, SCAN, 0, (long long)n * size_of(t)), (b, r, n, t, op, c), \
+        BUFFERS, N n, MPI_Datatype t, MPI_Op op, MPI_Comm c) \
+    X(S, Exscan, exscan, note(c, SCAN, 0, (long long)n * size_of(t)), (b, r, n, t, op, c), \
+        BUFFERS, N n, MPI_Datatype t, MPI_Op op, MPI_Comm c) \
+    X(S, Reduce_scatter_block, reduce_scatter_block, note(c, REDUCE_SCATTER, 0, (long long)n * size_of(t)), \
+        (b, r, n, t, op, c), BUFFERS, N n, MPI_Datatype t, MPI_Op op, MPI_Comm c) \
+    X(S, Reduce_scatter, reduce_scatter, note(c, REDUCE_SCATTER, 0, own_count(c, nn, WIDE) * size_of(t)), \
+        (b, r, nn, t, op, c), BUFFERS, const N nn[], MPI_Datatype t, MPI_Op op, MPI_Comm c) \
+    X(S, Gather, gather, note(c, GATHER, root, CONTRIBUTED), (b, n, t, r, rn, rt, root, c), \
+        BLOCK(N), int root, MPI_Comm c) \
+    X(S, Gatherv, gatherv, note(c, GATHER, root, CONTRIBUTED), (b, n, t, r, rnn, d, rt, root, c), \
+        const void *b, N n, MPI_Datatype t, void *r, const N rnn[], const A d[], MPI_Datatype rt, int root, MPI_Comm c) \
+    X(S, Scatter, scatter, note(c, SCATTER, root, RECEIVED), (b, n, t, r, rn, rt, root, c), \
+        BLOCK(N), int root, MPI_Comm c) \
+    X(S, Scatterv, scatterv, note(c, SCATTER, root, RECEIVED), (b, nn, d, t, r, rn, rt, root, c), \
+        const void *b, const N nn[], const A d[], MPI_Datatype t, void *r, N rn, MPI_Datatype rt, int root, MPI_Comm c) \
+    X(S, Allgather, allgather, note(c, ALLGATHER, 0, OWN_BLOCK), (b, n, t, r, rn, rt, c), BLOCK(N), MPI_Comm c) \
+    X(S, Allgatherv, allgatherv, \
+        note(c, ALLGATHER, 0, ALREADY_THERE ? own_count(c, rnn, WIDE) * size_of(rt) : (long long)n * size_of(t)), \
+        (b, n, t, r, rnn, d, rt, c), \
+        const void *b, N n, MPI_Datatype t, void *r, const N rnn[], const A d[], MPI_Datatype rt, MPI_Comm c) \
+    X(S, Alltoall, alltoall, note(c, ALLTOALL, 0, OWN_BLOCK), (b, n, t, r, rn, rt, c), BLOCK(N), MPI_Comm c) \
+    X(S, Alltoallv, alltoallv, note_all(c, ALREADY_THERE ? rnn : nn, WIDE, ALREADY_THERE ? rt : t, NULL), \
+        (b, nn, d, t, r, rnn, rd, rt, c), const void *b, const N nn[], const A d[], MPI_Datatype t, void *r, \
+        const N rnn[], const A rd[], MPI_Datatype rt, MPI_Comm c) \
+    X(S, Alltoallw, alltoallw, note_all(c, ALREADY_THERE ? rnn : nn, WIDE, MPI_DATATYPE_NULL, ALREADY_THERE ? rt : t), \
+        (b, nn, d, t, r, rnn, rd, rt, c), const void *b, const N nn[], const A d[], const MPI_Datatype t[], void *r, \
+        const N rnn[], const A rd[], const MPI_Datatype rt[], MPI_Comm c) \
+    X(S, Neighbor_allgather, neighbor_allgather, note_neighbours(c, NULL, 0, n, t, NULL), (b, n, t, r, rn, rt, c), \
+        BLOCK(N), MPI_Comm c) \
+    X(S, Neighbor_allgatherv, neighbor_allgatherv, note_neighbours(c, NULL, 0, n, t, NULL), \
+        (b, n, t, r, rnn, d, rt, c), \
+        const void *b, N n, MPI_Datatype t, void *r, const N rnn[], const A d[], MPI_Datatype rt, MPI_Comm c) \
+    X(S, Neighbor_alltoall, neighbor_alltoall, note_neighbours(c, NULL, 0, n, t, NULL), (b, n, t, r, rn, rt, c), \
+        BLOCK(N), MPI_Comm c) \
+    X(S, Neighbor_alltoallv, neighbor_alltoallv, note_neighbours(c, nn, WIDE, 0, t, NULL), \
+        (b, nn, d, t, r, rnn, rd, rt, c), const void *b, const N nn[], const A d[], MPI_Datatype t, void *r, \
+        const N rnn[], const A rd[], MPI_Datatype rt, MPI_Comm c) \
+    X(S, Neighbor_alltoallw, neighbor_alltoallw, note_neighbours(c, nn, WIDE, 0, MPI_DATATYPE_NULL, t), \
+        (b, nn, d, t, r, rnn, rd, rt, c), const void *b, const N nn[], const MPI_Aint d[], const MPI_Datatype t[], \
+        void *r, const N rnn[], const MPI_Aint rd[], const MPI_Datatype rt[], MPI_Comm c)
+
+/* One-sided: a put goes to the target, a get comes from it, fetching atomics do both. */
+#define PUT note_window(w, SENT, to, (long long)n * size_of(t))
+#define GET note_window(w, GOT, to, (long long)n * size_of(t))
+#define FETCH (note_window(w, SENT, to, (long long)n * size_of(t)), note_window(w, GOT, to, (long long)rn * size_of(rt)))
+#define TARGET(N) int to, MPI_Aint disp, N tn, MPI_Datatype tt
+#define ONE_SIDED(X, S, R, N) \
+    X(S, R(Put, put), PUT, (b, n, t, to, disp, tn, tt, w), const void *b, N n, MPI_Datatype t, TARGET(N), MPI_Win w) \
+    X(S, R(Get, get), GET, (b, n, t, to, disp, tn, tt, w), void *b, N n, MPI_Datatype t, TARGET(N), MPI_Win w) \
+    X(S, R(Accumulate, accumulate), PUT, (b, n, t, to, disp, tn, tt, op, w), \
+        const void *b, N n, MPI_Datatype t, TARGET(N), MPI_Op op, MPI_Win w) \
+    X(S, R(Get_accumulate, get_accumulate), FETCH, (b, n, t, r, rn, rt, to, disp, tn, tt, op, w), \
+        BLOCK(N), TARGET(N), MPI_Op op, MPI_Win w)
+/* The name is a macro's result, so it has to be expanded before it is pasted. */
+#define PLAIN_OF(...) PLAIN(__VA_ARGS__)
+#define NONBLOCKING_OF(...) NONBLOCKING(__VA_ARGS__)
+#define AS_WRITTEN(NAME, LOWER) NAME
+#define WITH_REQUEST(NAME, LOWER) R##LOWER
+
+MESSAGES(, int)
+COLLECTIVES(COLLECTIVE, , int, int, 0)
+COLLECTIVES(NONBLOCKING_COLLECTIVE, , int, int, 0)
+ONE_SIDED(PLAIN_OF, , AS_WRITTEN, int)
+ONE_SIDED(NONBLOCKING_OF, , WITH_REQUEST, int)
+PLAIN(, Barrier, note(c, BARRIER, 0, 0), (c), MPI_Comm c)
+NONBLOCKING(, Ibarrier, note(c, BARRIER, 0, 0), (c), MPI_Comm c)
+PLAIN(, Fetch_and_op, (note_window(w, SENT, to, size_of(t)), note_window(w, GOT, to, size_of(t))), \
+    (b, r, t, to, disp, op, w), BUFFERS, MPI_Datatype t, int to, MPI_Aint disp, MPI_Op op, MPI_Win w)
+PLAIN(, Compare_and_swap, (note_window(w, SENT, to, 2 * size_of(t)), note_window(w, GOT, to, size_of(t))), \
+    (b, compare, r, t, to, disp, w), const void *b, const void *compare, void *r, MPI_Datatype t, int to, MPI_Aint disp, \
+    MPI_Win w)
+
+#if MPI_VERSION >= 4
+MESSAGES(_c, MPI_Count)
+COLLECTIVES(COLLECTIVE, _c, MPI_Count, MPI_Aint, 1)
+COLLECTIVES(NONBLOCKING_COLLECTIVE, _c, MPI_Count, MPI_Aint, 1)
+COLLECTIVES(PERSISTENT_COLLECTIVE, _c, MPI_Count, MPI_Aint, 1)
+COLLECTIVES(PERSISTENT_COLLECTIVE, , int, int, 0)
+ONE_SIDED(PLAIN_OF, _c, AS_WRITTEN, MPI_Count)
+ONE_SIDED(NONBLOCKING_OF, _c, WITH_REQUEST, MPI_Count)
+NONBLOCKING(, Isendrecv, MESSAGE, (b, n, t, to, tag, r, rn, rt, from, rtag, c), \
+    const void *b, int n, MPI_Datatype t, int to, int tag, void *r, int rn, MPI_Datatype rt, int from, int rtag, \
+    MPI_Comm c)
+NONBLOCKING(, Isendrecv_replace, MESSAGE, (b, n, t, to, tag, from, rtag, c), \
+    void *b, int n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm c)
+PERSISTENT(, Psend_init, note(c, SENT, to, (long long)parts * (long long)n * size_of(t)), \
+    (b, parts, n, t, to, tag, c, info), \
+    const void *b, int parts, MPI_Count n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Info info)
+#endif

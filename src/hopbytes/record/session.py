@@ -1,0 +1,222 @@
+"""Running a program unchanged and keeping what it sends."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hopbytes.collectives import check_model
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.formats.exchange import read
+from hopbytes.graph import CommGraph
+from hopbytes.launching.command import LaunchCommand
+from hopbytes.launching.passing import run_through
+from hopbytes.launching.verify import seen_launch
+from hopbytes.record.application import Application, application_of
+from hopbytes.record.build import interposer
+from hopbytes.record.counts import Counts, read_counts
+
+#: What Open MPI hands to a collective library of the network, past the messages that can be seen.
+ESCAPING = {
+    "hcoll": "coll_hcoll_enable", "UCC": "coll_ucc_enable",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a run.
+
+    Parameters
+    ----------
+    graph : CommGraph or None
+        None when the recording is not complete.
+    code : int
+        The program's own exit code.
+    problem : str
+        Why there is no graph.
+    """
+
+    graph: CommGraph | None
+    code: int
+    problem: str = ""
+
+
+def record(
+    words: list[str],
+    *,
+    collectives: str | None = None,
+    skip_first: float = 0.0,
+    phase: int | None = None,
+    per_communicator: bool = False,
+    compiler: str | None = None,
+    hosts: bool = True,
+) -> Recorded:
+    """Run a launch command with its own streams, signals and exit code, and return its pattern.
+
+    Open MPI counts with its monitoring component, which sees what collectives become. Any other MPI, and
+    everything that needs phases or communicators, gets an interposer that is built with the user's compiler
+    wrapper and preloaded. Both are switched on by the environment alone.
+
+    Parameters
+    ----------
+    words : list of str
+        Launcher, its options, the program and its arguments.
+    collectives : str, optional
+        Model for the interposer (:data:`hopbytes.collectives.MODELS`); naming one asks for the interposer.
+    skip_first : float
+        Seconds after MPI_Init that do not count.
+    phase : int, optional
+        Only what was sent after ``MPI_Pcontrol(phase)``, phase > 1; 0 and 1 pause and go on.
+    per_communicator : bool
+        Keep bytes per communicator in ``meta["communicators"]``.
+    compiler : str, optional
+        Wrapper to build the interposer with (mpicc); naming one asks for the interposer.
+    hosts : bool
+        Ask for the host of every rank where the recording itself does not say it: one more, tiny launch.
+
+    Raises
+    ------
+    UnsupportedError
+        Before anything is started: an unknown launcher or program, a static binary, no compiler.
+    """
+    command = LaunchCommand.parse(words)
+    if not command.program:
+        raise UnsupportedError(f"{words[0]}: no program, expected one after the launcher's options")
+    application = application_of(command.program, command.launcher)
+    special = collectives or skip_first or phase is not None or per_communicator or compiler
+    counting = application.family != "openmpi" or bool(special)
+    model = check_model(collectives or "ring")
+    library = str(interposer(compiler or "mpicc")) if counting else ""
+    with _shared_folder() as folder:
+        settings = _preloading(library, folder, skip_first) if counting else _monitoring(folder)
+        begun = time.monotonic()
+        code = run_through(words, settings)
+        seconds = time.monotonic() - begun
+        try:
+            if counting:
+                graph, counts = read_counts(folder, model, phase)
+                facts = _counted(counts, model, per_communicator)
+            else:
+                graph, facts = _monitored(folder, command)
+        except FormatError as error:
+            return Recorded(None, code, _why(folder, command, application, error))
+    if hosts and "hosts" not in facts and not code:
+        facts["hosts"] = _hosts(command, graph.n)
+    facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
+    notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ()), *_escaped(application)]
+    if code:
+        notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
+    meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
+    return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
+
+
+@contextmanager
+def _shared_folder() -> Iterator[str]:
+    """Give a folder in the current one, which all nodes of a job usually share; removed afterwards."""
+    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _monitoring(folder: str) -> dict[str, str]:
+    """Return the environment that makes Open MPI count; 2: collectives apart, 3: to a file."""
+    return {
+        "OMPI_MCA_pml_monitoring_enable": "2",
+        "OMPI_MCA_pml_monitoring_enable_output": "3",
+        "OMPI_MCA_pml_monitoring_filename": os.path.join(folder, "rank"),
+    }
+
+
+def _preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:
+    """Return the environment that puts the interposer before MPI."""
+    before = os.environ.get("LD_PRELOAD", "")
+    return {
+        "LD_PRELOAD": f"{library}:{before}" if before else library,
+        "HOPBYTES_RECORD_FOLDER": folder,
+        **({"HOPBYTES_RECORD_SKIP": str(skip_first)} if skip_first > 0 else {}),
+    }
+
+
+def _monitored(folder: str, command: LaunchCommand) -> tuple[CommGraph, dict[str, Any]]:
+    parts = sorted(glob.glob(os.path.join(glob.escape(folder), "rank.*.prof")))
+    if not parts:
+        raise FormatError(folder, None, "no rank wrote anything, expected a file per rank")
+    graph: CommGraph = read(parts[0], "monitoring")
+    version = command.launcher.version if command.launcher.form == "openmpi" else ""
+    facts: dict[str, Any] = {"mpi": f"Open MPI {version}".strip(), "by": "monitoring (E + I + S + R)"}
+    with open(parts[0], encoding="utf-8", errors="replace") as file:
+        if "SPLIT_TYPE" in file.read():
+            facts["notices"] = [SPLIT]
+    return graph, facts
+
+
+SPLIT = (
+    "ranks were grouped by the hardware they share (MPI_Comm_split_type): the pattern depends on the "
+    "placement, record again after mapping"
+)
+
+
+def _counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any]:
+    """Return facts of a recording by the interposer."""
+    notices = [SPLIT] if counts.split_types else []
+    if counts.collectives.calls and model == "ignore":
+        notices.append(f"{counts.collectives.calls} collective calls are left out (--collectives)")
+    if counts.skipped:
+        notices.append(f"{counts.skipped} collective calls between two groups are left out")
+    facts: dict[str, Any] = {
+        "mpi": counts.mpi, "by": "interposer", "collectives": model, "hosts": counts.hosts,
+        "mpi_seconds": counts.seconds, "notices": notices,
+    }
+    if set(counts.phases) - {0}:
+        facts["phases"] = {str(phase): volume for phase, volume in sorted(counts.phases.items())}
+    if per_communicator:
+        facts["communicators"] = [
+            {"ranks": list(members), "bytes": volume} for members, volume in sorted(counts.groups.items())
+        ]
+    return facts
+
+
+def _hosts(command: LaunchCommand, n: int) -> list[str]:
+    """Return the host of every rank as a probe with the same command finds it; empty when it cannot."""
+    try:
+        seen = seen_launch(command.words())
+    except HopbytesError:
+        return []
+    return [seen[i].host for i in range(n)] if set(seen) == set(range(n)) else []
+
+
+def _escaped(application: Application) -> list[str]:
+    """Return warnings about traffic that may have gone past MPI's messages."""
+    found = []
+    with open(application.path, "rb") as file:
+        if b"libnccl.so" in file.read(1 << 22):
+            found.append("the program uses NCCL: what GPUs send by it is not in the pattern")
+    for name, setting in ESCAPING.items():
+        if os.environ.get(f"OMPI_MCA_{setting}") == "1":
+            found.append(f"{name} was switched on: its collectives are not in the pattern")
+    return found
+
+
+def _why(folder: str, command: LaunchCommand, application: Application, error: FormatError) -> str:
+    """Return what is probably the matter when files are missing."""
+    what = error.what.replace(folder, "the recording")
+    if "no rank wrote" in error.what:
+        family = application.family
+        assumed = "" if application.linked else f" (a script: {family} was assumed, --cc names another)"
+        return (
+            f"no rank wrote anything{assumed}: the program uses another MPI, never reached MPI_Finalize, or "
+            f"{os.path.dirname(folder)} is not shared with its nodes"
+        )
+    if "missing" in what:
+        where = os.path.dirname(folder)
+        what += f" (is {where} shared by all nodes?)"
+    return f"the recording is not complete: {what}"

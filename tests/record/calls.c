@@ -167,5 +167,5 @@ int main(int argc, char **argv) {
     }
     MPI_Finalize();
     if (rank == 0) puts("said by the program");
-    return argc > 1 && !strcmp(argv[1], "fail") ? 7 : 0;
+    return argc > 1 && !strcmp(argv[argc - 1], "fail") ? 7 : 0;
 }

@@ -167,12 +167,14 @@ def test_monitoring_of_open_mpi():
 def test_the_command_passes_everything_through(tmp_path):
     """Output and exit code are the program's; the pattern is written beside; no folder is left."""
     launch, _, program = mpi("openmpi")
-    words = [sys.executable, "-m", "hopbytes", "record", "-o", "app.pattern", "--no-hosts", "--", *launch, program]
-    done = subprocess.run([*words, "fail"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 7, done.stderr
-    assert "said by the program" in done.stdout
-    graph = hb.read("app.pattern")
-    assert any("ended with code 7" in notice for notice in graph.meta["notices"])
+    words = [sys.executable, "-m", "hopbytes", "record", "-o", "app.pattern", "--no-hosts", "--"]
+    words += [*launch, program, "p2p"]
+    quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120}
+    done = subprocess.run(words, **quiet)
+    assert (done.returncode, done.stdout) == (0, "said by the program\n"), done.stderr
+    assert hb.read("app.pattern").n == 4
+    # The launcher ends the other ranks when one fails, so what is left of the recording is not certain.
+    assert subprocess.run([*words, "fail"], **quiet).returncode == 7
     assert [path.name for path in tmp_path.iterdir()] == ["app.pattern"]
 
 

@@ -25,8 +25,10 @@ template <class W> class Multilevel {
     smallest_cap_ = *std::min_element(cap.begin(), cap.end());
   }
 
-  // Partition from nothing.
-  Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
+  // Partition from nothing; more than `direct` blocks are made in bundles.
+  Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t direct = 4) {
+    if (static_cast<int64_t>(cap_.size()) > direct && g.n > 4 * initial_size() && !g.unary)
+      return nested(g, part, seed, direct);
     Rng rng(seed);
     const int64_t target = std::max<int64_t>(options_.middle, 4 * initial_size());
     auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), target, max_pair(g), rng);
@@ -55,6 +57,42 @@ template <class W> class Multilevel {
   }
 
  private:
+  // Many blocks: a few bundles of them first, each cut further on its own, then one V-cycle over all.
+  // Grown all at once on a small graph, many blocks come out worse, and searches among few are quicker.
+  Score nested(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t direct) {
+    const int64_t k = static_cast<int64_t>(cap_.size());
+    const int64_t bundles = std::min<int64_t>(4, (k + direct - 1) / direct);
+    const double levels = 1 + std::ceil(std::log2(static_cast<double>(k) / static_cast<double>(bundles)) / 3);
+    std::vector<int64_t> first(bundles + 1, 0), room(bundles, 0), cap(bundles);
+    for (int64_t j = 0; j < bundles; ++j) {
+      first[j + 1] = k * (j + 1) / bundles;
+      for (int64_t b = first[j]; b < first[j + 1]; ++b) room[j] += cap_[b];
+    }
+    const double scale = static_cast<double>(g.total_load) / static_cast<double>(std::accumulate(room.begin(), room.end(), int64_t{0}));
+    for (int64_t j = 0; j < bundles; ++j) {
+      const int64_t fair = std::min(room[j], static_cast<int64_t>(std::ceil(static_cast<double>(room[j]) * scale)));
+      // Some of the slack is left for the cuts inside.
+      cap[j] = fair + static_cast<int64_t>(static_cast<double>(room[j] - fair) / levels);
+    }
+    std::vector<int32_t> bundle, local(g.n);
+    Multilevel<W>(cap, options_, control_).partition(g, bundle, derive(seed, 1), direct);
+    std::vector<std::vector<int32_t>> members(bundles);
+    for (int32_t v = 0; v < g.n; ++v) {
+      local[v] = static_cast<int32_t>(members[bundle[v]].size());
+      members[bundle[v]].push_back(v);
+    }
+    part.assign(g.n, 0);
+    for (int64_t j = 0; j < bundles; ++j) {
+      const WorkGraph<W> sub = induced(g, members[j], bundle.data(), static_cast<int32_t>(j), local.data());
+      std::vector<int32_t> inner(sub.n, 0);
+      if (sub.n > 0 && first[j + 1] - first[j] > 1)
+        Multilevel<W>(cap_.subspan(first[j], first[j + 1] - first[j]), options_, control_)
+            .partition(sub, inner, derive(seed, 2 + j), direct);
+      for (int64_t i = 0; i < sub.n; ++i) part[members[j][i]] = static_cast<int32_t>(first[j]) + inner[i];
+    }
+    return combine(g, part, nullptr, derive(seed, 10));
+  }
+
   int64_t initial_size() const { return std::max<int64_t>(2, options_.coarsest * static_cast<int64_t>(cap_.size())); }
   int64_t max_pair(const WorkGraph<W>& g) const {
     // Light enough to leave the coarsest graph balanced, never below a pair of average vertices.

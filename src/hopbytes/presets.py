@@ -62,7 +62,7 @@ def for_objective(base: Chain, name: str) -> Chain:
 def fast() -> Chain:
     """Quickest useful placement."""
     return chain(
-        Multisection(tries=4, flow_rounds=1), VCycle(cycles=0), Swap(starts=1, shakes=100), link_effort=1
+        Multisection(tries=4, flow_rounds=1, venture_percent=0), VCycle(cycles=0), Swap(starts=1, shakes=100), link_effort=1
     )
 
 
@@ -70,7 +70,7 @@ def fast() -> Chain:
 def eco() -> Chain:
     """Good placements at little cost; the default."""
     return chain(
-        Multisection(runs=2, tries=6, combines=1, flow_rounds=2),
+        Multisection(runs=2, middle_combines=1, combines=1, flow_rounds=1),
         VCycle(cycles=1),
         Swap(starts=3, chains=2, steps=2000, anneal_up_to=256, shakes=500),
     )
@@ -80,8 +80,8 @@ def eco() -> Chain:
 def strong() -> Chain:
     """Best placements when a few times the work does not matter."""
     return chain(
-        Multisection(runs=7, tries=10, combines=6, flow_rounds=2),
-        VCycle(cycles=3, chains=2, flow_rounds=2),
+        Multisection(runs=5, tries=8, combines=4, flow_rounds=2),
+        VCycle(cycles=2, chains=2),
         Swap(starts=6, chains=4, steps=4000, shakes=10_000),
         link_effort=16,
     )

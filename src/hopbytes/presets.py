@@ -62,7 +62,10 @@ def for_objective(base: Chain, name: str) -> Chain:
 def fast() -> Chain:
     """Quickest useful placement."""
     return chain(
-        Multisection(tries=4, flow_rounds=1, venture_percent=0), VCycle(cycles=0), Swap(starts=1, shakes=100), link_effort=1
+        Multisection(tries=4, flow_rounds=1, venture_percent=0),
+        VCycle(cycles=0),
+        Swap(starts=1, shakes=100),
+        link_effort=1,
     )
 
 

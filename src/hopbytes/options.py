@@ -61,8 +61,7 @@ def describe(registry: Registry[type[T]], thing: T) -> str:
 
     Something that is not registered goes by the name of its class.
     """
-    names = [name for name, kind in registry.items() if type(thing) is kind]
-    name = names[0] if names else type(thing).__name__
+    name = registry.name_of(type(thing)) or type(thing).__name__
     items = [f"{field.name}={_text(getattr(thing, field.name))}" for field in _fields(type(thing))]
     return f"{name}:{','.join(items)}" if items else name
 

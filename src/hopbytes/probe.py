@@ -12,9 +12,9 @@ from importlib.resources import files
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.hostlist import HOST_NAME
 from hopbytes.machines.job_environment import Job, find_job, same_host
+from hopbytes.machines.machine import Stored
 from hopbytes.machines.node_machine import NodeMachine, distinct
 from hopbytes.machines.node_tree import NodeTree
-from hopbytes.machines.stored import Stored
 from hopbytes.machines.sysfs import PATTERNS, node_from_files, parse_list
 
 #: Where messages say the fault is.

@@ -1,11 +1,13 @@
-"""Name → thing, filled by importing every file of one folder the first time it is asked.
+"""Name → thing, where the thing called `name` lives in the file ``name.py`` of one folder.
 
-Adding an algorithm, a topology or a format is adding one file; this module is why.
+Adding an algorithm, a topology or a format is adding one file; this module is why. A name that is asked for
+loads its own file and no other, so that commands start quickly however much there is; only listing loads all.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
@@ -23,12 +25,15 @@ class Registry(Generic[T]):
     kind : str
         Word for messages: ``"mapper"``.
     package : str
-        Dotted name of the folder whose files register themselves on import.
+        Dotted name of the folder whose files register themselves on import (or of a file that holds all).
+    prefixes : tuple of str
+        What file names may have before the name of the thing.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, package: str, prefixes: tuple[str, ...] = ("",)) -> None:
         self.kind = kind
         self._package = package
+        self._prefixes = prefixes
         self._things: dict[str, T] = {}
         self._discovered = False
 
@@ -52,16 +57,31 @@ class Registry(Generic[T]):
         for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
             importlib.import_module(f"{self._package}.{module.name}")
 
+    def _load(self, name: str) -> None:
+        """Import the file that would hold `name`, if there is one."""
+        if self._discovered or name in self._things or not name.isidentifier():
+            return
+        if not hasattr(importlib.import_module(self._package), "__path__"):
+            return
+        for prefix in self._prefixes:
+            module = f"{self._package}.{prefix}{name}"
+            if importlib.util.find_spec(module) is not None:
+                importlib.import_module(module)
+
     def __getitem__(self, name: str) -> T:
         """Return the thing called `name`; UnsupportedError with the nearest name if there is none."""
-        self._discover()
-        if name not in self._things:
+        if name not in self:
+            self._discover()
             raise unknown_name(self.kind, name, self._things)
         return self._things[name]
 
     def __contains__(self, name: str) -> bool:
-        self._discover()
+        self._load(name)
         return name in self._things
+
+    def name_of(self, thing: T) -> str | None:
+        """Return the name under which `thing` is filed, None if it is not; loads nothing."""
+        return next((name for name, filed in self._things.items() if filed is thing), None)
 
     def __iter__(self) -> Iterator[str]:
         """Names in alphabetical order."""

@@ -156,7 +156,6 @@ def map_tasks(
     if work_limit is not None:
         work_limit = _whole("work_limit", work_limit, 0)
     effort = Effort(_seed(seed), _threads(threads), None, progress, work_limit=work_limit)
-    _known("objective", objective, list(objectives))
     objective = objective.replace("-", "_")
     goal = objectives[objective]()
     _known("weight", weight, WEIGHTS)

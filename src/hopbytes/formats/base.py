@@ -16,7 +16,7 @@ from hopbytes.mapping import Mapping
 from hopbytes.opening import MAX_BYTES
 from hopbytes.registry import Registry
 
-formats: Registry[Format] = Registry("format", "hopbytes.formats")
+formats: Registry[Format] = Registry("format", "hopbytes.formats", ("graph_", "place_"))
 
 #: How much of a file formats see when they are asked whether it is theirs.
 HEAD_BYTES = 4096

@@ -8,7 +8,7 @@ from hopbytes.fabrics.netloc import read_netloc
 from hopbytes.machines.base import machines
 from hopbytes.machines.fabric_machine import FabricMachine
 from hopbytes.machines.file_spec import file_spec
-from hopbytes.machines.infiniband import keep_hosts
+from hopbytes.machines.ib import keep_hosts
 
 KEYS = {"rails": "first|same|spread|gpu", "adapters": "mlx5_[0-3]", "names": "FILE", "hosts": "n[1-8]"}
 

@@ -95,7 +95,7 @@ class Torus(NetworkMachine):
     @classmethod
     def parse(cls, text: str) -> Torus:
         """Read ``16x12x8[:nodes=2][:wrap=1x1x0][:bw=N or NxNxN][@perhop]``."""
-        return _parse("torus", text, wrapped=True)
+        return parse_grid("torus", text, wrapped=True)
 
     @property
     def n_routers(self) -> int:
@@ -162,19 +162,8 @@ class Torus(NetworkMachine):
         return [nodes[along <= cut], nodes[along > cut]]
 
 
-@machines.register("mesh")
-class Mesh(Torus):
-    """Mesh of any dimension: a torus without wrap-around links (see ``torus``)."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: str) -> Torus:
-        """Read ``16x12x8[:nodes=2][:bw=N or NxNxN][@perhop]``."""
-        return _parse("mesh", text, wrapped=False)
-
-
-def _parse(kind: str, text: str, wrapped: bool) -> Torus:
+def parse_grid(kind: str, text: str, wrapped: bool) -> Torus:
+    """Read the spec of a torus or, with `wrapped` False, of a mesh (FormatError)."""
     keys = {key: example for key, example in KEYS.items() if wrapped or key != "wrap"}
     head, found, per_hop = network_fields(kind, text, keys)
     sizes = sizes_of(kind, head)

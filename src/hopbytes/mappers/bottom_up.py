@@ -10,8 +10,8 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.filling import fill_in_order, room_for
 from hopbytes.mappers.quotient import quotient_csr
-from hopbytes.mappers.simple import fill_in_order, room_for
 
 
 @mappers.register("bottom_up")

@@ -12,8 +12,8 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.filling import fill_in_order, random_order
 from hopbytes.mappers.quotient import with_isolated
-from hopbytes.mappers.simple import fill_in_order, random_order
 from hopbytes.objectives.comm_cost import CommCost
 
 #: Entries of the tables of n x k and k x k numbers, 8 bytes each.

@@ -9,7 +9,7 @@ from hopbytes.engine.slots import place_greedily
 from hopbytes.graph import CommGraph
 from hopbytes.machines.lowering import kernel_distances
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
-from hopbytes.mappers.simple import room_for
+from hopbytes.mappers.filling import room_for
 
 
 @mappers.register("mueller_merbach")

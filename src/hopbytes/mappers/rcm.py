@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
-from hopbytes.mappers.simple import fill_in_order
+from hopbytes.mappers.filling import fill_in_order
 
 
 @mappers.register("rcm")

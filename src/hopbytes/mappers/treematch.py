@@ -15,8 +15,8 @@ from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels import checked_sum
 from hopbytes.kernels.grouping import group_objects
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.filling import room_for
 from hopbytes.mappers.quotient import quotient_csr, with_isolated
-from hopbytes.mappers.simple import room_for
 from hopbytes.mappers.top_down import TopDown
 from hopbytes.spread import spread
 

@@ -11,7 +11,7 @@ from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.lowering import kernel_distances
 from hopbytes.nodal.level import Nodes
-from hopbytes.objectives.hops import in_hops
+from hopbytes.objectives.hop_distances import in_hops
 from hopbytes.objectives.links import endpoints_of
 
 Int64 = NDArray[np.int64]

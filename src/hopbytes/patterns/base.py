@@ -144,5 +144,4 @@ def dimensions(thing: Pattern, text: str, most: int = 3, least: int = 1) -> tupl
 
 def refused(thing: Pattern, what: str) -> UnsupportedError:
     """Return the error about a value of a parameter."""
-    names = [name for name, kind in patterns.items() if type(thing) is kind]
-    return UnsupportedError(f"pattern {(names or ['?'])[0]!r}: {what}")
+    return UnsupportedError(f"pattern {patterns.name_of(type(thing)) or '?'!r}: {what}")

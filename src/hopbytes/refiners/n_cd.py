@@ -11,7 +11,7 @@ from hopbytes.engine.slots import NEAR_PAIRS
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.mappers.simple import random_order
+from hopbytes.mappers.filling import random_order
 from hopbytes.refiners.pairs import search_pairs
 
 

@@ -8,11 +8,12 @@ from typing import ClassVar
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.mappers.umpa import HopGreedy
+from hopbytes.mappers.ug import HopGreedy
 from hopbytes.nodal import nodes_of
 from hopbytes.objectives.base import objectives
 from hopbytes.refiners.congestion import Congestion, check_goal
-from hopbytes.refiners.umpa import HopSwap, WeightedHopSwap
+from hopbytes.refiners.uth import HopSwap
+from hopbytes.refiners.uwh import WeightedHopSwap
 from hopbytes.repair import meet_caps
 
 

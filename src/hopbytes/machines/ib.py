@@ -40,7 +40,7 @@ class InfiniBand(FabricMachine):
 
     Examples
     --------
-    >>> from hopbytes.machines.infiniband import InfiniBand
+    >>> from hopbytes.machines.ib import InfiniBand
     >>> fabric = InfiniBand.parse("examples/fabric")
     >>> fabric.node_names()[:3], fabric.network().hops(0, [1, 4]).tolist()
     (('n1', 'n2', 'n3'), [2, 4])

@@ -1,44 +1,14 @@
-"""Baselines without any search: in order, and at random under the same counts."""
+"""Tasks poured over PEs in a given order: what baselines and orderings have in common."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Int32, Int64
 
 UInt64 = NDArray[np.uint64]
-
-
-@mappers.register("identity")
-@dataclass(frozen=True, slots=True)
-class Identity(Mapper):
-    """Tasks in their own order: each PE takes the next ones, as many as its count or its share of the load.
-
-    What most launchers do by default (block by node, then core). O(n).
-    """
-
-    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return contiguous blocks of tasks."""
-        return fill_in_order(graph, bounds, np.arange(graph.n, dtype=np.int64))
-
-
-@mappers.register("random")
-@dataclass(frozen=True, slots=True)
-class Random(Mapper):
-    """Tasks in random order, then as `identity`: uniform among the placements with the same counts.
-
-    The order comes from a hash of seed and task number, not from a library's generator, so it is the
-    same with every version of every library. O(n log n).
-    """
-
-    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return blocks of a shuffled task list."""
-        return fill_in_order(graph, bounds, random_order(graph.n, effort.seed))
 
 
 def random_order(n: int, seed: int) -> Int64:

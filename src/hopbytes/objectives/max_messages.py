@@ -1,4 +1,4 @@
-"""Congestion: what the busiest link carries, in bytes over capacity or in messages."""
+"""Congestion counted in messages: how many cross the busiest link."""
 
 from __future__ import annotations
 
@@ -8,25 +8,6 @@ from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.objectives.base import Int32, Objective, objectives
 from hopbytes.objectives.links import network_of, traffic
-
-
-@objectives.register("max_congestion")
-@dataclass(frozen=True, slots=True)
-class MaxCongestion(Objective):
-    """MC = largest volume over capacity of a link, with the routes flows really take.
-
-    Source: Deveci et al., IPDPS 2015; Mirsadeghi and Afsahi, "PTRAM", IPDPS workshops 2016.
-    """
-
-    symbol = "MC"
-    unit = "bytes / capacity"
-    meaning = "volume over capacity of the busiest link"
-    family = "link loads"
-
-    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
-        """Return MC; one division of exact integers. O(m x length of a route)."""
-        found = traffic(graph, graph.volumes, where, pe, "objective max-congestion", priced=True)
-        return found.values.most / found.per_unit
 
 
 @objectives.register("max_messages")

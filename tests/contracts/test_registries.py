@@ -1,0 +1,41 @@
+"""The thing called `name` is in the file ``name.py``, so that asking for it loads nothing else."""
+
+import importlib
+import pkgutil
+
+import pytest
+
+from hopbytes.formats.base import formats
+from hopbytes.machines.base import machines
+from hopbytes.mappers.base import mappers, refiners
+from hopbytes.objectives.base import objectives
+from hopbytes.patterns.base import patterns
+
+REGISTRIES = (formats, machines, mappers, refiners, objectives, patterns)
+
+
+@pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
+def test_every_name_is_a_file(registry):
+    folder = importlib.import_module(registry._package)
+    files = {module.name for module in pkgutil.iter_modules(folder.__path__)}
+    for name, thing in registry.items():
+        assert files & {f"{prefix}{name}" for prefix in registry._prefixes}, name
+        assert registry.name_of(thing) == name
+
+
+def test_a_name_loads_its_file_only(tmp_path, monkeypatch):
+    package = tmp_path / "things"
+    package.mkdir()
+    package.joinpath("__init__.py").write_text("")
+    package.joinpath("one.py").write_text("from hopbytes_things import things\nthings.register('one')(1)\n")
+    package.joinpath("two.py").write_text("raise AssertionError('two was loaded')\n")
+    tmp_path.joinpath("hopbytes_things.py").write_text(
+        "from hopbytes.registry import Registry\nthings = Registry('thing', 'things')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    things = importlib.import_module("hopbytes_things").things
+    assert things["one"] == 1
+    assert "three" not in things
+    assert "no/file" not in things
+    with pytest.raises(AssertionError, match="two was loaded"):
+        list(things)

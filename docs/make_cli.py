@@ -33,7 +33,8 @@ to standard error.
 def page() -> str:
     """Return the whole page."""
     root: Any = typer.main.get_command(app)
-    return "\n".join([HEAD, *(section(name, verb) for name, verb in root.commands.items())])
+    verbs = [(name, root.get_command(None, name)) for name in root.list_commands(None)]
+    return "\n".join([HEAD, *(section(name, verb) for name, verb in verbs)])
 
 
 def section(name: str, verb: Any) -> str:

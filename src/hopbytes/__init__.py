@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hopbytes.metrics import evaluate as evaluate
     from hopbytes.run import map_tasks as map_tasks
 
-    __version__: str
+__version__ = "0.1.0"
 
 #: Public name → module that defines it.
 _HOME = {
@@ -48,14 +48,9 @@ __all__ = [*_HOME, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        value: Any = version("hopbytes")
-    elif name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-    else:
+    if name not in _HOME:
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}")
+    value: Any = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

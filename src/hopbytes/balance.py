@@ -206,7 +206,7 @@ def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = N
     whole = sum_of(capacity) if free is None else free
     ceiling = (2**63 - 1) // len(capacity)
     known: dict[int, int] = {}
-    for size in np.unique(capacity).tolist():
+    for size in set(capacity.tolist()):
         roomy = math.floor((1 + imbalance) * total * size / whole)
         known[size] = min(max(roomy, -(-total * size // whole)), max(total, 1), ceiling)
     return np.array([known[size] for size in capacity.tolist()], np.int64)

@@ -1,4 +1,7 @@
-"""Ready-made chains of a mapper and refiners; every preset is defined here and nowhere else."""
+"""Ready-made chains of a mapper and refiners; every preset is defined here and nowhere else.
+
+Refiners that only one preset has are imported by it, so that the others start without them.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,7 @@ from hopbytes.mappers.base import Mapper, Refiner, mappers, refiners
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.objectives.base import objectives
 from hopbytes.options import build
-from hopbytes.refiners.evolve import Evolve
-from hopbytes.refiners.routed import Routed
 from hopbytes.refiners.swap import Swap
-from hopbytes.refiners.tabu import Tabu
 from hopbytes.refiners.vcycle import VCycle
 from hopbytes.registry import Registry
 
@@ -52,8 +52,10 @@ def for_objective(base: Chain, name: str) -> Chain:
     """
     if objectives[name].family == "distance sum":
         return base
-    steps = tuple(step for step in base.refiners if not isinstance(step, Routed))
+    from hopbytes.refiners.routed import Routed
+
     # Work enough for two starts is better spent so.
+    steps = tuple(step for step in base.refiners if not isinstance(step, Routed))
     links = Routed(goal=name, effort=base.link_effort, second_start=base.link_effort >= 16)
     return dataclasses.replace(base, refiners=(*steps, links))
 
@@ -93,6 +95,9 @@ def strong() -> Chain:
 @presets.register("best")
 def best() -> Chain:
     """Goes on until ``--time-limit`` or ``--work-limit`` ends it; about ten times `strong` without either."""
+    from hopbytes.refiners.evolve import Evolve
+    from hopbytes.refiners.tabu import Tabu
+
     return chain(
         Multisection(runs=3, tries=10, combines=2, flow_rounds=2),
         VCycle(cycles=1, flow_rounds=2),
@@ -105,5 +110,7 @@ def best() -> Chain:
 @presets.register("routed")
 def routed() -> Chain:
     """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes."""
+    from hopbytes.refiners.routed import Routed
+
     base = strong()
     return dataclasses.replace(base, refiners=(*base.refiners, Routed(effort=16, second_start=True)))

@@ -48,14 +48,16 @@ class Registry(Generic[T]):
 
         return file_under_name
 
-    def _discover(self) -> None:
+    def _discover(self, beginning: str = "") -> None:
+        """Import all files whose name begins so."""
         if self._discovered:
             return
-        self._discovered = True
+        self._discovered = not beginning
         package = importlib.import_module(self._package)
         # A registry kept in one file (presets) has no folder to walk.
         for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
-            importlib.import_module(f"{self._package}.{module.name}")
+            if module.name.startswith(beginning):
+                importlib.import_module(f"{self._package}.{module.name}")
 
     def _load(self, name: str) -> None:
         """Import the file that would hold `name`, if there is one."""
@@ -88,6 +90,7 @@ class Registry(Generic[T]):
         self._discover()
         return iter(sorted(self._things))
 
-    def items(self) -> list[tuple[str, T]]:
-        """Return (name, thing) in alphabetical order."""
-        return [(name, self._things[name]) for name in self]
+    def items(self, beginning: str = "") -> list[tuple[str, T]]:
+        """Return (name, thing) in alphabetical order, at least those in files whose name begins so."""
+        self._discover(beginning)
+        return sorted(self._things.items())

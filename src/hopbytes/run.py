@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes import __version__
 from hopbytes.allocation import Allocation
 from hopbytes.comm_time import SearchForm, comm_time, level_times, search_form
 from hopbytes.constraints import constraints
@@ -188,7 +189,7 @@ def map_tasks(
         "weight": weight,
         "seed": effort.seed,
         "threads": effort.threads,
-        "version": _version(),
+        "version": __version__,
         "deterministic": steps.mapper.deterministic and time_limit is None,
         "work": dict(sorted(effort.work.items())),
         "comm_cost": cost,
@@ -299,9 +300,3 @@ def cpus_allowed() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("hopbytes")

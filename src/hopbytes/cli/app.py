@@ -26,7 +26,24 @@ VERBS = (
 
 
 class GuardedGroup(TyperGroup):
-    """Turn what a verb raises into one line on stderr and an exit code."""
+    """Import a verb when it is asked for; turn what it raises into one line on stderr and an exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a verb; None for any other word."""
+        if cmd_name in VERBS and cmd_name not in self.commands:
+            self.commands[cmd_name] = _command(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb; a wrong word is compared with all of them."""
+        if args and args[0] not in VERBS:
+            for verb in VERBS:
+                self.get_command(ctx, verb)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
@@ -94,8 +111,13 @@ def _root(
     pass
 
 
-for _verb in VERBS:
-    app.command(_verb)(spread_options(getattr(import_module(f"hopbytes.cli.{_verb}"), _verb)))
+def _command(verb: str) -> Any:
+    alone = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=app.rich_markup_mode,
+        context_settings=app.info.context_settings,
+    )
+    alone.command(verb)(spread_options(getattr(import_module(f"hopbytes.cli.{verb}"), verb)))
+    return typer.main.get_command(alone)
 
 
 def prepare_streams() -> None:

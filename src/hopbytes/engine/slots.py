@@ -12,13 +12,12 @@ import numpy as np
 from hopbytes.engine.control import MOST, Spend, interruptible, moderate_unary
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
-from hopbytes.reference import slots as reference
 from hopbytes.reference.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 from hopbytes.unary import Unary, as_arrays
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
 
-_implementation = implementation(reference)
+_implementation = implementation("slots")
 
 
 class Searched(NamedTuple):

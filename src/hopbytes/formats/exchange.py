@@ -104,7 +104,8 @@ def _means_pattern(path: str | os.PathLike[str]) -> bool:
 def recognise(source: Source, holds: str | None = None) -> Format:
     """Return the format of an opened file: by suffix, else (or among several) by content."""
     name = plain_name(os.path.basename(source.name)).lower()
-    known = [(key, f) for key, f in formats.items() if holds in (None, f.holds)]
+    named = "graph_" if holds == "pattern" else ""
+    known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
     candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
     if len(candidates) == 1:
         return candidates[0][1]

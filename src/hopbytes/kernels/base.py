@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from types import ModuleType
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,9 @@ compiled: Any = _core
 _NO_INT64: Int64 = np.empty(0, np.int64)
 
 
-def implementation(twin: ModuleType) -> Any:
-    """Return the compiled core, or `twin` if the environment asks for the reference."""
-    return twin if USE_REFERENCE else _core
+def implementation(twin: str) -> Any:
+    """Return the compiled core, or the module `twin` of the reference if the environment asks for that."""
+    return import_module(f"hopbytes.reference.{twin}") if USE_REFERENCE else _core
 
 
 def optional(array: Int64 | None) -> Int64:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes.kernels.base import Int32, Int64, implementation, optional
-from hopbytes.reference import best_swap as twin
 
-_kernel = implementation(twin)
+_kernel = implementation("best_swap")
 
 
 def best_swap(

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
-from hopbytes.reference import cost as twin
 
-_kernel = implementation(twin)
+_kernel = implementation("cost")
 
 
 def comm_cost_by_level(

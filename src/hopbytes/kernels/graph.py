@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes.kernels.base import Int32, Int64, implementation, optional
-from hopbytes.reference import graph as twin
 
-_kernel = implementation(twin)
+_kernel = implementation("graph")
 
 
 def check_csr(indptr: Int64, targets: Int32) -> int:

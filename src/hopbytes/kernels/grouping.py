@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes.kernels.base import Int32, Int64, implementation, optional
-from hopbytes.reference import grouping as twin
 
-_kernel = implementation(twin)
+_kernel = implementation("grouping")
 
 #: Names of the heuristics, in the order in which they are tried; the first of equals wins.
 HEURISTICS = (

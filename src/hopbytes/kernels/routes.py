@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.kernels.base import Int32, Int64, implementation, optional
-from hopbytes.reference import routes as twin
 
-_kernel = implementation(twin)
+_kernel = implementation("routes")
 
 #: Forms of routes, in the order of ``RouteForm`` in core/routes_hierarchy.hpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.kernels.base import Int32, Int64, implementation
-from hopbytes.reference import text as twin
 
-_kernel = implementation(twin)
+_kernel = implementation("text")
 
 
 def parse_metis(

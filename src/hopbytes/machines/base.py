@@ -271,6 +271,10 @@ class Machine(ABC):
         """
         return None
 
+    def settled(self) -> Machine:
+        """Return this machine with everything written down that its spec left to defaults."""
+        return self
+
     def network(self) -> Network | None:
         """Return the network of links between the nodes; None when the machine knows only distances."""
         return None

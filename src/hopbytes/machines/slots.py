@@ -13,7 +13,6 @@ from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.file_spec import with_options
-from hopbytes.machines.gpu_slots import gpu_slots
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import capacities, excluded, rank_in_runs, reserved, units_of
 
@@ -131,6 +130,8 @@ def _cut(
         return Allocation.whole(hardware, names)
     cores = np.flatnonzero(allowed)
     if per == "gpu":
+        from hopbytes.machines.gpu_slots import gpu_slots
+
         starts, places, gpus = gpu_slots(hardware, cores, size)
         notices = _notices(cores, len(places), size, "gpu", 0)
         return Allocation(hardware, starts, places, names, gpus=gpus, notices=notices)

@@ -20,7 +20,6 @@ import re
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
-from hopbytes.machines.networked import NetworkMachine, nest
 from hopbytes.machines.recognise import kind_of_file
 from hopbytes.machines.tree import MAX_LEVELS, Tree, shorten
 
@@ -70,10 +69,12 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
         return from_hierarchy(text, distance)
     parts = [part.strip() for part in re.split(r"\s/\s", text)]
     machine = _parse_part(parts[0])
-    for part in parts[1:]:
-        machine = nest(machine, part, _parse_part)
-    if isinstance(machine, NetworkMachine):
-        machine = machine.settled()
+    if parts[1:]:
+        from hopbytes.machines.networked import nest
+
+        for part in parts[1:]:
+            machine = nest(machine, part, _parse_part)
+    machine = machine.settled()
     return machine if distance is None else with_distances(machine, distance)
 
 

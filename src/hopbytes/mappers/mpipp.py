@@ -29,6 +29,10 @@ class Mpipp(Mapper):
     ----------
     starts : int
         Random placements to start from: 1 and 5 are the MPIPP.1 and MPIPP.5 of the TreeMatch paper.
+    free : bool
+        Tasks also exchange with free PEs, where there are fewer tasks than PEs and the caller does not say
+        which to use. The paper exchanges the cores of two processes only: ``free=no`` starts anywhere on the
+        machine and stays on the PEs of the start.
 
     Raises
     ------
@@ -39,12 +43,12 @@ class Mpipp(Mapper):
     -----
     Chen et al., "MPIPP: an automatic profile-guided parallel process placement toolset" (ICS 2006), as
     Jeannot and Mercier (Euro-Par 2010) describe it: it stops when no single exchange helps. The original
-    goes on through exchanges that lose and takes the best prefix back. With fewer tasks than PEs it starts
-    anywhere on the machine and exchanges also with free PEs, unless the caller says which to use. Where
+    goes on through exchanges that lose and takes the best prefix back. Where
     neither the pattern nor the distances are symmetric, both are taken as the mean of the two directions.
     """
 
     starts: int = 1
+    free: bool = True
     chooses_slots: ClassVar[bool] = True
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
@@ -59,7 +63,7 @@ class Mpipp(Mapper):
         for start in range(max(1, self.starts)):
             seed = (effort.seed + start * 0x9E3779B97F4A7C15) % 2**64
             if everywhere:  # tasks that do not exist hold the free PEs
-                pe = random_order(where.k, seed).astype(np.int32)
+                pe = random_order(where.k, seed).astype(np.int32)[: None if self.free else graph.n]
             else:
                 pe = fill_in_order(graph, bounds, random_order(graph.n, seed))
             pe = self._improved(graph.symmetric_positive(), table, pe, effort)[: graph.n]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import comb
+from operator import itemgetter
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,9 @@ from hopbytes.kernels.grouping import group_objects
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
 from hopbytes.mappers.filling import room_for
 from hopbytes.mappers.quotient import quotient_csr, with_isolated
+from hopbytes.mappers.subtrees import in_whole_tree, shapes
 from hopbytes.mappers.top_down import TopDown
+from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.spread import spread
 
 #: Listing more groups than this takes more memory than it can be worth.
@@ -44,6 +47,10 @@ class TreeMatch(Mapper):
         Thousandths by which keeping consecutive objects together may be worse and is still taken.
     tries : int
         Partitions of the coarse graph, per level or per cut of an uneven tree.
+    shapes : int
+        With fewer tasks than PEs: trees inside that of the machine which are tried (fewer cores of every
+        cache, fewer caches of every package, ...), the least J is taken. 1: the whole tree alone, as in the
+        paper, which fills innermost units and pads no further than to the next multiple of the arity.
 
     Raises
     ------
@@ -78,6 +85,7 @@ class TreeMatch(Mapper):
     list_up_to: int = 30_000
     credit: int = 1
     tries: int = 4
+    shapes: int = 1
     chooses_slots: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -95,11 +103,15 @@ class TreeMatch(Mapper):
         if arities is None or per_pe is None:
             effort.count(uneven_tree=1)
             return self._outside_in(graph, where, bounds, effort)
-        if per_pe > 1:
-            arities.append(per_pe)
         pe_of_leaf = np.argsort(groupings[-1]).astype(np.int32)
-        leaf = self._leaves(graph.symmetric_positive(), arities, effort)
-        return pe_of_leaf[leaf // per_pe]
+        csr, cost, found = graph.symmetric_positive(), CommCost(), []
+        for shape in shapes(arities, -(-graph.n // per_pe), self.shapes):
+            leaf = self._leaves(csr, [*shape, per_pe] if per_pe > 1 else shape, effort) // per_pe
+            pe = pe_of_leaf[in_whole_tree(leaf, shape, arities)]
+            found.append((cost.value(graph, where, pe) if self.shapes > 1 else 0, pe))
+            if effort.used_up:
+                break
+        return min(found, key=itemgetter(0))[1]  # the first of equals
 
     def _leaves(self, csr: Csr, arities: list[int], effort: Effort) -> Int64:
         """int64[n]: leaf of the tree, counted from the left, that each task gets."""

@@ -1,11 +1,15 @@
 """TreeMatch and MPIPP as mappers: the paper's example, hidden hierarchies, which slots, uneven trees."""
 
+import math
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
 import hopbytes as hb
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.grouping import group_objects
+from hopbytes.mappers.subtrees import in_whole_tree, shapes
 
 FIGURE_1 = [
     [0, 1000, 10, 1, 100, 1, 1, 1],
@@ -63,6 +67,40 @@ def test_hidden_hierarchies_are_found(dims, seed):
     in_order = hb.evaluate(plain, hb.map_tasks(plain, where, mapper="identity"), baselines=False)
     assert found.info["comm_cost"] == in_order.mapping.comm_cost
     assert not uneven(found)
+
+
+def test_smaller_trees_are_those_that_can_lose_nothing():
+    """Against the definition: trees inside 4 x 3 x 5 with room for 13, no count one too large."""
+    sizes = [4, 3, 5]
+    fitting = {shape for shape in product(*(range(1, size + 1) for size in sizes)) if math.prod(shape) >= 13}
+    least = [
+        shape for shape in fitting
+        if not any((*shape[:i], shape[i] - 1, *shape[i + 1:]) in fitting for i in range(3))
+    ]  # fmt: skip
+    first, *rest = shapes(sizes, 13, 1000)
+    assert first == sizes
+    assert sorted(map(tuple, rest)) == sorted(least)
+    assert [math.prod(shape) for shape in rest] == sorted(map(math.prod, least))
+    assert shapes(sizes, 13, 3) == [first, *rest[:2]]
+    assert shapes(sizes, 60, 9) == [sizes]
+
+
+@pytest.mark.parametrize("shape", [[4, 3, 5], [2, 3, 4], [1, 1, 5], [4, 1, 1]])
+def test_leaves_of_a_smaller_tree_part_where_they_do_in_the_whole_one(shape):
+    leaf = np.arange(math.prod(shape))
+    whole = np.unravel_index(in_whole_tree(leaf, shape, [4, 3, 5]), (4, 3, 5))
+    assert np.array_equal(whole, np.unravel_index(leaf, shape))
+
+
+def test_more_subtrees_where_groups_do_not_fill_the_large_ones():
+    """Four groups of six on packages of ten: the whole tree fills packages, six cores of each are best."""
+    where = hb.machine("node:2@100 package:2@10 core:10@1")
+    graph = hb.read("hierarchical:4x6:seed=3:factor=100")
+    filled = hb.map_tasks(graph, where, mapper="treematch")
+    chosen = hb.map_tasks(graph, where, mapper="treematch:shapes=16")
+    assert np.bincount(filled.pe // 10, minlength=4).max() == 10
+    assert np.bincount(chosen.pe // 10, minlength=4).tolist() == [6, 6, 6, 6]
+    assert chosen.info["comm_cost"] < filled.info["comm_cost"]
 
 
 def test_several_tasks_per_pe_are_one_more_level():
@@ -139,6 +177,20 @@ def test_mpipp_ends_where_no_exchange_helps():
             pe = mapping.pe.copy()
             pe[[a, b]] = pe[[b, a]]
             assert hb.evaluate(graph, hb.Mapping(pe, where, {}), baselines=False).mapping.comm_cost >= cost
+
+
+def test_mpipp_of_the_paper_keeps_to_the_cores_of_its_start():
+    """Exchanges between tasks only: no exchange of two of them helps, while moves to free cores would."""
+    graph, where = hb.read("hierarchical:2x4:seed=2"), hb.machine("node:8@10 core:4@1")
+    kept = hb.map_tasks(graph, where, mapper="mpipp:free=no", seed=3)
+    assert len(set(kept.pe.tolist())) == 8
+    assert len(set((kept.pe // 4).tolist())) > 2
+    for a, b in combinations(range(8), 2):
+        pe = kept.pe.copy()
+        pe[[a, b]] = pe[[b, a]]
+        other = hb.evaluate(graph, hb.Mapping(pe, where, {}), baselines=False).mapping.comm_cost
+        assert other >= kept.info["comm_cost"]
+    assert hb.map_tasks(graph, where, mapper="mpipp", seed=3).info["comm_cost"] < kept.info["comm_cost"]
 
 
 def test_five_starts_are_no_worse_than_the_first_of_them():

@@ -243,16 +243,21 @@ def shared_folder() -> Path | None:
 def chosen_graphs(folder: Path) -> list[str]:
     """Eight graphs by a rule fixed before any result was seen.
 
-    Of the graphs with at least 10 000 vertices, sorted by name (bytewise), every third one starting
-    with the first, and of these the first eight.
+    Of the large graphs, sorted by name (bytewise), every third one starting with the first, and of these
+    the first eight.
     """
+    return large_graphs(folder)[::3][:8]
+
+
+def large_graphs(folder: Path) -> list[str]:
+    """Names of the graphs with at least 10 000 vertices, sorted bytewise."""
     names = []
     for path in sorted(folder.glob("*.graph.xz")):
         with lzma.open(path, "rt") as file:
             head = next(line for line in file if not line.startswith("%"))
         if int(head.split()[0]) >= FEWEST_VERTICES:
             names.append(path.name.removesuffix(".graph.xz"))
-    return sorted(names)[::3][:8]
+    return sorted(names)
 
 
 def _stored(path: Path) -> Callable[[int], Arrays]:
@@ -283,6 +288,47 @@ def foundation_suite() -> list[Instance]:
     return [version for instance in plain for version in (instance, _shuffled(instance))]
 
 
+def halo(*sides: int) -> Arrays:
+    """27-point halo exchange of a box of cells: faces, edges and corners carry 400, 20 and 1."""
+    cells = np.indices(sides).reshape(len(sides), -1)
+    near, far, volumes = [], [], []
+    for step in np.ndindex(*(3,) * len(sides)):
+        shift = np.array(step) - 1
+        if not (shift != 0).any() or tuple(shift) < (0,) * len(sides):
+            continue  # each pair once
+        there = cells + shift[:, None]
+        inside = ((there >= 0) & (there < np.array(sides)[:, None])).all(axis=0)
+        near.append(np.flatnonzero(inside))
+        far.append(np.ravel_multi_index(tuple(there[:, inside]), sides))
+        volumes.append(np.full(int(inside.sum()), 400 // 20 ** (np.abs(shift).sum() - 1), np.int64))
+    a, b, volume = np.concatenate(near), np.concatenate(far), np.concatenate(volumes)
+    sources, targets = np.concatenate([a, b]), np.concatenate([b, a])
+    order = np.lexsort((targets, sources))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=cells.shape[1]))])
+    both = np.concatenate([volume, volume])[order]
+    return Arrays(indptr.astype(np.int64), targets[order].astype(np.int64), both)
+
+
+def engine_suite() -> list[Instance]:
+    """Generated graphs, the real ones with at least 10 000 vertices, recorded traffic; each also renumbered.
+
+    The position in the list without renumbered versions decides the half: settings are chosen on the even.
+    """
+    plain = [
+        Instance("del17", "2-D", lambda seed: delaunay(17, seed)),
+        Instance("rgg17", "2-D", lambda seed: random_geometric(17, seed)),
+        Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
+        Instance("halo40", "MPI", lambda seed: halo(40, 40, 40)),
+    ]
+    folder = shared_folder()
+    if folder is not None:
+        recorded = sorted(path.name.removesuffix(".graph.xz") for path in folder.glob("mpi_*.graph.xz"))
+        for name in sorted(recorded + large_graphs(folder)):
+            family = "MPI" if name in recorded else FAMILIES.get(name, "irregular")
+            plain.append(Instance(name, family, _stored(folder / f"{name}.graph.xz")))
+    return [version for instance in plain for version in (instance, _shuffled(instance))]
+
+
 def smoke_suite() -> list[Instance]:
     """Three small graphs that take seconds: to try the harness."""
     return [
@@ -299,6 +345,7 @@ def scale_suite() -> list[Instance]:
 
 SUITES: dict[str, Callable[[], list[Instance]]] = {
     "foundation": foundation_suite,
+    "engine": engine_suite,
     "smoke": smoke_suite,
     "scale": scale_suite,
 }

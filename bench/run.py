@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import signal
 import sys
 import tempfile
@@ -60,7 +61,10 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def planned(options: argparse.Namespace) -> Iterator[tuple[instances.Instance, int, str, str]]:
-    """Yield (instance, seed, preset, tool): the tools take turns, so that all meet the same machine state."""
+    """Yield (instance, seed, preset, tool): the tools take turns, so that all meet the same machine state.
+
+    One pass over all instances for each seed, so that a run that is ended early has seen all of them.
+    """
     chosen = instances.SUITES[options.suite]()
     if options.instances:
         known = {instance.name: instance for instance in chosen}
@@ -68,8 +72,8 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[instances.Instance, i
         if missing:
             raise SystemExit(f"no instance {missing[0]!r} in suite {options.suite} ({', '.join(known)})")
         chosen = [known[name] for name in options.instances]
-    for instance in chosen:
-        for seed in options.seeds:
+    for seed in options.seeds:
+        for instance in chosen:
             for preset in options.presets:
                 for tool in options.tools:
                     yield instance, seed, preset, tool
@@ -166,6 +170,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--presets", type=names, default=["fast", "eco", "strong"])
     parser.add_argument("--instances", type=names, default=[], help="only these, by name")
     parser.add_argument("--instance-seed", type=int, default=instances.DEFAULT_SEED)
+    parser.add_argument("--fresh", action="store_true", help="a new seed for generated graphs, printed")
     parser.add_argument("--seeds", type=seed_list, default=list(SEEDS[:3]), help="how many, or a,b,c")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--hierarchy", type=numbers(":"), default=[4, 8, 4], help="innermost first")
@@ -178,6 +183,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     unknown = [name for name in options.tools if name not in TOOLS]
     if unknown:
         parser.error(f"unknown tool {unknown[0]!r} (known: {', '.join(TOOLS)})")
+    if options.fresh:
+        options.instance_seed = secrets.randbelow(2**31)
+        print(f"seed of the generated graphs and renumberings: {options.instance_seed}", file=sys.stderr)
     return options
 
 

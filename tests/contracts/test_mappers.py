@@ -19,7 +19,7 @@ from hopbytes.run import map_tasks
 from strategies import random_graph, random_machine
 
 #: Those that need routes have a contract of their own, test_routed.py.
-MAPPERS = [name for name, kind in mappers.items() if not kind.needs_routes]
+MAPPERS = [name for name, kind in mappers.items() if not (kind.needs_routes or kind.needs_coordinates)]
 SIZES = ("0", "1", "k-1", "k", "k+1", "2k", "8k")
 
 
@@ -191,7 +191,7 @@ def test_every_mapper_works_with_kaminpar_hidden():
         "where = hb.Allocation.whole(Tree((Level('node', 10), Level('core', 1)), (4, 4)))\n"
         "i = np.arange(3999)\n"
         "graph = hb.CommGraph.from_edges(i, i + 1, n=4000)\n"
-        "for name in [name for name, kind in mappers.items() if not kind.needs_routes]:\n"
+        "for name in [n for n, m in mappers.items() if not (m.needs_routes or m.needs_coordinates)]:\n"
         "    print(name, hb.map_tasks(graph, where, mapper=name).info['balance'])\n"
     )
     run = subprocess.run(

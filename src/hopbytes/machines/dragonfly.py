@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int64, Level, machines
-from hopbytes.machines.network import MAX_LINKS, Network
+from hopbytes.machines.network import MAX_LINKS, Network, Wiring, from_nodes
 from hopbytes.machines.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
@@ -192,6 +192,19 @@ def _network(
         copy = port // (groups - 1)
         return f"{name_router(group, port // ports)} -> {far} (global" + (f" #{copy})" if copy else ")")
 
+    def wiring() -> Wiring:
+        out, back, at = from_nodes(total * nodes, nodes)
+        router, port = np.divmod(np.arange(total * (routers - 1)), max(1, routers - 1))
+        own = router % routers
+        near = router - own + port + (port >= own)
+        leaving = np.repeat(np.arange(total), ports)
+        far = (peers * routers + np.maximum(backs, 0) // ports).reshape(-1)
+        first = total * nodes  # vertex of the first router
+        tail, head = (np.concatenate([a, first + b, first + c]) for a, b, c in (
+            (out, router, leaving), (back, near, far)
+        ))
+        return Wiring(tail, head, at, first + total)
+
     numbers = np.array(
         [groups, routers, nodes, ports, ARRANGEMENTS.index(arrangement), RULES.index(rule)], np.int64
     )
@@ -204,6 +217,7 @@ def _network(
         "as given",
         name_link,
         lambda node: f"n{node}",
+        wiring,
         shortest=rule != "valiant",
     )
 

@@ -12,7 +12,7 @@ from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int32, Int64
-from hopbytes.machines.network import Network
+from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.seams import split_by_distance
 from hopbytes.machines.tree import Tree
@@ -239,4 +239,5 @@ def fabric_network(fabric: Fabric, hosts: tuple[Host, ...]) -> Network:
     return Network(
         form, len(adapters), switches, np.ascontiguousarray(fabric.link_capacity[kept]), unit,
         name_link, names.__getitem__,
+        lambda: Wiring(source[kept], target[kept], np.arange(len(adapters)), len(first)),
     )

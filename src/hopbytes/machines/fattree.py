@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int32, Int64, Level, TreeDistance, machines
-from hopbytes.machines.network import Network
+from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
@@ -236,6 +236,19 @@ def _network(
         ends = (high, low) if down else (low, high)
         return f"{ends[0]} -> {ends[1]}" + (f" #{copy}" if cables[level] > 1 else "")
 
+    def wiring() -> Wiring:
+        begin = np.cumsum([0] + [leaves[levels] // leaves[i] * width[i] for i in range(levels + 1)])
+        tails, heads = [], []
+        for level in range(levels):
+            cable = np.arange(first[level + 1] - first[level], dtype=np.int64)
+            lower, parent = np.divmod(cable // cables[level], above[level])
+            group, column = np.divmod(lower, width[level])
+            upper = group // below[level] * width[level + 1] + column + width[level] * parent
+            ends = np.stack([begin[level] + lower, begin[level + 1] + upper], axis=1)
+            tails.append(ends.reshape(-1))
+            heads.append(ends[:, ::-1].reshape(-1))
+        return Wiring(np.concatenate(tails), np.concatenate(heads), np.arange(nodes), int(begin[-1]))
+
     numbers = np.array([levels, leaves[levels], RULES.index(rule), *below, *above, *cables], np.int64)
     return Network(
         RouteForm("fat_tree", numbers, split=rule == "spread"),
@@ -245,4 +258,5 @@ def _network(
         "as given",
         name_link,
         lambda node: f"n{node}",
+        wiring,
     )

@@ -9,6 +9,7 @@ import numpy as np
 from hopbytes.errors import FormatError
 from hopbytes.hostlist import expand_hosts
 from hopbytes.machines.base import Int32, Int64
+from hopbytes.machines.geometry import Geometry, geometry_of
 from hopbytes.machines.network import Network
 from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.tree import Tree
@@ -89,6 +90,11 @@ class HostsOn(NetworkMachine):
         order = np.argsort(places)
         parts = self.around.split_nodes(places[order])
         return [np.sort(nodes[order[np.searchsorted(places[order], part)]]) for part in parts]
+
+    def geometry(self) -> Geometry | None:
+        """Where every host is, if the network is a grid."""
+        around = geometry_of(self.around)
+        return None if around is None else around._replace(places=around.places[:, list(self.places)])
 
     def kept(self, wanted: str | None) -> HostsOn:
         """Return the machine of some of its hosts; FormatError for names it does not have."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int64, machines
-from hopbytes.machines.network import MAX_LINKS, Network
+from hopbytes.machines.geometry import Geometry
+from hopbytes.machines.network import MAX_LINKS, Network, Wiring, from_nodes
 from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.tree import MAX_CORES, Tree
@@ -107,6 +108,12 @@ class HyperX(NetworkMachine):
         row = places[min(wide, key=lambda d: used[d])]
         return [nodes[row == coordinate] for coordinate in np.unique(row)]
 
+    def geometry(self) -> Geometry:
+        """Where every node is."""
+        routers = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
+        places = np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
+        return Geometry(places, self.sizes, (False,) * len(self.sizes))
+
     def network(self) -> Network:
         """Links of nodes, and between routers."""
         return _network(self.sizes, self.nodes, self.bandwidth)
@@ -136,6 +143,20 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
             port -= size - 1
         return f"{name_router(router)} -> {name_router(int(np.ravel_multi_index(there, sizes)))}"
 
+    def wiring() -> Wiring:
+        out, back, at = from_nodes(routers * nodes, nodes)
+        router = np.arange(routers, dtype=np.int64)
+        heads = []
+        for d, size in enumerate(sizes):
+            for port in range(size - 1):
+                places = np.stack(np.unravel_index(router, sizes))
+                places[d] = port + (port >= places[d])
+                heads.append(np.ravel_multi_index(tuple(places), sizes))
+        far = np.stack(heads, axis=1) if heads else router[:0]
+        tail = np.concatenate([out, routers * nodes + np.repeat(router, ports)])
+        head = np.concatenate([back, routers * nodes + far.reshape(-1)])
+        return Wiring(tail, head, at, routers * nodes + routers)
+
     numbers = np.array([nodes, len(sizes), *sizes], np.int64)
     return Network(
         RouteForm("hyperx", numbers),
@@ -145,4 +166,5 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
         "as given",
         name_link,
         lambda node: f"n{node}",
+        wiring,
     )

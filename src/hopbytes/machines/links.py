@@ -12,7 +12,7 @@ from hopbytes.fabrics.link_file import LinkFile, read_link_file
 from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
 from hopbytes.machines.base import Int32, Int64, machines
 from hopbytes.machines.file_spec import file_spec
-from hopbytes.machines.network import Network
+from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.seams import split_by_distance
 from hopbytes.machines.spec_fields import bad
@@ -155,6 +155,7 @@ def link_network(found: LinkFile, rule: str = "shortest") -> Network:
         "as given",
         labels.__getitem__,
         names.__getitem__,
+        lambda: Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(len(found.hosts)), len(names)),
     )
 
 

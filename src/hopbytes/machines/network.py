@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,24 @@ BATCH = 2**16
 #: Pairs of endpoints looked at for the diameter and the mean distance.
 PAIRS_LOOKED_AT = 2**24
 MAX_LINKS = 2**31 - 1
+
+
+class Wiring(NamedTuple):
+    """Where links begin and end, as a graph of vertices 0..vertices-1.
+
+    Parameters
+    ----------
+    tail, head : int64[n_links]
+        Vertex each link leaves and the one it enters; whatever for numbers of no link (capacity 0).
+    at : int64[n_endpoints]
+        Vertex of every endpoint: its own, or the router it is part of.
+    vertices : int
+    """
+
+    tail: Int64
+    head: Int64
+    at: Int64
+    vertices: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +65,8 @@ class Network:
         From the number of a link to its name.
     name_endpoint : callable
         From the number of an endpoint to its name.
+    wiring : callable or None
+        Returns the :class:`Wiring`; None where only routes are known and not which links join.
     shortest : bool
         All routes are as long as `hops`. False for detours (Valiant).
 
@@ -64,6 +84,7 @@ class Network:
     unit: str
     name_link: Callable[[int], str]
     name_endpoint: Callable[[int], str] = str
+    wiring: Callable[[], Wiring] | None = None
     shortest: bool = True
 
     def __post_init__(self) -> None:
@@ -203,3 +224,19 @@ class Network:
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
             "out (--hosts, --exclude) or give a network on which they are linked"
         )
+
+
+def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
+    """Return tails and heads of the links of nodes, up and down in turn, and the vertices of endpoints.
+
+    Nodes are vertices 0..nodes-1, routers with `each` nodes follow.
+
+    Examples
+    --------
+    >>> tail, head, at = from_nodes(2, 1)
+    >>> tail.tolist(), head.tolist(), at.tolist()
+    ([0, 2, 1, 3], [2, 0, 3, 1], [0, 1])
+    """
+    node = np.arange(nodes, dtype=np.int64)
+    ends = np.stack([node, nodes + node // each], axis=1)
+    return ends.reshape(-1), ends[:, ::-1].reshape(-1), node

@@ -10,7 +10,8 @@ import numpy as np
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int64, machines
 from hopbytes.machines.curves import hilbert_order
-from hopbytes.machines.network import Network
+from hopbytes.machines.geometry import Geometry, occupied
+from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.tree import MAX_CORES, Tree, shorten
@@ -142,6 +143,11 @@ class Torus(NetworkMachine):
             routers = hilbert_order(self.sizes)[routers]
         return np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
 
+    def geometry(self) -> Geometry:
+        """Where every node is."""
+        places = self.coordinates(np.arange(self.n_nodes, dtype=np.int64))
+        return Geometry(places, self.sizes, self.wrapped)
+
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut the longest side of the box the nodes occupy, where that is most even.
 
@@ -150,7 +156,7 @@ class Torus(NetworkMachine):
         places = self.coordinates(nodes)
         best: tuple[int, int] | None = None
         for d, size in enumerate(self.sizes):
-            start, length = _occupied(places[d], size, self.wrapped[d])
+            start, length = occupied(places[d], size, self.wrapped[d])
             places[d] = (places[d] - start) % size
             if length > 1 and (best is None or length > best[0]):
                 best = length, d
@@ -179,16 +185,6 @@ def parse_grid(kind: str, text: str, wrapped: bool) -> Torus:
     order = found.get("order", "row")
     rule = found.get("route", "ordered")
     return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)
-
-
-def _occupied(places: Int64, size: int, wrapped: bool) -> tuple[int, int]:
-    """Return the first coordinate of the shortest interval that holds all, and its length."""
-    used = np.unique(places)
-    if not wrapped:
-        return int(used[0]), int(used[-1] - used[0]) + 1
-    gaps = np.diff(np.append(used, used[0] + size)) - 1  # empty coordinates after each
-    widest = len(gaps) - 1 - int(np.argmax(gaps[::-1]))  # the last of equals: a full ring begins at 0
-    return int(used[(widest + 1) % len(used)]), size - int(gaps[widest])
 
 
 @lru_cache(maxsize=16)
@@ -221,6 +217,17 @@ def _network(
         router = int(table[router]) if len(table) else router
         return f"n{node} at {name_router(router)}" + (f", {place}" if nodes > 1 else "")
 
+    def wiring() -> Wiring:
+        router = np.arange(routers, dtype=np.int64)
+        head = np.empty((routers, dimensions, 2), np.int64)
+        for d, size in enumerate(sizes):
+            for port, step in enumerate((1, -1)):
+                places = np.stack(np.unravel_index(router, sizes))
+                places[d] = (places[d] + step) % size
+                head[:, d, port] = np.ravel_multi_index(tuple(places), sizes)
+        at = np.repeat(table if len(table) else router, nodes).astype(np.int64)
+        return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), at, routers)
+
     table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
     numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(rule)], np.int64)
     return Network(
@@ -231,4 +238,5 @@ def _network(
         "as given",
         name_link,
         name_endpoint,
+        wiring,
     )

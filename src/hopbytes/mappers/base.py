@@ -110,6 +110,8 @@ class Mapper(ABC):
     __slots__ = ()
     #: Works only on machines that know the routes between their nodes; elsewhere an UnsupportedError.
     needs_routes: ClassVar[bool] = False
+    #: Works only on machines whose nodes have coordinates; elsewhere an UnsupportedError.
+    needs_coordinates: ClassVar[bool] = False
     #: With fewer tasks than PEs it picks the PEs itself, at most one task on each, unless the caller does.
     chooses_slots: ClassVar[bool] = False
 

@@ -60,6 +60,16 @@ def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
     return np.bincount(pe, minlength=len(bounds.load)).astype(np.int64)
 
 
+def fill_along(graph: CommGraph, bounds: Bounds, pes: Int64, order: Int64) -> Int32:
+    """Give the PEs of the sequence `pes` (int64[k], a permutation) the next tasks of `order`.
+
+    Counts as :func:`room_for` says.
+    """
+    pe = np.empty(graph.n, np.int32)
+    pe[order] = np.repeat(pes, room_for(graph, bounds)[pes])
+    return pe
+
+
 def _by_load(loads: Int64, caps: Int64) -> Int32:
     """Cut the sequence where the running load passes each PE's share of the total (shares as the caps)."""
     total, whole, below = int(loads.sum()), sum(caps.tolist()), 0

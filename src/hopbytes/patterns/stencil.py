@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from itertools import product
 
@@ -61,7 +62,8 @@ class Stencil(Pattern):
         check_arcs(self, places.shape[1] * len(offsets))
         closed = self._closed(len(sizes))
         arcs = [self._towards(places, offset, sizes, closed) for offset in offsets]
-        return made(self, places.shape[1], arcs)
+        graph = made(self, places.shape[1], arcs)
+        return dataclasses.replace(graph, meta={**graph.meta, "grid": list(sizes)})
 
     def _offsets(self, axes: int) -> list[tuple[int, ...]]:
         points = self.points or _DEFAULT_POINTS[axes]

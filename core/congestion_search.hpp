@@ -11,7 +11,7 @@ namespace hopbytes {
 
 struct CongestionOptions {
   int64_t evaluations = 0;      // exchanges looked at, all in all
-  int32_t nearest = 24;         // places around a place that a group may go to
+  int32_t nearest = 24;         // nodes around a node that a group may go to
   int32_t band_percent = 85;    // links from this share of the highest congestion on are hot
   int32_t threshold = 30'000;   // what a move may cost at first, in thousandths of a group's fair share of the sum
   int32_t hop_percent = 0;      // hop-bytes may rise by so much above those at the start; -1: without limit
@@ -22,16 +22,9 @@ class CongestionSearch {
  public:
   CongestionSearch(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
                    const Vicinity& vicinity, const CongestionOptions& options, uint64_t seed)
-      : state_(state), fit_(size, capacity), options_(options), rng_(seed), nearest_(state.places()) {
-    PlaceSearch search(vicinity);
-    for (int32_t p = 0; p < static_cast<int32_t>(state.places()); ++p)
-      search.run(std::span<const int32_t>(&p, 1), [&](std::span<const int32_t> level) {
-        for (const int32_t q : level)
-          if (q != p && static_cast<int32_t>(nearest_[p].size()) < options_.nearest) nearest_[p].push_back(q);
-        return static_cast<int32_t>(nearest_[p].size()) < options_.nearest;
-      });
-    for (int32_t g = 0; g < state.flows().n(); ++g)
-      state.flows().at(g, [&](int64_t) { talks_ = true; });
+      : state_(state), fit_(size, capacity), vicinity_(vicinity), options_(options), rng_(seed) {
+    for (int32_t g = 0; g < state.flows().n(); ++g) talks_ |= state.partners(g) > 0;
+    reach_ = static_cast<uint64_t>(std::clamp<int64_t>(options_.nearest + 1, 1, vicinity_.reach()));
   }
 
   // Leaves the placement of lowest hybrid metric, or of lowest (highest congestion, links that have it,
@@ -46,6 +39,7 @@ class CongestionSearch {
     for (int64_t part = 0; part < kStretches && !control.hurry(); ++part) {
       const double left = 1.0 - static_cast<double>(part) / kStretches;
       reference_ = 1.0 / static_cast<double>(std::max<int64_t>(1, best_.top));
+      count_above();
       const double fair = (options_.hybrid ? best_.hybrid : steep_sum()) / static_cast<double>(state_.flows().n());
       const double allowed = options_.threshold / 1000.0 * fair * left * left;
       made += wander(stretch, allowed, control, evaluations);
@@ -76,7 +70,6 @@ class CongestionSearch {
   int64_t wander(int64_t evaluations, double allowed, const Control& control, int64_t& counted) {
     int64_t made = 0, since = kRefresh;
     std::vector<int32_t> hot;
-    std::vector<int64_t> arcs;
     for (int64_t i = 0; i < evaluations; ++i, ++since) {
       if (since >= kRefresh) {
         if (control.hurry()) return made;
@@ -84,10 +77,8 @@ class CongestionSearch {
         if (hot.empty()) return made;  // all traffic stays inside nodes: nothing is left to lower
         since = 0;
       }
-      arcs.clear();
-      state_.over(hot[rng_.below(hot.size())], [&](int64_t e) { arcs.push_back(e); });
-      if (arcs.empty()) continue;
-      const int64_t arc = arcs[rng_.below(arcs.size())];
+      const int64_t arc = state_.one_over(hot[rng_.below(hot.size())], rng_);
+      if (arc < 0) continue;
       const int32_t group = rng_.below(2) ? state_.flows().source(arc) : state_.flows().target(arc);
       const int32_t p = somewhere(group);
       if (p < 0) continue;
@@ -95,6 +86,7 @@ class CongestionSearch {
       state_.propose(group, p);
       if (cost() >= allowed * static_cast<double>(rng_.below(1024)) / 1024) continue;
       state_.commit();
+      above_ += rise_, level_ += level_rise_;
       ++made;
       if (better_than_best()) remember(), since = kRefresh;
     }
@@ -105,19 +97,13 @@ class CongestionSearch {
   int32_t somewhere(int32_t group) {
     const int32_t home = state_.place(group);
     int32_t around = home;
-    if (rng_.below(4) != 0) {
-      int64_t degree = 0;
-      state_.flows().at(group, [&](int64_t) { ++degree; });
-      int64_t skip = static_cast<int64_t>(rng_.below(degree));
-      state_.flows().at(group, [&](int64_t e) {
-        if (skip-- == 0) around = state_.place(state_.flows().other_end(e, group));
-      });
-    }
-    const std::vector<int32_t>& near = nearest_[around];
-    const uint64_t choice = rng_.below(near.size() + 1);
-    const int32_t p = choice == near.size() ? around : near[choice];
+    if (rng_.below(4) != 0)
+      around = state_.place(state_.partner(group, static_cast<int64_t>(rng_.below(state_.partners(group)))));
+    const int32_t site = vicinity_.near[vicinity_.site[around] * vicinity_.reach() + rng_.below(reach_)];
+    const int64_t first = vicinity_.place_start[site];
+    const int32_t p = vicinity_.place[first + rng_.below(vicinity_.place_start[site + 1] - first)];
     const int32_t other = state_.group_at(p);
-    if (p == home || !fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) return -1;
+    if (state_.site(p) == state_.site(home) || !fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) return -1;
     return p;
   }
 
@@ -126,29 +112,42 @@ class CongestionSearch {
     LinkLoads& links = state_.links();
     double change = 0;
     int64_t hop_bytes = 0;
+    rise_ = level_rise_ = 0;
     for (const int32_t link : state_.touched()) {
       if (state_.change(link) == 0) continue;
       const int64_t before = links.value(link);
-      change += steep(before + state_.change(link) * links.price(link)) - steep(before);
+      const int64_t after = before + state_.change(link) * links.price(link);
+      change += steep(after) - steep(before);
       hop_bytes += state_.change(link);
+      rise_ += (after > best_.top) - (before > best_.top);
+      level_rise_ += (after == best_.top) - (before == best_.top);
     }
     if (hop_bytes > 0 && state_.hop_bytes() + hop_bytes > limit_) return 1e300;
     if (options_.hybrid) return options_.hybrid->after(state_, state_.top_if()) - options_.hybrid->now(state_);
     return change;
   }
 
+  // Links hotter than, and as hot as, the hottest of the best placement are counted with every exchange, so
+  // that the maximum is only looked for when it has fallen.
+  void count_above() {
+    above_ = level_ = 0;
+    state_.links().each_from(std::max<int64_t>(1, best_.top), [&](int64_t link) {
+      const bool same = state_.links().value(link) == best_.top;
+      above_ += !same, level_ += same;
+    });
+  }
+
   bool better_than_best() {
     if (options_.hybrid) return options_.hybrid->now(state_) < best_.hybrid;
-    const int64_t top = state_.links().max();
-    if (top != best_.top) return top < best_.top;
-    const int64_t at_top = state_.links().at_max();
-    return at_top != best_.at_top ? at_top < best_.at_top : state_.hop_bytes() < best_.hop_bytes;
+    if (above_ > 0) return false;
+    return level_ != best_.at_top ? level_ < best_.at_top : state_.hop_bytes() < best_.hop_bytes;
   }
   void remember() {
     if (options_.hybrid) best_.hybrid = options_.hybrid->now(state_);
     best_.top = state_.links().max();
     best_.at_top = state_.links().at_max();
     best_.hop_bytes = state_.hop_bytes();
+    count_above();
     best_.place.resize(state_.flows().n());
     for (int32_t g = 0; g < state_.flows().n(); ++g) best_.place[g] = state_.place(g);
   }
@@ -161,10 +160,12 @@ class CongestionSearch {
   static constexpr int64_t kRefresh = 64;
   RoutedGroups& state_;
   PlaceFit fit_;
+  Vicinity vicinity_;
   CongestionOptions options_;
   Rng rng_;
-  std::vector<std::vector<int32_t>> nearest_;
+  uint64_t reach_ = 1;
   bool talks_ = false;
+  int64_t above_ = 0, level_ = 0, rise_ = 0, level_rise_ = 0;
   double reference_ = 1.0;
   int64_t limit_ = INT64_MAX;
   Best best_;

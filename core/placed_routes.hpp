@@ -1,5 +1,6 @@
 // Routes between places: a form of routes.hpp, the endpoint of every place, and what a flow puts on a link.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,48 +13,96 @@ namespace hopbytes {
 // One link of a route with the share of the flow it carries.
 struct Step {
   int32_t link;
-  int32_t part, parts;
+  int64_t part, parts;
 };
 
-// Searches look at routes through this one type, whatever their form, and so are compiled once. Not for
-// several threads at a time: routes are written into a buffer.
+// Searches look at routes through this one type, whatever their form, and so are compiled once. Where every
+// flow takes a single path, ways between endpoints are kept once they were asked for: searches ask for the
+// same few over and over. Not for several threads at a time: routes are written into buffers.
 class PlacedRoutes {
  public:
-  explicit PlacedRoutes(int32_t shift) : shift_(shift) {}
+  PlacedRoutes(std::span<const int32_t> endpoint, int32_t shift, bool single_path)
+      : shift_(shift), single_path_(single_path), site_(endpoint.size()) {
+    std::vector<int32_t> known(endpoint.begin(), endpoint.end());
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    for (size_t p = 0; p < endpoint.size(); ++p)
+      site_[p] = static_cast<int32_t>(std::lower_bound(known.begin(), known.end(), endpoint[p]) - known.begin());
+    sites_ = static_cast<int64_t>(known.size());
+    if (single_path_ && sites_ <= kMostSites) start_.assign(sites_ * sites_, -1);
+  }
   virtual ~PlacedRoutes() = default;
+
+  bool single_path() const { return single_path_; }
+  int64_t sites() const { return sites_; }
+  // Places of one endpoint share a site: no link leads from one to the other.
+  int32_t site(int32_t place) const { return site_[place]; }
 
   // visit(link, amount) along the way from a to b. Amounts are volume x share x 2^shift, rounded per flow
   // and link, so that taking a flow away removes exactly what it brought.
   template <class Visit> void walk(int32_t a, int32_t b, int64_t volume, Visit&& visit) const {
-    row_.clear();
-    fill(a, b, row_);
-    for (const Step& step : row_) visit(step.link, amount(volume, step));
+    if (single_path_) {
+      const int64_t amount = volume << shift_;
+      for (const int32_t link : way(a, b)) visit(link, amount);
+      return;
+    }
+    links(a, b, [&](const Step& step) { visit(step.link, share_of(volume, step.part, step.parts, shift_)); });
   }
   template <class Visit> void links(int32_t a, int32_t b, Visit&& visit) const {
     row_.clear();
     fill(a, b, row_);
     for (const Step& step : row_) visit(step);
   }
-  int64_t amount(int64_t volume, const Step& step) const { return share_of(volume, step.part, step.parts, shift_); }
+  // Links from a to b where flows take a single path; valid until the next call.
+  std::span<const int32_t> way(int32_t a, int32_t b) const {
+    if (site_[a] == site_[b]) return {};
+    if (start_.empty()) return computed(a, b);
+    int64_t& start = start_[site_[a] * sites_ + site_[b]];
+    if (start < 0) {
+      const auto found = computed(a, b);
+      if (kept_.size() + found.size() > kMostKept) return found;
+      start = static_cast<int64_t>(kept_.size());
+      kept_.push_back(static_cast<int32_t>(found.size()));
+      kept_.insert(kept_.end(), found.begin(), found.end());
+    }
+    return {kept_.data() + start + 1, static_cast<size_t>(kept_[start])};
+  }
 
  protected:
   virtual void fill(int32_t a, int32_t b, std::vector<Step>& row) const = 0;
 
  private:
+  static constexpr int64_t kMostSites = 2048;
+  static constexpr size_t kMostKept = size_t{1} << 24;
+
+  std::span<const int32_t> computed(int32_t a, int32_t b) const {
+    row_.clear();
+    fill(a, b, row_);
+    plain_.clear();
+    for (const Step& step : row_) plain_.push_back(step.link);
+    return plain_;
+  }
+
   int32_t shift_;
+  bool single_path_;
+  std::vector<int32_t> site_;
+  int64_t sites_ = 0;
   mutable std::vector<Step> row_;
+  mutable std::vector<int32_t> plain_;
+  mutable std::vector<int64_t> start_;  // of every pair of sites: length, then links; -1 not asked for yet
+  mutable std::vector<int32_t> kept_;
 };
 
 template <class Form> class RoutesOfForm final : public PlacedRoutes {
  public:
   RoutesOfForm(Form form, std::span<const int32_t> endpoint, int32_t shift)
-      : PlacedRoutes(shift), form_(std::move(form)), endpoint_(endpoint) {}
+      : PlacedRoutes(endpoint, shift, form.single_path()), form_(std::move(form)), endpoint_(endpoint) {}
 
  protected:
   void fill(int32_t a, int32_t b, std::vector<Step>& row) const override {
     if (endpoint_[a] == endpoint_[b]) return;
     form_.walk(endpoint_[a], endpoint_[b], [&](int64_t link, int64_t part, int64_t parts) {
-      row.push_back({static_cast<int32_t>(link), static_cast<int32_t>(part), static_cast<int32_t>(parts)});
+      row.push_back({static_cast<int32_t>(link), part, parts});
     });
   }
 

@@ -4,6 +4,7 @@
 
 #include "flows.hpp"
 #include "placed_routes.hpp"
+#include "rng.hpp"
 
 namespace hopbytes {
 
@@ -16,6 +17,7 @@ class RoutedGroups {
                std::span<int32_t> place)
       : flows_(flows), routes_(routes), links_(links, price), place_(place), group_at_(places, -1),
         change_(links, 0), known_(links, 0), over_(links), version_(flows.m(), 0) {
+    list_partners();
     for (int32_t g = 0; g < flows_.n(); ++g)
       if (place_[g] >= 0) group_at_[place_[g]] = g;
     for (int64_t e = 0; e < flows_.m(); ++e) {
@@ -23,7 +25,7 @@ class RoutedGroups {
       if (!flows_.counts(e) || a < 0 || b < 0) continue;
       routes_.walk(a, b, flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
-        over_[link].push_back({e, 0});
+        enlist(link, {e, 0});
       });
     }
   }
@@ -34,18 +36,27 @@ class RoutedGroups {
   int32_t place(int32_t group) const { return place_[group]; }
   int32_t group_at(int32_t place) const { return group_at_[place]; }
   int64_t places() const { return static_cast<int64_t>(group_at_.size()); }
+  // Places of one site (endpoint) are as good as each other: no link lies between them.
+  int32_t site(int32_t place) const { return routes_.site(place); }
 
   // Propose that `group` goes to p and whoever is there comes the other way; what it changes is then
   // known until the next proposal.
   void propose(int32_t group, int32_t p) {
     forget();
     group_ = group, other_ = group_at_[p], target_ = p, home_ = place_[group];
+    if (routes_.single_path()) {
+      reroute_merged();
+      return;
+    }
     flows_.at(group_, [&](int64_t e) { reroute(e); });
     if (other_ < 0) return;
     flows_.at(other_, [&](int64_t e) {
       if (flows_.source(e) != group_ && flows_.target(e) != group_) reroute(e);
     });
   }
+
+  int64_t partners(int32_t group) const { return partner_start_[group + 1] - partner_start_[group]; }
+  int32_t partner(int32_t group, int64_t i) const { return partners_[partner_start_[group] + i].group; }
 
   // Links with the highest congestion, ascending.
   std::vector<int32_t> hottest() { return hotter_than(links_.max()); }
@@ -89,7 +100,7 @@ class RoutedGroups {
       if (a < 0 || b < 0) return;
       routes_.walk(a, b, flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
-        over_[link].push_back({e, version_[e]});
+        enlist(link, {e, version_[e]});
       });
     });
   }
@@ -108,12 +119,27 @@ class RoutedGroups {
   // Arcs routed over a link, in no particular order; entries that are out of date are swept out.
   template <class Visit> void over(int32_t link, Visit&& visit) {
     auto& entries = over_[link];
-    std::erase_if(entries, [&](const Entry& entry) { return version_[entry.arc] != entry.version; });
+    sweep(entries);
     for (const Entry& entry : entries) visit(entry.arc);
+  }
+  // One of them, each as likely as the others; -1 where there is none. O(1) on average.
+  int64_t one_over(int32_t link, Rng& rng) {
+    auto& entries = over_[link];
+    while (!entries.empty()) {
+      const size_t i = rng.below(entries.size());
+      if (valid(entries[i])) return entries[i].arc;
+      entries[i] = entries.back();
+      entries.pop_back();
+    }
+    return -1;
   }
 
  private:
   struct Entry { int64_t arc; int32_t version; };
+  // What a group sends to another and gets from it.
+  struct Partner { int32_t group; int64_t out = 0, in = 0; };
+  // What two groups that change places exchange with one site, the second with the other sign.
+  struct Exchange { int32_t place = -1; int64_t out = 0, in = 0; };
 
   void add(int32_t link, int64_t amount) {
     links_.add(link, amount);
@@ -133,9 +159,79 @@ class RoutedGroups {
   }
   void record(int64_t e) {
     const int32_t version = ++version_[e];
-    routes_.links(place_[flows_.source(e)], place_[flows_.target(e)],
-                  [&](const Step& step) { over_[step.link].push_back({e, version}); });
+    const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
+    if (routes_.single_path())
+      for (const int32_t link : routes_.way(a, b)) enlist(link, {e, version});
+    else
+      routes_.links(a, b, [&](const Step& step) { enlist(step.link, {e, version}); });
   }
+  bool valid(const Entry& entry) const { return version_[entry.arc] == entry.version; }
+  void sweep(std::vector<Entry>& entries) {
+    std::erase_if(entries, [&](const Entry& entry) { return !valid(entry); });
+  }
+  // Before a list grows it is swept, so that it stays within twice what is valid.
+  void enlist(int32_t link, const Entry& entry) {
+    auto& entries = over_[link];
+    if (entries.size() == entries.capacity() && entries.size() >= 16) {
+      sweep(entries);
+      if (2 * entries.size() > entries.capacity()) entries.reserve(2 * entries.capacity());
+    }
+    entries.push_back(entry);
+  }
+
+  // Flows of one path add up exactly: whatever two groups exchange with the groups of one site counts
+  // once, and only the difference between the two groups goes another way.
+  void reroute_merged() {
+    const int32_t here = routes_.site(home_), there = routes_.site(target_);
+    if (here == there) return;
+    int64_t between = 0;  // what the one sends to the other less what comes back
+    gather(group_, 1, between);
+    if (other_ >= 0) gather(other_, -1, between);
+    turn(home_, target_, between);
+    for (const int32_t site : met_) {
+      Exchange& net = net_[site];
+      if (site != here) turn_way(home_, net.place, -net.out), turn_way(net.place, home_, -net.in);
+      if (site != there) turn_way(target_, net.place, net.out), turn_way(net.place, target_, net.in);
+      net = {};
+    }
+    met_.clear();
+  }
+  void gather(int32_t group, int64_t sign, int64_t& between) {
+    for (int64_t i = partner_start_[group]; i < partner_start_[group + 1]; ++i) {
+      const Partner& partner = partners_[i];
+      if (partner.group == other_ || partner.group == group_) {
+        if (sign > 0) between = partner.out - partner.in;
+        continue;
+      }
+      const int32_t place = place_[partner.group];
+      if (place < 0) continue;
+      const int32_t site = routes_.site(place);
+      Exchange& net = net_[site];
+      if (net.place < 0) net.place = place, met_.push_back(site);
+      net.out += sign * partner.out;
+      net.in += sign * partner.in;
+    }
+  }
+  // `amount` goes from b to a instead of from a to b.
+  void turn(int32_t a, int32_t b, int64_t amount) { turn_way(a, b, -amount), turn_way(b, a, amount); }
+  void turn_way(int32_t a, int32_t b, int64_t volume) {
+    if (volume != 0) routes_.walk(a, b, volume, [&](int32_t link, int64_t amount) { note(link, amount); });
+  }
+  void list_partners() {
+    net_.resize(routes_.sites());
+    partner_start_.assign(flows_.n() + 1, 0);
+    std::vector<int64_t> slot(flows_.n(), -1);
+    for (int32_t g = 0; g < flows_.n(); ++g) {
+      const int64_t first = partner_start_[g];
+      flows_.at(g, [&](int64_t e) {
+        const int32_t other = flows_.other_end(e, g);
+        if (slot[other] < first) slot[other] = static_cast<int64_t>(partners_.size()), partners_.push_back({other});
+        (flows_.source(e) == g ? partners_[slot[other]].out : partners_[slot[other]].in) += flows_.volume(e);
+      });
+      partner_start_[g + 1] = static_cast<int64_t>(partners_.size());
+    }
+  }
+
   void note(int32_t link, int64_t amount) {
     if (!known_[link]) known_[link] = 1, touched_.push_back(link);
     change_[link] += amount;
@@ -155,6 +251,10 @@ class RoutedGroups {
   std::vector<int32_t> touched_;
   std::vector<std::vector<Entry>> over_;
   std::vector<int32_t> version_;
+  std::vector<int64_t> partner_start_;
+  std::vector<Partner> partners_;
+  std::vector<Exchange> net_;
+  std::vector<int32_t> met_;
   int64_t hop_bytes_ = 0;
   int32_t group_ = -1, other_ = -1, target_ = -1, home_ = -1;
 };

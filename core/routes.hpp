@@ -1,7 +1,8 @@
 // Routes through a network as data: few forms, each a struct with
 //   bool walk(source, target, visit)   calls visit(link, numerator, denominator) for every link a flow
 //                                      takes, and returns false where there is no route;
-//   int64_t hops(source, target)       links of a shortest route the form offers, -1 where there is none.
+//   int64_t hops(source, target)       links of a shortest route the form offers, -1 where there is none;
+//   bool single_path()                 whether every flow takes one path, all of it.
 // Sources and targets are endpoints (adapters). A flow on a single path takes every link with share 1/1.
 // Spread over several paths it may visit one link several times; shares of links at equal depth sum to 1.
 // Grids and forwarding tables are here, hierarchies in routes_hierarchy.hpp.
@@ -49,6 +50,8 @@ struct GridRoutes {
   }
 
   int64_t router_of(int64_t node) const { return place.empty() ? node / per_router : place[node / per_router]; }
+
+  bool single_path() const { return !spread; }
 
   // Signed steps from coordinate `from` to `to` in dimension d.
   int64_t steps(int64_t d, int64_t from, int64_t to) const {
@@ -145,6 +148,8 @@ struct SpreadRoutes {
       : endpoints(a.numbers[0]), out(a.numbers.data() + 2), table(a.table.data()), first(a.first.data()),
         head(a.head.data()) {}
 
+  bool single_path() const { return false; }
+
   int64_t left(int64_t link, int64_t target) const { return table[head[link] * endpoints + target]; }
 
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
@@ -195,6 +200,8 @@ struct ForwardingRoutes {
         host(a.numbers.size() > 3 ? a.numbers.data() + 3 : nullptr), table(a.table.data()),
         first(a.first.data()), head(a.head.data()) {}
 
+  bool single_path() const { return true; }
+
   bool stays(int64_t source, int64_t target) const { return host && host[source] == host[target]; }
 
   int64_t next(int64_t vertex, int64_t target) const {
@@ -239,6 +246,8 @@ struct ListedRoutes {
   explicit ListedRoutes(const RouteArrays& a)
       : endpoints(a.numbers[0]), pair_start(a.numbers.data() + 1), link_start(pair_start + endpoints + 1),
         target_of(a.first.data()), link(a.table.data()) {}
+
+  bool single_path() const { return true; }
 
   int64_t find(int64_t source, int64_t target) const {
     const int32_t* begin = target_of + pair_start[source];

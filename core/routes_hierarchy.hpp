@@ -25,6 +25,8 @@ struct FatTreeRoutes {
       first_cable[i + 1] = first_cable[i] + leaves[levels] / leaves[i] * width[i] * above[i] * cables[i];
   }
 
+  bool single_path() const { return rule != 2; }
+
   int64_t meeting_level(int64_t source, int64_t target) const {
     int64_t level = 0;
     while (source / leaves[level] != target / leaves[level]) ++level;
@@ -93,6 +95,8 @@ struct HyperXRoutes {
     first_link = 2 * routers * per_router;
   }
 
+  bool single_path() const { return true; }
+
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
     if (source == target) return true;
     int64_t router = source / per_router, port = 0;
@@ -139,6 +143,8 @@ struct DragonflyRoutes {
       : groups(a.numbers[0]), routers(a.numbers[1]), nodes(a.numbers[2]), global(a.numbers[3]),
         palm(a.numbers[4] != 0), rule(a.numbers[5]), first_local(2 * groups * routers * nodes),
         first_global(first_local + groups * routers * (routers - 1)) {}
+
+  bool single_path() const { return rule == 0; }
 
   int64_t local_link(int64_t group, int64_t from, int64_t to) const {
     return first_local + (group * routers + from) * (routers - 1) + (to < from ? to : to - 1);

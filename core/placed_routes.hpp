@@ -16,6 +16,11 @@ struct Step {
   int64_t part, parts;
 };
 
+// Links from one place to another and back.
+struct Ways {
+  std::span<const int32_t> there, back;
+};
+
 // Searches look at routes through this one type, whatever their form, and so are compiled once. Where every
 // flow takes a single path, ways between endpoints are kept once they were asked for: searches ask for the
 // same few over and over. Not for several threads at a time: routes are written into buffers.
@@ -38,11 +43,14 @@ class PlacedRoutes {
   // Places of one endpoint share a site: no link leads from one to the other.
   int32_t site(int32_t place) const { return site_[place]; }
 
+  // What a flow puts on a link that carries all of it.
+  int64_t whole(int64_t volume) const { return volume << shift_; }
+
   // visit(link, amount) along the way from a to b. Amounts are volume x share x 2^shift, rounded per flow
   // and link, so that taking a flow away removes exactly what it brought.
   template <class Visit> void walk(int32_t a, int32_t b, int64_t volume, Visit&& visit) const {
     if (single_path_) {
-      const int64_t amount = volume << shift_;
+      const int64_t amount = whole(volume);
       for (const int32_t link : way(a, b)) visit(link, amount);
       return;
     }
@@ -54,18 +62,23 @@ class PlacedRoutes {
     for (const Step& step : row_) visit(step);
   }
   // Links from a to b where flows take a single path; valid until the next call.
-  std::span<const int32_t> way(int32_t a, int32_t b) const {
+  std::span<const int32_t> way(int32_t a, int32_t b) const { return ways(a, b).there; }
+  // The same with the way back, which lies beside it in memory.
+  Ways ways(int32_t a, int32_t b) const {
     if (site_[a] == site_[b]) return {};
     if (start_.empty()) return computed(a, b);
-    int64_t& start = start_[site_[a] * sites_ + site_[b]];
+    int32_t& start = start_[site_[a] * sites_ + site_[b]];
     if (start < 0) {
-      const auto found = computed(a, b);
-      if (kept_.size() + found.size() > kMostKept) return found;
-      start = static_cast<int64_t>(kept_.size());
-      kept_.push_back(static_cast<int32_t>(found.size()));
-      kept_.insert(kept_.end(), found.begin(), found.end());
+      const Ways found = computed(a, b);
+      const size_t size = found.there.size() + found.back.size() + 2;
+      if (kept_.size() + size > kMostKept) return found;
+      start = static_cast<int32_t>(kept_.size());
+      for (const auto& way : {found.there, found.back}) kept_.push_back(static_cast<int32_t>(way.size()));
+      for (const auto& way : {found.there, found.back}) kept_.insert(kept_.end(), way.begin(), way.end());
     }
-    return {kept_.data() + start + 1, static_cast<size_t>(kept_[start])};
+    const int32_t* kept = kept_.data() + start;
+    const auto there = static_cast<size_t>(kept[0]), back = static_cast<size_t>(kept[1]);
+    return {{kept + 2, there}, {kept + 2 + there, back}};
   }
 
  protected:
@@ -75,12 +88,14 @@ class PlacedRoutes {
   static constexpr int64_t kMostSites = 2048;
   static constexpr size_t kMostKept = size_t{1} << 24;
 
-  std::span<const int32_t> computed(int32_t a, int32_t b) const {
+  Ways computed(int32_t a, int32_t b) const {
     row_.clear();
     fill(a, b, row_);
+    const size_t there = row_.size();
+    fill(b, a, row_);
     plain_.clear();
     for (const Step& step : row_) plain_.push_back(step.link);
-    return plain_;
+    return {{plain_.data(), there}, {plain_.data() + there, plain_.size() - there}};
   }
 
   int32_t shift_;
@@ -89,7 +104,7 @@ class PlacedRoutes {
   int64_t sites_ = 0;
   mutable std::vector<Step> row_;
   mutable std::vector<int32_t> plain_;
-  mutable std::vector<int64_t> start_;  // of every pair of sites: length, then links; -1 not asked for yet
+  mutable std::vector<int32_t> start_;  // of every pair of sites: two lengths, then links; -1 not asked for yet
   mutable std::vector<int32_t> kept_;
 };
 

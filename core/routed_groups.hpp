@@ -187,11 +187,11 @@ class RoutedGroups {
     int64_t between = 0;  // what the one sends to the other less what comes back
     gather(group_, 1, between);
     if (other_ >= 0) gather(other_, -1, between);
-    turn(home_, target_, between);
+    shift(home_, target_, -between, between);
     for (const int32_t site : met_) {
       Exchange& net = net_[site];
-      if (site != here) turn_way(home_, net.place, -net.out), turn_way(net.place, home_, -net.in);
-      if (site != there) turn_way(target_, net.place, net.out), turn_way(net.place, target_, net.in);
+      if (site != here) shift(home_, net.place, -net.out, -net.in);
+      if (site != there) shift(target_, net.place, net.out, net.in);
       net = {};
     }
     met_.clear();
@@ -212,10 +212,14 @@ class RoutedGroups {
       net.in += sign * partner.in;
     }
   }
-  // `amount` goes from b to a instead of from a to b.
-  void turn(int32_t a, int32_t b, int64_t amount) { turn_way(a, b, -amount), turn_way(b, a, amount); }
-  void turn_way(int32_t a, int32_t b, int64_t volume) {
-    if (volume != 0) routes_.walk(a, b, volume, [&](int32_t link, int64_t amount) { note(link, amount); });
+  // So much more from a to b, and so much more back.
+  void shift(int32_t a, int32_t b, int64_t out, int64_t in) {
+    if (out == 0 && in == 0) return;
+    const Ways ways = routes_.ways(a, b);
+    if (const int64_t amount = routes_.whole(out))
+      for (const int32_t link : ways.there) note(link, amount);
+    if (const int64_t amount = routes_.whole(in))
+      for (const int32_t link : ways.back) note(link, amount);
   }
   void list_partners() {
     net_.resize(routes_.sites());

@@ -45,4 +45,7 @@ struct Hybrid {
   }
 };
 
+// From six numbers as Python hands them over: four weights, unit, scale.
+inline Hybrid hybrid_of(std::span<const double> w) { return {{w[0], w[1], w[2], w[3]}, w[4], w[5]}; }
+
 }  // namespace hopbytes

@@ -97,34 +97,44 @@ class NextGroup {
   int64_t count_ = 0;
 };
 
+// The order in which groups are placed. It does not depend on where they go.
+inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit) {
+  NextGroup queue(flows);
+  std::vector<int32_t> order;
+  for (const int32_t rank : fit.by_rarity())
+    for (int32_t group; (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0;) {
+      order.push_back(group);
+      queue.place(group);
+    }
+  return order;
+}
+
 // Place all groups (place: all -1 before). `classes` are those of route_classes, or every place its own.
 inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
                             std::span<const int32_t> classes, const Hybrid& hybrid, const Control& control) {
   PlaceFit fit(size, capacity);
-  NextGroup queue(state.flows());
   const int32_t places = static_cast<int32_t>(capacity.size());
   std::vector<int64_t> seen(places, -1);
   int64_t evaluations = 0, step = 0;
-  for (const int32_t rank : fit.by_rarity())
-    for (int32_t group; (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0; ++step) {
-      int32_t best = -1, spare = -1;
-      double least = 0;
-      for (int32_t p = 0; p < places; ++p) {
-        if (state.group_at(p) >= 0) continue;
-        if (spare < 0) spare = p;
-        if (!fit.allows(group, p) || seen[classes[p]] == step) continue;
-        seen[classes[p]] = step;
-        if (best >= 0 && control.hurry()) break;
-        ++evaluations;
-        state.propose_first(group, p);
-        const double value = hybrid.after_growth(state);
-        if (best < 0 || value < least) best = p, least = value;
-      }
-      if (best < 0) best = spare;
-      state.place_first(group, best);
-      fit.take(group, best);
-      queue.place(group);
+  for (const int32_t group : ptram_order(state.flows(), fit)) {
+    int32_t best = -1, spare = -1;
+    double least = 0;
+    for (int32_t p = 0; p < places; ++p) {
+      if (state.group_at(p) >= 0) continue;
+      if (spare < 0) spare = p;
+      if (!fit.allows(group, p) || seen[classes[p]] == step) continue;
+      seen[classes[p]] = step;
+      if (best >= 0 && control.hurry()) break;
+      ++evaluations;
+      state.propose_first(group, p);
+      const double value = hybrid.after_growth(state);
+      if (best < 0 || value < least) best = p, least = value;
     }
+    if (best < 0) best = spare;
+    state.place_first(group, best);
+    fit.take(group, best);
+    ++step;
+  }
   return evaluations;
 }
 

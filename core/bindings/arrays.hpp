@@ -24,3 +24,4 @@ void bind_tabu(nb::module_& m);
 void bind_places(nb::module_& m);
 void bind_routed(nb::module_& m);
 void bind_group(nb::module_& m);
+void bind_leaders(nb::module_& m);

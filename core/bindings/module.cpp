@@ -12,4 +12,5 @@ NB_MODULE(_core, m) {
   bind_places(m);
   bind_routed(m);
   bind_group(m);
+  bind_leaders(m);
 }

@@ -22,8 +22,6 @@ struct Problem {
   std::span<const int32_t> classes;
 };
 
-Hybrid hybrid_of(std::span<const double> w) { return {{w[0], w[1], w[2], w[3]}, w[4], w[5]}; }
-
 std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& problem, const Control& control) {
   const auto& set = problem.options;
   int64_t evaluations = 0, made = 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -54,15 +55,26 @@ class HybridGreedy(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
+        return self.carried_out(graph, where, bounds, effort, self.place)
+
+    def carried_out(
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort,
+        place: Callable[[Grouped, Effort], Int32],
+    ) -> Int32:
+        """Return int32[n], the PE of every task, groups being placed by `place`."""
         grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries))
         if grouped.nodes.count < 2:
             return finish(graph, grouped, grouped.start, bounds, effort)
-        return finish(graph, grouped, self.place(grouped, effort), bounds, effort)
+        return finish(graph, grouped, place(grouped, effort), bounds, effort)
+
+    def posed(self, grouped: Grouped) -> tuple[Routed, HybridTerms]:
+        """Return routes with traffic, and the metric to lower."""
+        problem = node_problem(grouped, "mapper ptram")
+        return problem, hybrid_terms(grouped, problem, Hybrid(self.raw, parse_weights(self.weights)))
 
     def place(self, grouped: Grouped, effort: Effort) -> Int32:
         """int32[G]: place of every group."""
-        problem = node_problem(grouped, "mapper ptram")
-        terms = hybrid_terms(grouped, problem, Hybrid(self.raw, parse_weights(self.weights)))
+        problem, terms = self.posed(grouped)
         place, evaluations = hybrid_greedy(
             problem.traffic, problem.routing, vicinity_of(grouped.nodes), terms,
             route_classes(problem.routing, grouped.capacities), effort.deadline,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,8 +12,10 @@ from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
 from hopbytes.mappers.node_level import book, share_of
 from hopbytes.mappers.ptram import node_problem
-from hopbytes.nodal import groups_of_placement, vicinity_of
+from hopbytes.nodal import Grouped, Routed, groups_of_placement, vicinity_of
 from hopbytes.refiners.umpa import relocated
+
+Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 
 
 @refiners.register("ptram")
@@ -46,13 +49,22 @@ class HottestLink(Refiner):
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement with no higher maximum congestion."""
+        return self.carried_out(graph, where, pe, bounds, effort, self.search)
+
+    def carried_out(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
+    ) -> Int32:
+        """Return a placement with no higher maximum congestion, exchanges being found by `search`."""
         grouped = groups_of_placement(graph, where, pe, share_of(graph, bounds)) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
-        problem = node_problem(grouped, "refiner ptram")
-        place, rounds, evaluations = hottest_link_refine(
+        place, rounds, evaluations = search(grouped, node_problem(grouped, "refiner ptram"), effort)
+        book(effort, grouped.graph, evaluations, rounds=rounds)
+        return relocated(graph, grouped, pe, place, bounds, effort)
+
+    def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
+        """int32[G]: place of every group; rounds won; exchanges evaluated."""
+        return hottest_link_refine(
             problem.traffic, problem.routing, vicinity_of(grouped.nodes), grouped.start,
             nearest=self.nearest, rounds=self.rounds, deadline=effort.deadline,
         )
-        book(effort, grouped.graph, evaluations, rounds=rounds)
-        return relocated(graph, grouped, pe, place, bounds, effort)

@@ -1,0 +1,78 @@
+// Flows along routes that are written down: what they put on links, and what the metrics then become. For
+// searches whose routes are spread over several processes; those that have all routes use RoutedGroups.
+#pragma once
+#include "hybrid.hpp"
+
+namespace hopbytes {
+
+// Row r takes link[start[r] .. start[r + 1]); part / parts of a flow go over each, all of it if both are empty.
+struct StoredRoutes {
+  In<int64_t> start, link, part, parts;
+
+  template <class Visit> void walk(int64_t row, int64_t volume, int32_t shift, Visit&& visit) const {
+    for (int64_t e = start[row]; e < start[row + 1]; ++e)
+      visit(link[e], part.empty() ? share_of(volume, 1, 1, shift) : share_of(volume, part[e], parts[e], shift));
+  }
+};
+
+// Changes of link loads, batch after batch: batch i changes link[e] by amount[e] for e in start[i] .. start[i + 1].
+struct LinkChanges {
+  In<int64_t> start, link, amount;
+  int64_t batches() const { return static_cast<int64_t>(start.size()) - 1; }
+};
+
+// Sum what the flows of every batch put on links, links in the order of their first use. A negative volume
+// takes its flow away. `link` and `amount` have room for every step of every flow. Returns the entries.
+inline int64_t sum_over_routes(const StoredRoutes& routes, int32_t shift, int64_t links, In<int64_t> flow_start,
+                               In<int64_t> row, In<int64_t> volume, Out<int64_t> start, Out<int64_t> link,
+                               Out<int64_t> amount) {
+  std::vector<int64_t> entry_of(links, -1);
+  int64_t entries = start[0] = 0;
+  for (size_t batch = 0; batch + 1 < flow_start.size(); ++batch) {
+    const int64_t first = entries;
+    for (int64_t f = flow_start[batch]; f < flow_start[batch + 1]; ++f) {
+      const int64_t sign = volume[f] < 0 ? -1 : 1;
+      routes.walk(row[f], sign * volume[f], shift, [&](int64_t l, int64_t share) {
+        if (entry_of[l] < first) entry_of[l] = entries, link[entries] = l, amount[entries++] = 0;
+        amount[entry_of[l]] += sign * share;
+      });
+    }
+    start[batch + 1] = entries;
+  }
+  return entries;
+}
+
+// The hybrid metric after each batch of additions to `load`.
+inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int64_t> price, const Hybrid& hybrid,
+                              Out<double> value) {
+  const LoadSummary now = summarize(load, price);
+  int64_t now_bytes = 0;
+  for (const int64_t amount : load) now_bytes += amount;
+  for (int64_t batch = 0; batch < added.batches(); ++batch) {
+    int64_t bytes = now_bytes, top = now.most, used = now.used;
+    Wide sum = now.sum, squares = now.squares;
+    for (int64_t e = added.start[batch]; e < added.start[batch + 1]; ++e) {
+      const int64_t worth = price.empty() ? 1 : price[added.link[e]];
+      const int64_t before = load[added.link[e]] * worth, after = before + added.amount[e] * worth;
+      bytes += added.amount[e];
+      sum += after - before;
+      squares += static_cast<Wide>(after) * after - static_cast<Wide>(before) * before;
+      used += (after > 0) - (before > 0);
+      top = std::max(top, after);
+    }
+    value[batch] = hybrid.value(bytes, top, sum, squares, used);
+  }
+}
+
+// The highest congestion after each batch of changes to `load`; a link may occur more than once in a batch.
+inline void top_after_each(const LinkChanges& changes, In<int64_t> load, In<int64_t> price, Out<int64_t> top) {
+  LinkLoads loads(static_cast<int64_t>(load.size()), price);
+  for (size_t link = 0; link < load.size(); ++link) loads.add(static_cast<int64_t>(link), load[link]);
+  for (int64_t batch = 0; batch < changes.batches(); ++batch) {
+    for (int64_t e = changes.start[batch]; e < changes.start[batch + 1]; ++e) loads.add(changes.link[e], changes.amount[e]);
+    top[batch] = loads.max();
+    for (int64_t e = changes.start[batch]; e < changes.start[batch + 1]; ++e) loads.add(changes.link[e], -changes.amount[e]);
+  }
+}
+
+}  // namespace hopbytes

@@ -1,0 +1,106 @@
+"""What PTRAM's leaders compute from routes of their own (``core/stored_routes.hpp``, ``core/ptram.hpp``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.kernels.base import Int32, Int64, implementation, optional
+from hopbytes.kernels.routes import Routes
+
+Float64 = NDArray[np.float64]
+
+_kernel = implementation("leaders")
+
+
+class LinkChanges(NamedTuple):
+    """Batch i changes ``links[e]`` by ``amounts[e]`` for e in ``start[i]:start[i+1]``; all int64."""
+
+    start: Int64
+    links: Int64
+    amounts: Int64
+
+
+def placement_order(
+    indptr: Int64, targets: Int32, volumes: Int64 | None, sizes: Int64, capacities: Int64
+) -> Int32:
+    """int32[G]: groups in the order in which PTRAM places them, which does not depend on where they go.
+
+    Groups that need a rare size of place come first; among others the one that talks most to groups placed
+    before it, plus 1/(their number + 1) of what it says to the rest; of equals the lower. O(G^2 + m).
+
+    Examples
+    --------
+    >>> ones = np.ones(3, np.int64)
+    >>> placement_order(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2, 9]), ones, ones)
+    array([1, 2, 0], dtype=int32)
+    """
+    order = np.empty(len(sizes), np.int32)
+    _kernel.ptram_order(indptr, targets, optional(volumes), sizes, capacities, order)
+    return order
+
+
+def sum_over_routes(
+    routes: Routes, shift: int, n_links: int, flow_start: Int64, rows: Int64, volumes: Int64
+) -> LinkChanges:
+    """Return what the flows of every batch put on links together.
+
+    Parameters
+    ----------
+    routes : Routes
+        Of some flows, one a row.
+    shift : int
+        Amounts are in units of 2^-shift.
+    n_links : int
+    flow_start : int64[B+1]
+        Flows of batch i are ``flow_start[i]:flow_start[i+1]``.
+    rows, volumes : int64[f]
+        Row of `routes` that a flow takes, and its volume; a negative one takes the flow away.
+
+    Returns
+    -------
+    LinkChanges
+        Links of a batch in the order of their first use. O(length of all those routes).
+    """
+    room = int((routes.indptr[rows + 1] - routes.indptr[rows]).sum())
+    start = np.empty(len(flow_start), np.int64)
+    links, amounts = np.empty(room, np.int64), np.empty(room, np.int64)
+    entries = int(_kernel.sum_over_routes(
+        routes.indptr, routes.links, optional(routes.numerators), optional(routes.denominators), shift,
+        n_links, flow_start, rows, volumes, start, links, amounts,
+    ))
+    return LinkChanges(start, links[:entries], amounts[:entries])
+
+
+def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, terms: Float64) -> Float64:
+    """float64[B]: PTRAM's hybrid metric after each batch of additions to `load`, each on its own.
+
+    Parameters
+    ----------
+    added : LinkChanges
+        Every link once in a batch, amounts >= 0.
+    load : int64[links]
+    prices : int64[links] or None
+        What a unit of load counts on a link; None: 1 each.
+    terms : float64[6]
+        Weights of hop-bytes, highest, mean and variance of congestion, unit and scale of the integers.
+    """
+    value = np.empty(len(added.start) - 1, np.float64)
+    _kernel.hybrid_after_each(*added, load, optional(prices), terms, value)
+    return value
+
+
+def top_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> Int64:
+    """int64[B]: highest load x price after each batch of changes to `load`; links may repeat in a batch.
+
+    Examples
+    --------
+    >>> away = LinkChanges(np.array([0, 1]), np.array([2]), np.array([-5]))
+    >>> top_after_each(away, np.array([1, 3, 7]), None)
+    array([3])
+    """
+    top = np.empty(len(changes.start) - 1, np.int64)
+    _kernel.top_after_each(*changes, load, optional(prices), top)
+    return top

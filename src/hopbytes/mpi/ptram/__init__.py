@@ -1,0 +1,10 @@
+"""PTRAM as its authors run it: one leader per node (or per some nodes), over MPI. Needs mpi4py.
+
+``mpirun -n L python -m hopbytes.mpi.ptram PATTERN --on MACHINE`` gives the placement of
+``hopbytes map PATTERN --on MACHINE --mapper ptram --refine ptram``, whatever L is.
+"""
+
+from hopbytes.mpi.ptram.leaders import Leaders, StrandedError
+from hopbytes.mpi.ptram.mapping import map_with_leaders
+
+__all__ = ["Leaders", "StrandedError", "map_with_leaders"]

@@ -1,0 +1,138 @@
+"""``mpirun -n L python -m hopbytes.mpi.ptram PATTERN --on MACHINE``: every process is a leader."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from hopbytes.allocation import Allocation
+from hopbytes.errors import HopbytesError, UnsupportedError
+from hopbytes.formats.exchange import read, write
+from hopbytes.graph import CommGraph
+from hopbytes.machines.slots import machine
+from hopbytes.mappers.base import mappers, refiners
+from hopbytes.mappers.ptram import HybridGreedy
+from hopbytes.mpi.ptram.leaders import Leaders, StrandedError
+from hopbytes.mpi.ptram.mapping import map_with_leaders
+from hopbytes.nodal import nodes_of
+from hopbytes.objectives.links import network_of
+from hopbytes.options import build
+from hopbytes.refiners.ptram import HottestLink
+from hopbytes.report.summary import map_record
+
+EXPECTED = (HopbytesError, OSError, MemoryError)
+
+
+def main() -> int:
+    """Return the exit code. Whatever goes wrong on one leader ends all of them."""
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        return _complain(f"needs mpi4py and an MPI library (pip install 'hopbytes[mpi]'): {error}")
+    comm = MPI.COMM_WORLD
+    try:
+        return _lead(comm, _asked(comm.Get_rank()))
+    except (StrandedError, *EXPECTED) as error:
+        _complain(_sentence(error))
+    except Exception as error:
+        _complain(f"leader {comm.Get_rank()}: {error!r}")
+    comm.Abort(1)
+    return 1
+
+
+def _asked(rank: int) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m hopbytes.mpi.ptram", description=__doc__)
+    parser.add_argument("pattern", help="file, or spec of a pattern, as for hopbytes map")
+    parser.add_argument("--on", required=True, metavar="MACHINE", help="a machine with links and routes")
+    parser.add_argument("--hosts", help="the nodes to use")
+    parser.add_argument("--mapper", default="ptram", help="ptram with its options, such as ptram:raw=true")
+    parser.add_argument("--refine", default="ptram", help="ptram with its options, such as ptram:rounds=5")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-o", "--output", help="write the placement there")
+    parser.add_argument("--format", help="of the placement; by default found from the suffix")
+    parser.add_argument("--force", action="store_true", help="overwrite a file of others")
+    with contextlib.ExitStack() as quiet:
+        if rank:  # one of all says what is wrong
+            nowhere = quiet.enter_context(open(os.devnull, "w"))
+            quiet.enter_context(contextlib.redirect_stderr(nowhere))
+            quiet.enter_context(contextlib.redirect_stdout(nowhere))
+        return parser.parse_args()
+
+
+def _lead(comm: Any, asked: argparse.Namespace) -> int:
+    rank, began = comm.Get_rank(), time.perf_counter()
+    fault, leaders, pattern = "", None, None
+    try:
+        steps = _steps(asked)
+        where = machine(asked.on, hosts=asked.hosts)
+        leaders = Leaders(comm, network_of(where, "hopbytes.mpi.ptram"))
+        leaders.check(nodes_of(where).count)
+        if rank == 0:
+            pattern = read(asked.pattern)
+            if not isinstance(pattern, CommGraph):
+                raise UnsupportedError(f"{asked.pattern}: a placement, expected a pattern")
+    except EXPECTED as error:
+        fault = _sentence(error)
+    faults = [text for text in comm.allgather(fault) if text]
+    if faults or leaders is None:
+        return _complain(faults[0]) if rank == 0 else 1
+    record: dict[str, Any] = {}
+    if rank:
+        code = leaders.serve()
+    else:
+        code, record = _map(leaders, pattern, where, steps, asked)
+    if code:
+        return code
+    report = leaders.report()
+    if rank == 0:
+        record["seconds"]["all"] = time.perf_counter() - began
+        print(json.dumps(record | {"leaders": report}, default=_plain), flush=True)
+    return 0
+
+
+def _map(
+    leaders: Leaders, pattern: Any, where: Allocation, steps: tuple[HybridGreedy, HottestLink],
+    asked: argparse.Namespace,
+) -> tuple[int, dict[str, Any]]:
+    """Do what rank 0 does beyond leading; return exit code and the facts of the run."""
+    try:
+        mapping = map_with_leaders(leaders, pattern, where, *steps, seed=asked.seed)
+        receipt = None
+        if asked.output is not None:
+            receipt = write(mapping, asked.output, asked.format, force=asked.force)
+    except EXPECTED as error:
+        leaders.close(_complain(_sentence(error)))
+        return 1, {}
+    leaders.close(0)
+    return 0, map_record(mapping, 0.0, receipt)
+
+
+def _steps(asked: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:
+    mapper, refiner = build(mappers, asked.mapper), build(refiners, asked.refine)
+    if not isinstance(mapper, HybridGreedy) or not isinstance(refiner, HottestLink):
+        raise UnsupportedError(f"mapper {asked.mapper}, refiner {asked.refine}: expected ptram for both")
+    return mapper, refiner
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _complain(text: str) -> int:
+    print(f"hopbytes: {text}", file=sys.stderr, flush=True)
+    return 1
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

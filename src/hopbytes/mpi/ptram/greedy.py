@@ -1,0 +1,65 @@
+"""PTRAM's greedy mapping as one leader among several runs it (Mirsadeghi and Afsahi, 2016, algorithm 1).
+
+Every leader knows the pattern, the mapping so far and the load of every link, and the routes of its own
+nodes. It evaluates its own free nodes; the best offer of all wins, and its leader tells what changes on
+which link. All numbers are the integers of the serial search, so the outcome is its outcome.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.engine.routed import HybridTerms
+from hopbytes.kernels.leaders import hybrid_after_each, placement_order
+from hopbytes.mpi.ptram.own_routes import Flow
+from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+
+def led_greedy(part: Part, terms: HybridTerms) -> tuple[Int32, int]:
+    """int32[G]: place of every group, the same on all leaders; and the candidates this one evaluated.
+
+    Per group one Allgather of three numbers and one Bcast of what the winner puts on links.
+    """
+    traffic, own = part.traffic, part.own
+    talk, room = Talk(traffic), Room(traffic.sizes, traffic.capacities)
+    weights = np.array(terms, np.float64)
+    load = np.zeros(own.n_links, np.int64)
+    place = np.full(len(traffic.sizes), -1, np.int32)
+    free = np.ones(len(traffic.capacities), np.bool_)
+    evaluations = 0
+    for group in placement_order(*traffic).tolist():
+        arcs = talk.of(group)
+        seats = place[arcs.others].astype(np.int64)
+        flow = Flow(seats[seats >= 0], arcs.volumes[seats >= 0], arcs.leaves[seats >= 0])
+        candidates = own.places[(room.allows(group) & free)[own.places]]
+        evaluations += len(candidates)
+        chosen = _settle(part, flow, candidates, load, weights)
+        if chosen < 0:  # no place may be taken: the group goes anywhere, and the caller repairs
+            spare = int(np.argmax(free))
+            chosen = _settle(part, flow, own.places[own.places == spare], load, weights)
+        place[group], free[chosen] = chosen, False
+        room.take(group, chosen)
+    return place, evaluations
+
+
+def _settle(part: Part, flow: Flow, candidates: Int64, load: Int64, weights: NDArray[np.float64]) -> int:
+    """Return the best candidate of all leaders (-1: there is none) with its flows added to `load`."""
+    added = part.own.sums_at(candidates, flow)
+    values = hybrid_after_each(added, load, part.prices, weights)
+    mine, offer = np.empty(0, np.int64), np.array([np.inf, -1.0, 0.0])
+    if len(values):
+        best = int(np.argmin(values))
+        mine = batch(added, best)
+        offer = np.array([values[best], candidates[best], len(mine) // 2])
+    winner, offers = -1, part.wire.offers(offer)
+    for rank, (value, place, _) in enumerate(offers):
+        if place >= 0 and (winner < 0 or value < offers[winner][0]):
+            winner = rank  # places ascend with ranks: of equal offers the lowest place wins
+    if winner < 0:
+        return -1
+    apply(part.wire, mine, int(offers[winner][2]), winner, load)
+    return int(offers[winner][1])

@@ -1,0 +1,135 @@
+"""The part of a network one leader knows: routes that begin or end at its own nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.kernels.leaders import LinkChanges, sum_over_routes
+from hopbytes.kernels.routes import Routes
+from hopbytes.machines.network import Network
+from hopbytes.nodal.vicinity import MOST_SITES, WINDOW
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """Flows between one place and others.
+
+    Parameters
+    ----------
+    others : int64[f]
+        The places at the far ends.
+    volumes : int64[f]
+        Negative where a flow is taken away.
+    leaves : bool[f]
+        Whether it leaves the place or reaches it.
+    """
+
+    others: Int64
+    volumes: Int64
+    leaves: NDArray[np.bool_]
+
+
+class OwnRoutes:
+    """Routes from and to the places ``first .. last - 1``, 2 P of them for each of these.
+
+    Parameters
+    ----------
+    network : Network
+        Only looked at while this is built.
+    endpoints : int32[P]
+        Endpoint of every place.
+    first, last : int
+    shift : int
+        Amounts are in units of 2^-shift.
+    """
+
+    def __init__(self, network: Network, endpoints: Int32, first: int, last: int, shift: int) -> None:
+        self.places = np.arange(first, last)
+        self.count, self.n_links, self.shift = len(endpoints), network.n_links, shift
+        own, all_ = np.repeat(endpoints[first:last], self.count), np.tile(endpoints, last - first)
+        there, back = network.routes(own, all_), network.routes(all_, own)
+        self.routes = Routes(
+            np.concatenate([there.indptr, there.indptr[-1] + back.indptr[1:]]),
+            np.concatenate([there.links, back.links]),
+            _joined(there.numerators, back.numerators), _joined(there.denominators, back.denominators),
+        )
+        self._network_hops = _hops_around(network, endpoints, self.places)
+
+    def __len__(self) -> int:
+        """Number of routes."""
+        return len(self.routes.indptr) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the routes take."""
+        return sum(part.nbytes for part in self.routes if part is not None)
+
+    def owns(self, place: int) -> bool:
+        """Whether the routes of `place` are among these."""
+        return bool(self.places[0] <= place <= self.places[-1])
+
+    def rows(self, place: int, flow: Flow) -> Int64:
+        """int64[f]: the rows of the flows between an own place and others."""
+        own = place - int(self.places[0])
+        found: Int64 = np.where(flow.leaves, own, own + len(self.places)) * self.count + flow.others
+        return found
+
+    def sums(self, flows: list[tuple[int, Flow]]) -> LinkChanges:
+        """Return what flows put on links, a batch for each pair of an own place and its flows."""
+        start = np.cumsum([0, *(len(flow.volumes) for _, flow in flows)])
+        if not flows:
+            return LinkChanges(start, np.empty(0, np.int64), np.empty(0, np.int64))
+        rows = np.concatenate([self.rows(place, flow) for place, flow in flows])
+        volumes = np.concatenate([flow.volumes for _, flow in flows])
+        return sum_over_routes(self.routes, self.shift, self.n_links, start, rows, volumes)
+
+    def sums_at(self, places: Int64, flow: Flow) -> LinkChanges:
+        """Return what the same flows put on links at each of some own places."""
+        own = (places - self.places[0])[:, None]
+        rows = np.where(flow.leaves, own, own + len(self.places)) * self.count + flow.others
+        start = np.arange(len(places) + 1) * len(flow.others)
+        volumes = np.tile(flow.volumes, len(places))
+        return sum_over_routes(self.routes, self.shift, self.n_links, start, rows.reshape(-1), volumes)
+
+    def over(self, link: int) -> NDArray[np.bool_]:
+        """bool[rows]: the routes that take `link`."""
+        found = np.zeros(len(self), np.bool_)
+        hits = np.flatnonzero(self.routes.links == link)
+        found[np.searchsorted(self.routes.indptr, hits, side="right") - 1] = True
+        return found
+
+    def nearest(self, place: int, count: int) -> Int64:
+        """Return the `count` places nearest to an own one by hops of the longer way, the lower of equals."""
+        sites, hops = self._network_hops[place - int(self.places[0])]
+        order = np.argsort(hops, kind="stable")
+        found: Int64 = sites[order][sites[order] != place][:count]
+        return found
+
+
+def _joined(a: Int64 | None, b: Int64 | None) -> Int64 | None:
+    return None if a is None or b is None else np.concatenate([a, b])
+
+
+def _hops_around(network: Network, endpoints: Int32, places: Int64) -> list[tuple[Int64, Int64]]:
+    """For each of some places: the places around it that searches look at, and how far they are.
+
+    The same as :func:`hopbytes.nodal.vicinity_of`: beyond 4096 places a window, and only the way there.
+    """
+    count = len(endpoints)
+    everyone = np.arange(count)
+    found = []
+    for place in places:
+        if count <= MOST_SITES:
+            there = network.hops(endpoints[place], endpoints)
+            found.append((everyone, np.maximum(there, network.hops(endpoints, endpoints[place]))))
+            continue
+        first = int(np.clip(place - WINDOW, 0, count - min(count, 2 * WINDOW + 1)))
+        window = everyone[first : first + 2 * WINDOW + 1]
+        found.append((window, np.minimum(network.hops(endpoints[place], endpoints[window]), 65534)))
+    return found

@@ -1,0 +1,104 @@
+"""What one leader works with, and what the two algorithms share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes.engine.routed import Traffic
+from hopbytes.kernels.leaders import LinkChanges
+from hopbytes.mpi.ptram.own_routes import Flow, OwnRoutes
+from hopbytes.mpi.ptram.wire import Wire
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """What one leader works with.
+
+    Parameters
+    ----------
+    traffic : Traffic
+    own : OwnRoutes
+    prices : int64[links] or None
+        None: 1 each.
+    wire : Wire
+    firsts : int64[leaders]
+        First place of every leader; each has all places up to the next one's.
+    """
+
+    traffic: Traffic
+    own: OwnRoutes
+    prices: Int64 | None
+    wire: Wire
+    firsts: Int64
+
+
+class Talk:
+    """The arcs of every group, from both ends; arcs to oneself and empty ones left out."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        groups = len(traffic.sizes)
+        source = np.repeat(np.arange(groups), np.diff(traffic.indptr))
+        volume = np.ones(len(source), np.int64) if traffic.volumes is None else traffic.volumes
+        counts = (source != traffic.targets) & (volume > 0)
+        a, b, v = source[counts], traffic.targets[counts].astype(np.int64), volume[counts]
+        ends, others = np.concatenate([a, b]), np.concatenate([b, a])
+        order = np.argsort(ends, kind="stable")
+        self._start = np.searchsorted(ends[order], np.arange(groups + 1))
+        self._others, self._volumes = others[order], np.concatenate([v, v])[order]
+        self._leaves = (np.arange(len(ends)) < len(a))[order]
+
+    def of(self, group: int) -> Flow:
+        """Return the arcs of a group; `others` are groups."""
+        rows = slice(self._start[group], self._start[group + 1])
+        return Flow(self._others[rows], self._volumes[rows], self._leaves[rows])
+
+
+class Room:
+    """Which free places a group may take so that all others still find one; see ``core/place_fit.hpp``."""
+
+    def __init__(self, sizes: Int64, capacities: Int64) -> None:
+        caps = np.unique(capacities)
+        self.group_class = np.minimum(np.searchsorted(caps, sizes), len(caps) - 1)
+        self.place_class = np.searchsorted(caps, capacities)
+        self._need = self._from_class_up(self.group_class, len(caps))
+        self._have = self._from_class_up(self.place_class, len(caps))
+
+    @staticmethod
+    def _from_class_up(classes: Int64, count: int) -> Int64:
+        found: Int64 = np.cumsum(np.bincount(classes, minlength=count)[::-1])[::-1].copy()
+        return found
+
+    def allows(self, group: int) -> NDArray[np.bool_]:
+        """bool[P]: places, free or not, that the group may take."""
+        own = self.group_class[group]
+        spare = self._have > self._need
+        spare[: own + 1] = True
+        open_ = np.logical_and.accumulate(spare)
+        open_[:own] = False
+        found: NDArray[np.bool_] = open_[self.place_class]
+        return found
+
+    def take(self, group: int, place: int) -> None:
+        """Note that the group has the place."""
+        self._need[: self.group_class[group] + 1] -= 1
+        self._have[: self.place_class[place] + 1] -= 1
+
+
+def batch(changes: LinkChanges, number: int) -> Int64:
+    """int64[2 x entries]: links and then amounts of one batch."""
+    rows = slice(changes.start[number], changes.start[number + 1])
+    return np.concatenate([changes.links[rows], changes.amounts[rows]])
+
+
+def apply(wire: Wire, mine: Int64, entries: int, winner: int, load: Int64) -> None:
+    """Let all know what the winner's choice changes on links, and add it to `load`."""
+    if entries == 0:
+        return
+    told = wire.from_winner(mine if wire.rank == winner else None, 2 * entries, winner)
+    np.add.at(load, told[:entries], told[entries:])

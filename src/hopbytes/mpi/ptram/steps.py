@@ -1,0 +1,48 @@
+"""PTRAM's mapper and refiner with the searches done by leaders, for ``map_tasks`` on rank 0."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hopbytes.allocation import Allocation
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, Refiner
+from hopbytes.mappers.ptram import HybridGreedy
+from hopbytes.mpi.ptram.leaders import Leaders
+from hopbytes.nodal import Grouped, Routed
+from hopbytes.refiners.ptram import HottestLink
+
+
+class LedGreedy(Mapper):
+    """The mapper `plain`, whose groups are placed by `leaders`."""
+
+    needs_routes: ClassVar[bool] = True
+
+    def __init__(self, plain: HybridGreedy, leaders: Leaders) -> None:
+        self._plain, self._leaders = plain, leaders
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        return self._plain.carried_out(graph, where, bounds, effort, self._place)
+
+    def _place(self, grouped: Grouped, effort: Effort) -> Int32:
+        place, evaluations = self._leaders.greedy(*self._plain.posed(grouped))
+        effort.count(places_evaluated=evaluations)
+        return place
+
+
+class LedRefinement(Refiner):
+    """The refiner `plain`, whose exchanges are found by `leaders`."""
+
+    needs_routes: ClassVar[bool] = True
+    objective: ClassVar[str] = HottestLink.objective
+
+    def __init__(self, plain: HottestLink, leaders: Leaders) -> None:
+        self._plain, self._leaders = plain, leaders
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement with no higher maximum congestion."""
+        return self._plain.carried_out(graph, where, pe, bounds, effort, self._search)
+
+    def _search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
+        return self._leaders.refine(problem, grouped.start, self._plain.nearest, self._plain.rounds)

@@ -1,0 +1,106 @@
+"""``python -m hopbytes.mpi.ptram`` under a real mpirun; needs mpi4py and an mpirun it was built for."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+
+MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
+READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
+ENVIRONMENT = {
+    **os.environ,
+    **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
+}
+FABRIC = f"ib:{Path(__file__).parents[2] / 'examples' / 'fabric'} / core:4"
+PROGRAM = [sys.executable, "-m", "hopbytes.mpi.ptram"]
+
+needs_mpi = pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python")
+
+
+def lead(count, *arguments, program=PROGRAM):
+    command = [MPIRUN, "-n", str(count), "--oversubscribe", "--bind-to", "none", *program, *arguments]
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False)
+
+
+@needs_mpi
+@pytest.mark.parametrize(("leaders", "on"), [(1, FABRIC), (3, FABRIC), (5, "fattree:3x3:up=1x2 / core:2@1")])
+def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
+    where = hb.machine(on)
+    pattern = f"stencil:{where.k // 2}x2"
+    done = lead(leaders, pattern, "--on", on, "-o", str(tmp_path / "found.json"))
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert [each["rank"] for each in record["leaders"]] == list(range(leaders))
+    serial = hb.map_tasks(hb.read(pattern), where, mapper="ptram", refine="ptram", threads=1)
+    assert hb.read(tmp_path / "found.json").pe.tolist() == serial.pe.tolist()
+    assert record["comm_cost"] == serial.info["comm_cost"]
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["stencil:4", "--on", "torus:2"], "3 leaders for 2 nodes, expected one per node at most"),
+        (["nowhere.csv", "--on", "torus:4"], "nowhere.csv"),
+        (["stencil:9", "--on", "torus:4"], "9 tasks"),
+    ],
+)
+def test_what_is_wrong_is_said_once_and_nobody_waits(tmp_path, arguments, said):
+    done = lead(3, *arguments, "-o", str(tmp_path / "found.json"))
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line.startswith("hopbytes: ")]
+    assert len(lines) == 1, done.stderr
+    assert said in lines[0]
+    assert not list(tmp_path.iterdir())
+
+
+@needs_mpi
+def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
+    program = tmp_path / "dying.py"
+    program.write_text(
+        "import sys\n"
+        "from hopbytes.mpi.ptram import __main__ as program, leaders\n"
+        "def dying(part, terms):\n"
+        "    if part.wire.rank == 1:\n"
+        "        raise ValueError('out of order')\n"
+        "    part.wire.gathered(0)\n"
+        "leaders.led_greedy = dying\n"
+        "sys.exit(program.main())\n"
+    )
+    done = lead(3, "stencil:4", "--on", "torus:4", program=[sys.executable, str(program)])
+    assert done.returncode != 0
+    assert "hopbytes: leader 1: out of order" in done.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["stencil:4", "--on", "node:4@10"], "needs a machine with links"),
+        (["stencil:4", "--on", "torus:4", "--mapper", "ug"], "expected ptram for both"),
+    ],
+)
+def test_what_cannot_be_led(arguments, said):
+    """One process needs no mpirun."""
+    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("hopbytes: ")
+    assert said in done.stderr
+
+
+def test_without_mpi4py_it_says_what_is_missing(tmp_path):
+    (tmp_path / "mpi4py.py").write_text("raise ImportError('none here')\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [*PROGRAM, "stencil:4", "--on", "torus:4"], env={**os.environ, "PYTHONPATH": path},
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("hopbytes: needs mpi4py and an MPI library")
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,67 @@
+"""Communicators of threads: what programs for MPI need of mpi4py, without MPI."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+
+class ThreadComm:
+    """One member of a group of threads; arrays are copied as if they went through a network."""
+
+    def __init__(self, rank, size, board, barrier):
+        self._rank, self._size, self._board, self._barrier = rank, size, board, barrier
+
+    def Get_rank(self):  # noqa: N802 (as in mpi4py)
+        return self._rank
+
+    def Get_size(self):  # noqa: N802 (as in mpi4py)
+        return self._size
+
+    def allgather(self, value):
+        self._board[self._rank] = value
+        self._barrier.wait()
+        found = list(self._board)
+        self._barrier.wait()
+        return found
+
+    def bcast(self, value, root=0):
+        return self.allgather(value)[root]
+
+    def alltoall(self, values):
+        return [row[self._rank] for row in self.allgather(values)]
+
+    def Allgather(self, mine, found):  # noqa: N802 (as in mpi4py)
+        for row, each in zip(found, self.allgather(mine.copy()), strict=True):
+            assert each.dtype == found.dtype
+            row[:] = each
+
+    def Bcast(self, array, root=0):  # noqa: N802 (as in mpi4py)
+        told = self.allgather(array.copy())[root]
+        assert np.shape(told) == np.shape(array)
+        array[:] = told
+
+
+def together(size, work):
+    """Run ``work(comm)`` on every member of a group of threads; return what each returns.
+
+    A member that fails frees the others from their waiting, as ``MPI_Abort`` does.
+    """
+    board, barrier = [None] * size, threading.Barrier(size, timeout=60)
+
+    def one(rank):
+        try:
+            return work(ThreadComm(rank, size, board, barrier))
+        except BaseException:
+            barrier.abort()
+            raise
+
+    with ThreadPoolExecutor(size) as pool:
+        members = [pool.submit(one, rank) for rank in range(size)]
+        faults = [found for found in (member.exception() for member in members) if found is not None]
+        faults.sort(key=lambda fault: isinstance(fault.__cause__ or fault, threading.BrokenBarrierError))
+        if faults:
+            raise faults[0]
+        return [member.result() for member in members]

@@ -1,18 +1,20 @@
 """The simulation of Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA
-architectures" (Euro-Par 2010), section 5.2: TreeMatch beside MPIPP, packed and round robin, and our presets.
+architectures" (Euro-Par 2010), section 5.2: TreeMatch beside MPIPP, packed and round robin, Scotch, mappings
+that MapLib published, Open MPI's own, and our presets.
 
 ``python bench/paper002.py --out bench/results/paper002.jsonl`` maps every case by every algorithm, writes a
 JSON line each (J, and CPU seconds of one thread) and prints how often TreeMatch is strictly ahead, ties, and
 ratios of simulated run time (sum of volume x distance). The cases are fixed below: recorded programs on two
-machines, and 14 random hierarchical matrices on six. Machines and recordings are samples of the developers'
-shared folder. Started again it goes on where it was; ``--cases recorded`` or ``synthetic`` does a part.
+machines; 14 random hierarchical matrices on six, and on the machines that they fit; a matrix whose mappings
+are published; programs on this host, if it has cores enough. Machines and recordings are samples of the
+developers' shared folder. Started again it goes on where it was; ``--cases`` does a part.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,10 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import ompi_treematch
+import scotch_gmap
 from instances import shared_folder
+from paper002_rivals import HIDDEN, OURS, Case, rows
 
 #: Programs recorded at 16, 32 and 64 ranks; those whose recordings hold next to no traffic are left out.
 RECORDED = (
@@ -42,93 +47,119 @@ MACHINES = (
 #: Pairs, pairs of pairs and so on; every hidden tree with two seeds.
 TREES = ("2x2x2x2", "4x2x2", "2x4x2", "4x4x2", "2x2x2x3", "2x3x2x3", "5x2x4")
 SEEDS = (1, 2)
-ALGORITHMS = {
-    "treematch": {"mapper": "treematch"},
-    "mpipp.1": {"mapper": "mpipp:starts=1"},
-    "mpipp.5": {"mapper": "mpipp:starts=5"},
-    "packed": {"mapper": "identity", "pack": True},
-    "eco": {"preset": "eco", "pack": True},
-    "strong": {"preset": "strong", "pack": True},
-    "treematch+strong": {"preset": "strong"},
-}
-ROUND_ROBIN = "round robin"
+KINDS = ("recorded", "synthetic", "fitting", "published", "host")
+#: MapLib's mappings are for these.
+GRIDS = ("mesh:4x4x4", "torus:4x4x4")
+#: Beside its printed form also the one that chooses subtrees is compared with these.
+SHAPES = "treematch, shapes"
+
+Record = dict[str, Any]
 
 
-def cases(kind: str) -> Iterator[tuple[str, str, str]]:
-    """Return kind, pattern and machine of every case."""
-    if kind in ("all", "recorded"):
-        yield from (("recorded", pattern, machine) for pattern in RECORDED for machine in MACHINES[:2])
-    if kind in ("all", "synthetic"):
-        for tree in TREES:
-            for seed in SEEDS:
-                for machine in MACHINES:
-                    yield "synthetic", f"hierarchical:{tree}:factor=10:seed={seed}", machine
+def cases(kind: str) -> Iterator[Case]:
+    """Return the cases of a kind, or all."""
+    wanted = KINDS if kind == "all" else (kind,)
+    hidden = [(tree, f"hierarchical:{tree}:factor=10:seed={seed}") for tree in TREES for seed in SEEDS]
+    if "recorded" in wanted:
+        yield from (Case("recorded", pattern, machine) for pattern in RECORDED for machine in MACHINES[:2])
+    if "synthetic" in wanted:
+        yield from (Case("synthetic", pattern, machine) for _, pattern in hidden for machine in MACHINES)
+    if "fitting" in wanted:
+        yield from (Case("fitting", pattern, own_machine(tree)) for tree, pattern in hidden)
+    if "published" in wanted:
+        yield from (Case("published", "maplib/amg_64_size.csv", machine) for machine in GRIDS)
+    if "host" in wanted:
+        small = [pattern for pattern in RECORDED if "_16." in pattern]
+        yield from (Case("host", pattern, "local") for pattern in small)
 
 
-def placed(graph: hb.CommGraph, where: hb.Allocation, name: str, chosen: hb.Mapping | None) -> hb.Mapping:
-    """Map one case by one algorithm; `chosen` is TreeMatch's placement."""
-    if name == ROUND_ROBIN:  # process i on the core that the operating system numbers i
-        first = [min(where.os_pus(pe) or (pe,)) for pe in range(where.k)]
-        return hb.Mapping(np.argsort(first)[: graph.n].astype(np.int32), where, {})
-    if name != "treematch+strong":
-        return hb.map_tasks(graph, where, threads=1, **ALGORITHMS[name])  # type: ignore[arg-type]
-    assert chosen is not None
-    pes = np.sort(chosen.pe).astype(np.int64)
-    inner = hb.map_tasks(graph, where.select(pes), threads=1, preset="strong")
-    return hb.Mapping(pes[inner.pe].astype(np.int32), where, inner.info)
+def own_machine(tree: str) -> str:
+    """Return the machine that a hidden tree fits, ten times further with every level."""
+    counts = tree.split("x")
+    return " ".join(f"level{i}:{c}@{10 ** (len(counts) - 1 - i)}" for i, c in enumerate(counts))
 
 
-def measure(folder: Path, kind: str, done: set[tuple[str, ...]]) -> Iterator[dict[str, Any]]:
-    """Yield a record per case and algorithm that is not done yet."""
-    for kind_of_case, pattern, machine in cases(kind):
-        names = (*ALGORITHMS, ROUND_ROBIN)
-        if all((pattern, machine, name) in done for name in names):
+def opened(case: Case, samples: Path) -> tuple[hb.CommGraph, hb.Allocation]:
+    """Read pattern and machine of a case."""
+    generated = case.pattern.startswith("hierarchical:")
+    graph = hb.read(case.pattern if generated else str(samples / case.pattern), holds="pattern")
+    sampled = case.kind in ("recorded", "synthetic")
+    return graph, hb.machine(f"hwloc:{samples}/hwloc/{case.machine}.xml" if sampled else case.machine)
+
+
+def measure(samples: Path, kind: str, done: set[tuple[str, str]]) -> Iterator[Record]:
+    """Yield a record per algorithm of every case that is not done yet."""
+    hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), preset="strong")  # imports are not timed
+    for case in cases(kind):
+        if (case.pattern, case.machine) in done:
             continue
-        path = pattern if kind_of_case == "synthetic" else str(folder / "samples" / pattern)
-        graph = hb.read(path, holds="pattern")
-        where = hb.machine(f"hwloc:{folder}/samples/hwloc/{machine}.xml")
-        chosen = None
-        for name in names:
-            began = time.process_time()
-            mapping = placed(graph, where, name, chosen)
-            seconds = time.process_time() - began
-            chosen = mapping if name == "treematch" else chosen
-            cost = hb.evaluate(graph, mapping, baselines=False).mapping.comm_cost
-            yield {
-                "kind": kind_of_case, "pattern": pattern, "machine": machine, "n": graph.n, "k": where.k,
-                "algorithm": name, "comm_cost": cost, "seconds": seconds,
-                "work": mapping.info.get("work", {}),
-            }
+        graph, where = opened(case, samples)
+        if case.kind == "host" and ompi_treematch.why_not(graph.n):
+            continue
+        size = {"n": graph.n, "k": where.k}
+        yield from [
+            {**dataclasses.asdict(case), **size, **dataclasses.asdict(row)}
+            for row in rows(case, graph, where, samples)
+        ]
 
 
-def table(records: list[dict[str, Any]]) -> str:
+def by_case(records: list[Record], kind: str) -> dict[tuple[str, str], dict[str, Record]]:
+    """(pattern, machine) → algorithm → record."""
+    found: dict[tuple[str, str], dict[str, Record]] = {}
+    for record in records:
+        if record["kind"] == kind:
+            found.setdefault((record["pattern"], record["machine"]), {})[record["algorithm"]] = record
+    return found
+
+
+def table(records: list[Record], ours: str = OURS) -> str:
     """How TreeMatch compares: per kind of case and rival, the ratios of simulated run time and of time."""
     head = "rival | ahead % | ties % | behind % | median | mean | min | max | its CPU time, times ours"
     lines = []
-    for kind in sorted({record["kind"] for record in records}):
-        found: dict[tuple[str, str], dict[str, Any]] = {}
-        for record in records:
-            if record["kind"] == kind:
-                found.setdefault((record["pattern"], record["machine"]), {})[record["algorithm"]] = record
-        lines.append(f"{kind}: {len(found)} cases; rival's simulated run time over TreeMatch's")
-        lines.append(head)
-        for name in [*ALGORITHMS, ROUND_ROBIN][1:]:
-            pairs = [(case["treematch"], case[name]) for case in found.values() if name in case]
-            if not pairs:
-                continue
-            ratios = np.array([rival["comm_cost"] / ours["comm_cost"] for ours, rival in pairs])
-            times = [rival["seconds"] / max(ours["seconds"], 1e-9) for ours, rival in pairs]
-            share = [100 * np.mean(each) for each in (ratios > 1, ratios == 1, ratios < 1)]
-            lines.append(
-                f"{name} | {share[0]:.1f} | {share[1]:.1f} | {share[2]:.1f} | {np.median(ratios):.3f} | "
-                f"{ratios.mean():.3f} | {ratios.min():.3f} | {ratios.max():.3f} | {np.median(times):.1f}"
-            )
+    for kind in KINDS:
+        found = by_case(records, kind)
+        if not found:
+            continue
+        lines += [f"{kind}: {len(found)} cases; rival's simulated run time over that of {ours}", head]
+        names = dict.fromkeys(name for case in found.values() for name in case if name != ours)
+        lines += [_line(name, [case for case in found.values() if name in case], ours) for name in names]
         ties = [
             f"{pattern} on {machine}" for (pattern, machine), case in found.items()
-            if "mpipp.1" in case and case["mpipp.1"]["comm_cost"] == case["treematch"]["comm_cost"]
+            if "mpipp.1" in case and case["mpipp.1"]["comm_cost"] == case[ours]["comm_cost"]
         ]  # fmt: skip
         lines += ["equal to mpipp.1: " + ("; ".join(ties) or "none"), ""]
     return "\n".join(lines)
+
+
+def _line(name: str, found: list[dict[str, Record]], ours: str) -> str:
+    ratios = np.array([case[name]["comm_cost"] / case[ours]["comm_cost"] for case in found])
+    times = [case[name]["seconds"] / max(case[ours]["seconds"], 1e-9) for case in found]
+    share = [100 * np.mean(each) for each in (ratios > 1, ratios == 1, ratios < 1)]
+    return (
+        f"{name} | {share[0]:.1f} | {share[1]:.1f} | {share[2]:.1f} | {np.median(ratios):.3f} | "
+        f"{ratios.mean():.3f} | {ratios.min():.3f} | {ratios.max():.3f} | {np.median(times):.1f}"
+    )
+
+
+def optimal(records: list[Record]) -> str:
+    """On how many matrices that fit their machine TreeMatch finds the hidden tree, and what is below it."""
+    found = by_case(records, "fitting").values()
+    least = [min(record["comm_cost"] for record in case.values()) for case in found]
+    hits = sum(case[OURS]["comm_cost"] == case[HIDDEN]["comm_cost"] for case in found)
+    best = sum(case[OURS]["comm_cost"] == low for case, low in zip(found, least, strict=True))
+    count = len(least)
+    return f"fitting: hidden tree found in {hits} of {count}, least J of all rows in {best} of {count}"
+
+
+def left_out() -> list[str]:
+    """Which rows cannot be made here, and why."""
+    reasons = []
+    try:
+        scotch_gmap.program()
+    except scotch_gmap.AbsentError as error:
+        reasons.append(f"scotch_gmap left out: {error}")
+    why = ompi_treematch.why_not(16)
+    return [*reasons, *([f"Open MPI's treematch left out: {why}"] if why else [])]
 
 
 def main() -> None:
@@ -136,24 +167,23 @@ def main() -> None:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cases", choices=("all", "recorded", "synthetic"), default="all")
+    parser.add_argument("--cases", choices=("all", *KINDS), default="all")
     options = parser.parse_args()
     folder = shared_folder()
     if folder is None:
         raise SystemExit("no folder of developers' samples (HOPBYTES_SHARED)")
-    folder = folder.parent
     options.out.parent.mkdir(parents=True, exist_ok=True)
     text = options.out.read_text() if options.out.exists() else ""
     records = [json.loads(line) for line in text.splitlines()]
-    done = {(each["pattern"], each["machine"], each["algorithm"]) for each in records}
+    done = {(each["pattern"], each["machine"]) for each in records}
     with options.out.open("a") as out:
-        for record in measure(folder, options.cases, done):
-            key = (record["pattern"], record["machine"], record["algorithm"])
-            if key not in done:
-                records.append(record)
-                out.write(json.dumps(record) + "\n")
-                out.flush()
+        for record in measure(folder.parent / "samples", options.cases, done):
+            records.append(record)
+            out.write(json.dumps(record) + "\n")
+            out.flush()
     print(table(records))
+    print(table([record for record in records if record["kind"] in ("recorded", "synthetic")], SHAPES))
+    print("\n".join([optimal(records), *left_out()]))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 
 from hopbytes import __version__
 from hopbytes.allocation import Allocation
-from hopbytes.comm_time import SearchForm, comm_time, level_times, search_form
+from hopbytes.comm_time import SearchForm, comm_time, search_form, times_of
 from hopbytes.constraints import constraints
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
@@ -204,12 +204,12 @@ def map_tasks(
 
 
 def _in_time(graph: CommGraph, where: Allocation) -> SearchForm:
-    return search_form(graph, where, level_times(graph, where))
+    return search_form(graph, where, times_of(graph, where))
 
 
 def _time_report(graph: CommGraph, where: Allocation, pe: Int32, form: SearchForm) -> dict[str, float]:
     """Say how long all messages take together, and how far the cost that was searched with is off."""
-    times = level_times(graph, where)
+    times = times_of(graph, where)
     seconds = times.seconds(comm_time(graph, where, pe, times))
     return {"comm_seconds": seconds, "search_form_error": form.error}
 

@@ -279,6 +279,10 @@ class Machine(ABC):
         """Return the network of links between the nodes; None when the machine knows only distances."""
         return None
 
+    def hop_latency(self) -> float | None:
+        """Seconds of a message per link of the network; None when not known. Capacities then are bytes/s."""
+        return None
+
     def nodes_along_curve(self) -> Int64:
         """int64[nodes]: nodes in the order in which schedulers keep jobs compact; here machine order."""
         return np.arange(int(self.node_of_core()[-1]) + 1, dtype=np.int64)

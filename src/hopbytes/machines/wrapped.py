@@ -80,6 +80,10 @@ class Wrapped(Machine):
         """Links between the nodes."""
         return self.base.network()
 
+    def hop_latency(self) -> float | None:
+        """Seconds of a message per link."""
+        return self.base.hop_latency()
+
     def endpoint_of_core(self) -> Int32:
         """Endpoint of the network that each place sends through."""
         return self.base.endpoint_of_core()

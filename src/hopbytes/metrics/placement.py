@@ -10,7 +10,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
-from hopbytes.comm_time import comm_time, knows_times, level_times
+from hopbytes.comm_time import comm_time, knows_times, times_of
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.graph import MAX_SUM, CommGraph
 from hopbytes.machines.base import Int32, Int64, TreeDistance
@@ -147,7 +147,7 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
 def _seconds(graph: CommGraph, where: Allocation, pe: Int32) -> float | None:
     if not knows_times(where):
         return None
-    times = level_times(graph, where)
+    times = times_of(graph, where)
     return times.seconds(comm_time(graph, where, pe, times))
 
 

@@ -41,6 +41,10 @@ class FormatError(HopbytesError):
         place = where if line is None else f"{where}:{line}"
         super().__init__(f"{place}: {what}")
 
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, int | None, str]]:
+        """Pickle by what it was made from, so that worker processes can raise it."""
+        return type(self), (self.where, self.line, self.what)
+
 
 class InfeasibleError(HopbytesError):
     """No placement can satisfy what was asked; the text names the numbers that collide."""

@@ -175,7 +175,8 @@ def _without_places(
     if not partition:
         if not request.oversubscribe:
             raise InfeasibleError(
-                f"{n} tasks for {k} PEs, one task each: use a larger machine, oversubscribe, or a partition"
+                f"{n} tasks for {k} PEs, expected one each or a larger machine (--oversubscribe allows more "
+                "processes than cores, --partition many tasks within a bound)"
             )
         return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     bound = load_bound(graph.loads, n, _capacity(where), imbalance)

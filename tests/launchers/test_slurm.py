@@ -204,7 +204,7 @@ hopbytes verify now.json --as-typed -- srun -n 6 -N 4 --cpu-bind=cores
 hopbytes verify m.json -- srun
 """
     done = inside_a_job(cluster, tmp_path, script)
-    assert done.stderr.count("verified: 6 ranks are where they belong, by hosts and CPUs") == 2
+    assert done.stderr.count("verified: 6 ranks are where they belong; compared: hosts, CPUs") == 2
     assert "ranks are not where they belong" in done.stderr
 
 

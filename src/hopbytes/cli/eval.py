@@ -17,7 +17,7 @@ def eval(
     spread: SpreadOptions,
     mapping: Annotated[
         str | None,
-        typer.Argument(metavar="[MAPPING]", help="A placement: PE per line, stored mapping or launch file."),
+        typer.Argument(metavar="[MAPPING]", help="A stored mapping; with --on any placement."),
     ] = None,
     placement: Annotated[
         str | None,
@@ -42,9 +42,11 @@ def eval(
 
     if (mapping is None) == (placement is None):
         raise typer.BadParameter("say what to judge: either MAPPING or --placement ORDER")
-    where = machine.allocation()
+    # A stored mapping brings its machine along.
+    where = None if mapping is not None and machine.unsaid else machine.allocation()
     graph = reading.read(pattern)
     if placement is not None:
+        assert where is not None
         per = machine.tasks_per_unit()
         placed = launcher_placement(where, graph.n, placement, per=per, **spread.keywords())
     else:

@@ -111,6 +111,11 @@ class MachineOptions:
         """Somebody said which machine."""
         return self.on is not None or self.hierarchy is not None
 
+    @property
+    def unsaid(self) -> bool:
+        """Nobody said anything about a machine."""
+        return not any(vars(self).values())
+
     def or_on(self, spec: str) -> MachineOptions:
         """Return these options on a machine of its own where none was given."""
         return self if self.given else dataclasses.replace(self, on=spec)

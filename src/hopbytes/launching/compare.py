@@ -54,16 +54,29 @@ def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()
     wrong += _hosts_by_name(mapping, seen, names) if names else _hosts_by_sharing(mapping, seen)
     numbering = Numbering.of(mapping.where.machine)
     by_number = _cpus_by_number(mapping, seen, numbering)
-    checked = ["hosts" if names else "hosts by who shares one", "CPUs"]
+    checked = ["hosts" if names else "hosts (without names: by who shares one)", "CPUs"]
     if by_number and not numbering.known:
         by_sharing = _cpus_by_sharing(mapping, seen)
         by_number = by_sharing
-        checked[1] = "CPUs by who shares them (the machine has no CPU numbers of the operating system)"
+        checked[1] = "CPUs (by who shares them: the machine has no numbers of the operating system)"
     wrong += by_number
     if mapping.where.gpus is not None:
         wrong += _gpus(mapping, seen)
         checked.append("GPUs")
-    return Verdict(tuple(wrong), tuple(checked))
+    return Verdict(tuple(_by_rank(wrong)), tuple(checked))
+
+
+def _by_rank(sentences: list[str]) -> list[str]:
+    """Sort sentences ``rank N …`` by rank; on a wrong host there is no more to say than that."""
+    elsewhere: set[int] = set()
+    kept: list[tuple[int, str]] = []
+    for sentence in sentences:  # hosts first
+        rank = int(sentence.split()[1])
+        if rank not in elsewhere:
+            kept.append((rank, sentence))
+        if f"rank {rank} is on " in sentence or "expected another host" in sentence:
+            elsewhere.add(rank)
+    return [sentence for _, sentence in sorted(kept, key=lambda pair: pair[0])]
 
 
 def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:

@@ -53,10 +53,11 @@ def launch(
         A rank would not be where it belongs, or what was written says something else.
     """
     with launch_files(DRY if dry_run and stem is None else stem) as files:
-        prepared = prepare_start(mapping, command, files, force=force, **options)
-        say(f"launch: {prepared.start.text()}")
+        prepared = prepare_start(mapping, command, files, force=force, nameless=dry_run, **options)
         if dry_run:
+            say(*prepared.receipt.notices, f"launch: {prepared.start.text()}")
             return 0
+        say(f"launch: {prepared.start.text()}")
         if check:
             outcome = verify_launch(prepared.placed, command.words(), **options)
             if outcome.code:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.errors import HopbytesError, UnsupportedError
+from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, read, write
 from hopbytes.launching.command import LaunchCommand, Start, placed
 from hopbytes.mapping import Mapping
@@ -89,7 +89,13 @@ def launch_files(stem: str | None) -> Iterator[str]:
 
 
 def prepare_start(
-    mapping: Mapping, command: LaunchCommand, stem: str, *, force: bool = False, **options: Any
+    mapping: Mapping,
+    command: LaunchCommand,
+    stem: str,
+    *,
+    force: bool = False,
+    nameless: bool = False,
+    **options: Any,
 ) -> Prepared:
     """Write launch files for a command and put them into it.
 
@@ -104,21 +110,39 @@ def prepare_start(
         Of the files.
     force : bool
         Overwrite files that hopbytes did not write.
+    nameless : bool
+        Nothing is started, so nodes may have invented names.
     **options
         For the writer.
 
     Raises
     ------
+    InfeasibleError
+        Several nodes whose names nobody said.
     HopbytesError
         What was written says something else than the mapping.
     """
     form = command.launcher.form
     if form == "openmpi" and command.launcher.version == "4":
         options["version"] = "4"
+    if not nameless:
+        _check_names(mapping, command, options.get("hosts"))
     receipt = write(mapping, stem, form, force=force, **options)
     placement = receipt.placed or mapping
     _check_written(stem, form, placement, options.get("hosts"))
     return Prepared(placed(command, receipt.launch), receipt, placement)
+
+
+def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
+    """Refuse to look for hosts under invented names."""
+    nodes = int(mapping.where.machine.node_of_core()[-1]) + 1
+    if nodes == 1 or hosts or mapping.where.hosts:
+        return
+    if command.launcher.form == "openmpi" and any(o.name in command.launcher.hosts for o in command.options):
+        return  # the rankfile counts the hosts of the user's own list
+    raise InfeasibleError(
+        f"{nodes} nodes without names, expected --on job, or --hosts with the names of all of them"
+    )
 
 
 def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:

@@ -38,11 +38,11 @@ class Outcome:
 
     def summary(self) -> str:
         """Return one sentence."""
-        checked = " and ".join(self.verdict.checked)
+        checked = f"compared: {', '.join(self.verdict.checked)}"
         if not self.verdict.wrong:
-            return f"verified: {self.n} ranks are where they belong, by {checked}"
+            return f"verified: {self.n} ranks are where they belong; {checked}"
         ranks = len({sentence.split()[1] for sentence in self.verdict.wrong})
-        return f"{ranks} of {self.n} ranks are not where they belong, by {checked}"
+        return f"{ranks} of {self.n} ranks are not where they belong; {checked}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome for JSON."""

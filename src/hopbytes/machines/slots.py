@@ -105,14 +105,13 @@ def machine(
     if reserve is not None:
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
-        raise InfeasibleError(f"all {int(of_hosts.sum())} cores are excluded or reserved, expected some left")
+        raise InfeasibleError(f"all {_cores(hardware, of_hosts)} are excluded or reserved, expected some left")
     where = _cut(hardware, allowed, names, size, per)
     sizes = capacities(hardware, (capacity,) if isinstance(capacity, str) else capacity)
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
-    gone = int(of_hosts.sum() - allowed.sum())
-    missing = (f"{gone} of {int(of_hosts.sum())} cores are excluded or reserved",) if gone else ()
+    missing = _missing(hardware, of_hosts, allowed)
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
@@ -120,6 +119,26 @@ def machine(
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )
+
+
+def _cores(hardware: Machine, places: NDArray[np.bool_]) -> str:
+    count = len(np.unique(units_of(hardware, "core")[places]))
+    return f"{count} core{'s' * (count != 1)}"
+
+
+def _missing(
+    hardware: Machine, of_hosts: NDArray[np.bool_], allowed: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """Say what was taken away: whole cores, and threads of cores that go on being places with the rest."""
+    core = units_of(hardware, "core")
+    gone = np.setdiff1d(core[of_hosts], core[allowed])
+    cut = int((of_hosts & ~allowed & ~np.isin(core, gone)).sum())
+    found = [f"{len(gone)} of {_cores(hardware, of_hosts)}"] if len(gone) else []
+    if cut:
+        among = "more" if found else f"of {int(of_hosts.sum())}"
+        found.append(f"{cut} {among} hardware thread{'s' * (cut > 1 or among != 'more')}")
+    verb = "is" if len(gone) + cut == 1 else "are"
+    return (f"{' and '.join(found)} {verb} excluded or reserved",) if found else ()
 
 
 def _cut(

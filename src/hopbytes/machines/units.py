@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Int64, Machine
+from hopbytes.machines.kinds import DEFAULT_DISTANCE
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
@@ -31,7 +32,9 @@ def units_of(machine: Machine, name: str) -> Int64:
     same = machine.level_same_as(name)
     if same is not None:
         return units_of(machine, same)
-    raise unknown_name("level", name, [level.name for level in machine.levels] or ["core", "node"])
+    known = [level.name for level in machine.levels] or ["core", "node"]
+    merged = [kind for kind in DEFAULT_DISTANCE if machine.level_same_as(kind) is not None]
+    raise unknown_name("level", name, {*known, *merged})
 
 
 def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[np.bool_]:

@@ -87,8 +87,12 @@ def _tasks(evaluation: Evaluation) -> str:
         if unit.level in TOLD_LEVELS:
             held = f"{unit.fewest:,}" if unit.fewest == unit.most else f"{unit.fewest:,} to {unit.most:,}"
             unused = f" on {unit.used:,} of {unit.units:,}" if unit.used < unit.units else ""
-            told.append(f"{held} tasks per {unit.level}{unused}")
+            told.append(f"{held} {_task(unit.most)} per {unit.level}{unused}")
     return ", ".join(told)
+
+
+def _task(most: int) -> str:
+    return "task" if most == 1 else "tasks"
 
 
 def _balance(evaluation: Evaluation, info: Any) -> str:
@@ -96,5 +100,8 @@ def _balance(evaluation: Evaluation, info: Any) -> str:
     one_each = evaluation.mapping.max_tasks_per_pe <= 1 and evaluation.mapping.max_load <= 1
     if info.get("problem") == "processes" and one_each:
         return ""
+    few, many = evaluation.mapping.min_tasks_per_pe, evaluation.mapping.max_tasks_per_pe
+    if info.get("problem") == "processes" and many == evaluation.mapping.max_load:
+        return f"{many} {_task(many)} per slot" if few == many else f"{few} to {many} tasks per slot"
     kept = f" (bound {info['balance']})" if info.get("balance") else ""
     return f"imbalance {evaluation.mapping.imbalance:.1%}".replace("%", " %") + kept

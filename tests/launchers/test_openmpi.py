@@ -2,37 +2,18 @@
 
 import os
 import re
-import shutil
 import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from several_hosts import ENVIRONMENT, mpirun
 
 import hopbytes as hb
 from placements import cores_in_node, expand, place
 
 HOSTS = tuple(f"nodeA{number}" for number in range(4))  # the simulator's own names
 CPUS = len(os.sched_getaffinity(0))
-ENVIRONMENT = {
-    **os.environ,
-    **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
-}
-
-
-@cache
-def mpirun(major):
-    """Return the path of mpirun of an Open MPI version, from this environment or the system."""
-    for folder in (os.path.dirname(sys.executable), *os.environ["PATH"].split(os.pathsep)):
-        path = shutil.which("mpirun", path=folder)
-        if path is None:
-            continue
-        version = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
-        if re.search(rf"\(Open MPI\) {major}\.", version.stdout):
-            return path
-    return pytest.skip(f"Open MPI {major} is not installed")
 
 
 def node_xml(packages, cores, threads=1):

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hopbytes.launching.probe import Seen, seen_in
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
 from placements import place
 
+SAMPLES = Path(__file__).parents[1] / "samples/hwloc"
 SAYS = {
     "mpirun": "mpirun (Open MPI) 5.0.3",
     "mpirun4": "mpirun (Open MPI) 4.1.4",
@@ -123,6 +125,26 @@ def test_only_what_is_missing_is_added():
     assert start.text().endswith(" --mem=3G ./app")
 
 
+def test_settings_of_the_user_stay_and_do_not_displace_ours():
+    mapping = place("node:2@10 core:4@1", [3, 0, 1, 2], hosts=("a", "b"), cores_per_slot=2)
+    start = launched("mpirun -x PATH ./app", "openmpi", mapping)
+    assert " -x OMP_NUM_THREADS=2 -x OMP_PLACES=cores -x PATH ./app" in start.text()
+    start = launched("mpirun -x OMP_NUM_THREADS=1 ./app", "openmpi", mapping)
+    assert start.text().endswith(" -x OMP_PLACES=cores -x OMP_NUM_THREADS=1 ./app")
+
+
+def test_nothing_is_started_on_hosts_with_invented_names():
+    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2])
+    with pytest.raises(InfeasibleError, match="2 nodes without names, expected --on job, or --hosts"):
+        prepare_start(mapping, checked_command(["srun", "./app"], 4), "p")
+    dry = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p", nameless=True)
+    assert any("host names are unknown" in notice for notice in dry.receipt.notices)
+    # The user's own list of hosts, which the rankfile counts.
+    mine = checked_command(["mpirun", "--hostfile", "mine", "./app"], 4)
+    assert "--hostfile mine" in prepare_start(mapping, mine, "q").start.text()
+    prepare_start(place("core:4", [3, 0, 1, 2]), checked_command(["mpirun", "./app"], 4), "r")
+
+
 def test_the_script_stands_before_the_program():
     mapping = place("node:2@10 package:2@3 core:2@1", [0, 1, 2, 3, 4, 6, 5, 7], hosts=("a", "b"))
     start = launched("srun -l ./app x", "slurm", mapping)
@@ -191,6 +213,19 @@ def test_ranks_elsewhere_are_named(found, wrong):
     said = compare(MAPPING, found).wrong
     assert len(said) == len(wrong)
     assert all(text.startswith(start) for text, start in zip(said, wrong, strict=True))
+
+
+def test_the_first_wrong_rank_is_named_first_and_every_rank_once():
+    found = seen(("b", {0, 1}), ("b", {0, 1}), ("a", {0}))
+    assert [text.split()[1] for text in compare(MAPPING, found).wrong] == ["1"]
+    numbered = hb.machine(f"hwloc:{SAMPLES}/v3_hybrid.xml", hosts="a,b")
+    mapping = hb.Mapping(np.array([6, 0, 1], np.int32), numbered, {"problem": "processes"})
+    wrong = compare(mapping, seen(("b", {3}), ("b", {0, 1}), ("a", {2}))).wrong
+    assert wrong == (
+        "rank 0 may run on CPUs 3, expected 0-1",
+        "rank 1 is on b, expected a",
+        "rank 2 may run on CPUs 2, expected 2-3",
+    )
 
 
 def test_hosts_without_names_are_compared_by_who_shares_one():

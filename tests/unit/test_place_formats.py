@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hopbytes as hb
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
@@ -97,6 +98,18 @@ def test_json_rebuilds_mapping_and_allocation(mapping):
     assert again.where.machine.spec() == mapping.where.machine.spec()
     record = json.loads(text)
     assert (record["n"], record["k"], record["metrics"]) == (mapping.n, mapping.where.k, {"comm_cost": 7})
+
+
+def test_json_is_read_where_the_machines_file_is_elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/square").write_text("0 1\n1 0\n")
+    monkeypatch.chdir(tmp_path / "m")
+    where = hb.machine("table:square")
+    hb.write(Mapping(np.array([1, 0], np.int32), where), "../stored.json")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FormatError, match=r"square: cannot be read.*--on says where its file is now"):
+        hb.read("stored.json")
+    assert hb.read("stored.json", where=hb.machine("table:m/square")).pe.tolist() == [1, 0]
 
 
 def test_json_keeps_capacities():
@@ -213,6 +226,15 @@ def test_rankfile_says_what_the_mapping_says(mapping):
     tasks = np.bincount(mapping.where.node_of_pe[mapping.pe])
     assert all(slots[host] >= count for host, count in zip(names, tasks.tolist(), strict=False) if count)
     assert f"-n {mapping.n} " in written.launch
+
+
+def test_ranks_of_several_cores_get_as_many_threads():
+    written = write("openmpi", place("core:4", [1, 0], cores_per_slot=2))
+    assert written.launch.endswith(" -x OMP_NUM_THREADS=2 -x OMP_PLACES=cores ./app")
+    uneven = hb.machine("l3:2 core:[1,2]", per="l3")
+    written = write("openmpi", Mapping(np.array([1, 0], np.int32), uneven))
+    assert written.launch.endswith("rankfile:file={stem} sh {stem}.place.sh ./app")
+    assert "0) cores=1-2 threads=2 ;;" in written.files[".place.sh"]
 
 
 def test_two_ranks_on_a_core_need_leave_to_overload():

@@ -1,5 +1,7 @@
 """From machine to allocation: exclusions, slots of several cores, hosts."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -260,3 +262,23 @@ def test_any_options_give_an_allocation_or_an_error_of_ours(exclude, reserve, pe
             assert "\n" not in str(error)  # noqa: PT017 - both outcomes are fine, no raise is required
         else:
             assert 1 <= where.k <= 16
+
+
+@pytest.mark.parametrize(
+    ("exclude", "said"),
+    [
+        (["core=0"], "1 of 6 cores is excluded or reserved"),
+        (["l2.core=0"], "3 of 6 cores are excluded or reserved"),
+        (["pu=0"], "1 of 8 hardware threads is excluded or reserved"),
+        (["pu=0", "core=1"], "1 of 6 cores and 1 more hardware thread are excluded or reserved"),
+    ],
+)
+def test_what_was_taken_away_counts_cores_not_their_threads(exclude, said):
+    sample = Path(__file__).parents[1] / "samples/hwloc/v3_hybrid.xml"
+    assert hb.machine(f"hwloc:{sample}", exclude=exclude).notices == (said,)
+
+
+def test_an_unknown_level_is_told_the_merged_ones_too():
+    sample = Path(__file__).parents[1] / "samples/hwloc/v3_hybrid.xml"
+    with pytest.raises(UnsupportedError, match=r"unknown level 'l9'.*known: core, l2, l3, numa, package, pu"):
+        hb.machine(f"hwloc:{sample}", exclude="l9=0")

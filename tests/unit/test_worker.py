@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from hopbytes import parhip, workers
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.graph import Csr
 from hopbytes.workers import Job, WorkerPool
 
@@ -270,3 +272,11 @@ def test_interrupt_at_the_keyboard_reaches_only_the_parent(make_job):
         pool.wait([second])
         assert second.answer is not None
         assert pool.process_ids() == [process]
+
+
+@pytest.mark.parametrize(
+    "error", [FormatError("a.xml", 3, "x, expected y"), FormatError("a", None, "z"), UnsupportedError("no")]
+)
+def test_errors_reach_another_process(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

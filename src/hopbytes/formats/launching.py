@@ -18,6 +18,8 @@ from hopbytes.mapping import Mapping
 #: What stands for the user's program in a printed command.
 PROGRAM = "./app"
 
+ASSUMED_CPUS = "cores are taken to be CPU numbers of the operating system; check with: hopbytes verify"
+
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 Numbers = tuple[int, ...]
@@ -201,9 +203,7 @@ def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
             "or give --hosts"
         )
     if not launch.numbering.known:
-        notices.append(
-            "cores are taken to be CPU numbers of the operating system; check with: hopbytes verify"
-        )
+        notices.append(ASSUMED_CPUS)
     return notices
 
 

@@ -13,7 +13,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
 from hopbytes.formats.launching import number_list
-from hopbytes.machines.base import Int64
+from hopbytes.machines.base import Int64, Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mapping import Mapping
 
@@ -74,13 +74,17 @@ class Json(Format):
             A newer version of the format; another machine or pattern than given.
         """
         record = _Record(source.name, _parse(source))
-        made_for = record.allocation()
+        n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
+        # On the same machine nothing has to be found again: the file it came from may be elsewhere by now.
+        if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
+            made_for = record.allocation(where.machine)
+        else:
+            made_for = record.allocation(record.machine())
         try:
             mapping = Mapping(record.integers("pe", np.int32), made_for, record.info())
         except FormatError as error:
             raise FormatError(source.name, error.line, error.what) from None
         _check_sizes(record, mapping)
-        n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
         if n is not None and mapping.n != n:
             raise FormatError(source.name, None, f"a placement of {mapping.n} tasks, expected {n}")
         if where is not None:
@@ -157,11 +161,7 @@ class _Record:
             raise self.bad("info", "an object")
         return value
 
-    def allocation(self) -> Allocation:
-        try:
-            machine = parse_machine(self.text("machine"))
-        except HopbytesError as error:
-            raise FormatError(self.name, None, f"machine: {error}") from None
+    def allocation(self, machine: Machine) -> Allocation:
         slots = self._slots(machine.n_cores)
         starts = np.cumsum([0, *map(len, slots)]).astype(np.int64)
         return Allocation(
@@ -170,6 +170,13 @@ class _Record:
             endpoints=self._per_slot("endpoints", np.int32, len(slots)),
             gpus=self._per_slot("gpus", np.int32, len(slots)),
         )
+
+    def machine(self) -> Machine:
+        try:
+            return parse_machine(self.text("machine"))
+        except HopbytesError as error:
+            hint = " (--on says where its file is now)" if "cannot be read" in str(error) else ""
+            raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 
     def _per_slot(self, field: str, dtype: Any, count: int) -> Any:
         if self.fields.get(field) is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
-from hopbytes.formats.launching import PROGRAM, Launch, number_list, prepare
+from hopbytes.formats.launching import ASSUMED_CPUS, PROGRAM, Launch, number_list, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.formats.rankfile import read_rankfile
 from hopbytes.mapping import Mapping
@@ -40,7 +40,8 @@ class OpenMpi(Format):
 
         Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`);
         `version`, ``"4"`` for a command that Open MPI 4 takes. Slots
-        with GPUs need ``.place.sh``, which shows every rank its own and binds as well. Without host
+        with GPUs, or of different numbers of cores, need ``.place.sh``, which tells every rank its own and
+        binds as well. Without host
         names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
 
         Raises
@@ -59,13 +60,15 @@ class OpenMpi(Format):
             command += " --map-by rankfile:file={stem}" + (":hwtcpus" if threads else "")
             command += " --bind-to :overload-allowed" if launch.most_tasks_on_a_slot() > 1 else ""
         files = {"": _rankfile(launch, slots, threads), ".hosts": _hostfile(launch)}
-        program, notices = PROGRAM, _notices(launch, threads)
-        if any(launch.gpus(task) for task in range(launch.n)):
-            # A rankfile knows no GPUs: the launcher binds, the script shows each rank its own.
+        scripted, openmp = _threads(launch)
+        command += openmp
+        program = f"sh {{stem}}.place.sh {PROGRAM}" if scripted else PROGRAM
+        if scripted:  # the launcher binds, the script tells each rank its GPUs and its number of threads
             files[".place.sh"] = place_script(launch)
-            program = f"sh {{stem}}.place.sh {PROGRAM}"
-            notices = tuple(text.replace(PROGRAM, program) for text in notices)
         executable = tuple(suffix for suffix in files if suffix == ".place.sh")
+        notices = _notices(launch, threads, f"{openmp} {program}")
+        if scripted and not launch.numbering.known:
+            notices += (ASSUMED_CPUS,)
         return Written(files, f"{command} {program}", notices, executable)
 
     def read(self, source: Source) -> Mapping:
@@ -116,7 +119,16 @@ def _hostfile(launch: Launch) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
+def _threads(launch: Launch) -> tuple[bool, str]:
+    """Whether ranks differ in what a command can tell all of them alike, and the settings for OpenMP."""
+    widths = {launch.threads_of_pe(pe) for pe in set(launch.mapping.pe.tolist())}
+    if len(widths) > 1 or any(launch.gpus(task) for task in range(launch.n)):
+        return True, ""
+    width = max(widths)
+    return False, f" -x OMP_NUM_THREADS={width} -x OMP_PLACES=cores" if width > 1 else ""
+
+
+def _notices(launch: Launch, threads: bool, program: str) -> tuple[str, ...]:
     notices = []
     if launch.invented:
         notices.append(
@@ -131,9 +143,9 @@ def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
                 "the formats slurm and newrank have no such limit"
             )
     elif launch.invented:
-        notices.append(f"Open MPI 4, inside a batch job: mpirun -n {launch.n} -rf {{stem}} {PROGRAM}")
+        notices.append(f"Open MPI 4, inside a batch job: mpirun -n {launch.n} -rf {{stem}}{program}")
     else:
-        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts -rf {{stem}} {PROGRAM}"
+        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts -rf {{stem}}{program}"
         notices.append(f"Open MPI 4: {command}")
     return tuple(notices)
 

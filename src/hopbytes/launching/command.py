@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.launching.launchers import Launcher, recognise
 
+#: Options that may come several times, each time for something else.
+REPEATED = ("genv", "o", "mca", "x")
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -145,6 +148,13 @@ class Start:
         return " ".join([*settings, shlex.join(self.words)])
 
 
+def _sets(option: Option) -> tuple[str, str] | None:
+    """What an option sets, where it may come once for each of several things."""
+    if option.name not in REPEATED or len(option.words) < 2:
+        return None
+    return option.name, option.words[1].partition("=")[0]
+
+
 def placed(command: LaunchCommand, written: str) -> Start:
     """Put a placement into a user's command.
 
@@ -168,12 +178,13 @@ def placed(command: LaunchCommand, written: str) -> Start:
         environment.append((name, value))
     ours, program = _options(command.launcher, words[len(command.start) :])
     launcher, theirs = command.launcher, {option.name for option in command.options}
+    already = {_sets(option) for option in command.options} - {None}
     added = []
     for option in ours:
         counts = option.name in launcher.counts and theirs & set(launcher.counts)
         names_hosts = option.name in launcher.hosts and theirs & launcher.hosts
         # Their own choice of anything else wins, unless an option may come several times.
-        twice = option.name in theirs and option.name not in ("genv", "o", "mca")
+        twice = option.name in theirs and (option.name not in REPEATED or _sets(option) in already)
         if not counts and not names_hosts and not twice:
             added.append(option)
     wrapper = program[:-1]  # sh place.sh, or nothing; the last word is the placeholder

@@ -105,7 +105,8 @@ def machine(
     if reserve is not None:
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
-        raise InfeasibleError(f"all {_cores(hardware, of_hosts)} are excluded or reserved, expected some left")
+        gone = _cores(hardware, of_hosts)
+        raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
     where = _cut(hardware, allowed, names, size, per)
     sizes = capacities(hardware, (capacity,) if isinstance(capacity, str) else capacity)
     job = hardware.job()

@@ -164,7 +164,8 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     known = list(machines)
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
-        return FormatError(shorten(token), None, "no such file, expected one or a machine like 'node:8@10 core:4@1'")
+        what = "no such file, expected one or a machine like 'node:8@10 core:4@1'"
+        return FormatError(shorten(token), None, what)
     if near:
         hint = f"; did you mean {near[0]}:…?"
     elif re.match(r"[0-9\[-]", rest):  # a level with a fault, not a kind

@@ -1,0 +1,108 @@
+"""Several hosts on one computer: what a launcher starts by ssh is started under another host name.
+
+Every host is a name space of its own (``unshare --uts``), so that launchers, probes and programs see
+different host names. All of them have the cores of this computer.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT_ALLOWED = {
+    f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")
+}
+ENVIRONMENT = {**os.environ, **ROOT_ALLOWED}
+HOSTS = ("n3", "n1", "n4", "n2")
+AGENT = """\
+#!/bin/sh
+# Called like ssh: options, a host, the words of a command.
+while case $1 in -*) true ;; *) false ;; esac; do shift; done
+host=$1
+shift
+exec unshare {flags} sh -c 'hostname "$1"; shift; exec sh -c "$*"' sh "$host" "$@"
+"""
+
+
+@cache
+def name_space():
+    """Return the flags with which unshare gives a process a host name of its own, None where nothing does."""
+    for flags in ("--uts", "--user --map-root-user --uts"):
+        try:
+            done = subprocess.run(["unshare", *flags.split(), "hostname", "other"], capture_output=True)
+        except FileNotFoundError:
+            return None
+        if done.returncode == 0:
+            return flags
+    return None
+
+
+@cache
+def mpirun(major):
+    """Return the path of mpirun of an Open MPI version, from this environment or the system."""
+    for folder in (os.path.dirname(sys.executable), *os.environ["PATH"].split(os.pathsep)):
+        path = shutil.which("mpirun", path=folder) or shutil.which("mpirun.openmpi", path=folder)
+        if path is None:
+            continue
+        version = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+        if re.search(rf"\(Open MPI\) {major}\.", version.stdout):
+            return path
+    return pytest.skip(f"Open MPI {major} is not installed")
+
+
+@dataclass(frozen=True)
+class Farm:
+    """Four hosts, and how a launcher is told to use them.
+
+    `words` start ranks in the launcher's own order on all slots, `once` one rank a host; `launch` are
+    the words of a launcher that was told nothing.
+    """
+
+    folder: Path
+    launch: tuple[str, ...]
+    words: tuple[str, ...]
+    once: tuple[str, ...]
+    compiler: str
+    form: str
+    environment: dict[str, str]
+
+    def hopbytes(self, *words, code=0):
+        """Run hopbytes in the folder of the farm; return what it printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", "hopbytes", *words], cwd=self.folder, env=self.environment,
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+
+def farm(kind, folder):
+    """Return the farm of ``openmpi-5``, ``openmpi-4`` or ``hydra``; skip where it cannot be."""
+    if name_space() is None:
+        pytest.skip("no host names of its own for a process (unshare)")
+    agent = folder / "agent"
+    agent.write_text(AGENT.format(flags=name_space()))
+    agent.chmod(0o755)
+    if kind == "hydra":
+        path = shutil.which("mpiexec.hydra")
+        if path is None:
+            pytest.skip("mpiexec.hydra is not installed")
+        compiler, form, mark = "mpicc.mpich", "hydra", ":"
+        more = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(agent)}
+        words, once = ("-f", "hosts"), ("-f", "hosts", "-ppn", "1", "-n", str(len(HOSTS)))
+    else:
+        path = mpirun(int(kind[-1]))
+        compiler = "mpicc.openmpi" if kind[-1] == "4" else os.path.join(os.path.dirname(path), "mpicc")
+        form, mark = "openmpi", " slots="
+        more = {"PRTE_MCA_plm_ssh_agent": str(agent), "OMPI_MCA_plm_rsh_agent": str(agent)}
+        words, once = ("--hostfile", "hosts"), ("--hostfile", "hosts", "--map-by", "ppr:1:node")
+    (folder / "hosts").write_text("".join(f"{host}{mark}2\n" for host in HOSTS))
+    return Farm(
+        folder, (path,), (path, *words), (path, *once), compiler, form, {**ENVIRONMENT, **more}
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
@@ -175,7 +176,7 @@ class _Record:
         try:
             return parse_machine(self.text("machine"))
         except HopbytesError as error:
-            hint = " (--on says where its file is now)" if "cannot be read" in str(error) else ""
+            hint = " (--on says where its file is now)" if re.search("no such file|cannot be read", str(error)) else ""
             raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 
     def _per_slot(self, field: str, dtype: Any, count: int) -> Any:

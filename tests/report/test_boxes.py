@@ -7,6 +7,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import UnsupportedError
+from hopbytes.report.box_layout import layout
 from hopbytes.report.boxes import boxes_of, drawing
 from hopbytes.report.picture import draw, write_picture
 from hopbytes.report.show import machine_facts, machine_text
@@ -74,11 +75,52 @@ def test_pictures(tmp_path, suffix, start):
     assert content.startswith(start)
     assert content == draw(where, target)[target], "the same machine, the same bytes"
     if suffix == "svg":
-        assert all(word in content.decode() for word in ("package (numa)", "core (l2)", "GPUs: cuda0"))
+        words = ("package (numa)", "core (l2)", "GPU 0 cuda0", "2 x node a, b")
+        assert all(word in content.decode() for word in words)
         write_picture(where, target)  # ours, so it may be overwritten
     (tmp_path / f"theirs.{suffix}").write_text("precious")
     with pytest.raises(UnsupportedError, match="was not written by hopbytes"):
         write_picture(where, str(tmp_path / f"theirs.{suffix}"))
+
+
+def inside(one, other):
+    """Whether a rectangle lies in another one, borders apart."""
+    return (
+        other.left < one.left
+        and other.top < one.top
+        and one.left + one.width < other.left + other.width
+        and one.top + one.height < other.top + other.height
+    )
+
+
+def apart(one, other):
+    return (
+        one.left + one.width < other.left
+        or other.left + other.width < one.left
+        or one.top + one.height < other.top
+        or other.top + other.height < one.top
+    )
+
+
+@pytest.mark.parametrize("sample", sorted(path.name for path in SAMPLES.glob("*.xml")))
+def test_boxes_lie_in_boxes_and_never_across(sample):
+    (boxed,) = boxes_of(hb.machine(f"hwloc:{SAMPLES}/{sample}"))
+    placed = layout(boxed.box, boxed.gpus)
+    leaves = [one for one in placed if one.leaf and one.kind]
+    assert sorted(int(one.label) for one in leaves) == sorted(boxed.box.numbers)
+    assert sum(not one.kind for one in placed) == len(boxed.gpus)
+    for number, one in enumerate(placed):
+        for other in placed[number + 1 :]:
+            assert inside(other, one) or apart(one, other)
+
+
+def test_gpus_hang_where_their_cores_are():
+    (boxed,) = boxes_of(hb.machine(f"hwloc:{SAMPLES}/v2_smt_gpus.xml"))
+    placed = layout(boxed.box, boxed.gpus)
+    packages = [one for one in placed if one.label.startswith("package")]
+    gpus = {one.label: [inside(one, package) for package in packages] for one in placed if not one.kind}
+    first, second = [True, False], [False, True]
+    assert gpus == {"GPU 0 cuda0": first, "GPU 1 cuda1": first, "GPU 2 cuda2": second}
 
 
 def test_pictures_that_cannot_be(monkeypatch):

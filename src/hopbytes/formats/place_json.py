@@ -176,7 +176,8 @@ class _Record:
         try:
             return parse_machine(self.text("machine"))
         except HopbytesError as error:
-            hint = " (--on says where its file is now)" if re.search("no such file|cannot be read", str(error)) else ""
+            missing = re.search("no such file|cannot be read", str(error))
+            hint = " (--on says where its file is now)" if missing else ""
             raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 
     def _per_slot(self, field: str, dtype: Any, count: int) -> Any:

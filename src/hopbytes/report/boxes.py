@@ -39,12 +39,16 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """One kind of node (or a whole machine): its boxes, its GPUs, and how many nodes are like it."""
+    """One kind of node (or a whole machine): its boxes, its GPUs, and how many nodes are like it.
+
+    `known`: its numbers are those of the operating system.
+    """
 
     box: Box
     gpus: tuple[Gpu, ...] = ()
     hosts: tuple[str, ...] = ()
     count: int = 1
+    known: bool = True
 
 
 def boxes_of(where: Allocation) -> list[Boxed]:
@@ -82,7 +86,8 @@ def boxes_of(where: Allocation) -> list[Boxed]:
         )
     columns = [machine.ancestors(level).astype(np.int64) for level in range(len(machine.levels))]
     kinds = tuple(level.name for level in machine.levels)
-    return [Boxed(_box(np.column_stack(columns), kinds, np.arange(machine.n_cores, dtype=np.int64)))]
+    whole = _box(np.column_stack(columns), kinds, np.arange(machine.n_cores, dtype=np.int64))
+    return [Boxed(whole, known=False)]
 
 
 def _box(units: Int64, kinds: Sequence[str], numbers: Int64) -> Box:

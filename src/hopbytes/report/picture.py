@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
-import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,8 @@ from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK
 from hopbytes.machines.kinds import base_kind
-from hopbytes.report.boxes import Box, Boxed, boxes_of
+from hopbytes.report.box_layout import GAP, HEADER, LETTER, Placed, layout
+from hopbytes.report.boxes import Boxed, boxes_of
 
 #: By format: who wrote it (so that it may be overwritten), and no date.
 METADATA: dict[str, dict[str, Any]] = {
@@ -22,11 +23,13 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 FORMATS = tuple(METADATA)
 MAX_NODES_DRAWN = 4
-PAD, HEADER, LEAF_WIDTH, LEAF_HEIGHT = 0.15, 0.45, 1.0, 0.5
+MARGIN, LEGEND = 0.15, 0.3
+#: Inches; a larger picture is made smaller as a whole.
+LARGEST = 40.0
 #: Fill of a kind, the outer the paler.
 FILLS = {
     "package": "#f4f1ea", "die": "#efe6d5", "numa": "#e6efe2", "group": "#eeeeee", "l3": "#dde8f2",
-    "l2": "#d0ddeb", "core": "#c2cfe0", "pu": "#b3c0d4",
+    "l2": "#d0ddeb", "core": "#c2cfe0", "pu": "#b3c0d4", "": "#f2d9a8",
 }  # fmt: skip
 
 
@@ -68,70 +71,53 @@ def draw(where: Allocation, output: str) -> dict[str, bytes]:
         raise UnsupportedError("pictures need matplotlib: pip install 'hopbytes[plot]'") from None
     # Text stays text, and the same machine gives the same bytes.
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "hopbytes"})
-    sizes = [_size(boxed.box) for boxed in drawn[:MAX_NODES_DRAWN]]
-    width = sum(size[0] for size in sizes) + PAD * (len(sizes) + 1)
-    height = max(size[1] for size in sizes) + 2 * PAD + 2 * HEADER
-    scale = min(1.0, 60 / width, 60 / height)  # inches
-    figure = Figure(figsize=(max(2.0, width * scale), max(1.0, height * scale)))
+    rectangles: list[Placed] = []
+    left = MARGIN
+    for boxed in drawn[:MAX_NODES_DRAWN]:
+        heading = _heading(boxed)
+        outer, *inner = layout(boxed.box, boxed.gpus, left, MARGIN)
+        rectangles += [dataclasses.replace(outer, label=heading), *inner]
+        left += max(outer.width, LETTER * len(heading) + GAP) + MARGIN
+    legend = _legend(drawn)
+    width = max(left, LETTER * len(legend) + 2 * MARGIN)
+    height = max(one.top + one.height for one in rectangles) + LEGEND + MARGIN
+    scale = min(1.0, LARGEST / width, LARGEST / height)
+    figure = Figure(figsize=(width * scale, height * scale))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
-    left = PAD
-    for boxed, size in zip(drawn, sizes, strict=False):
-        _title(axes, boxed, left, scale)
-        _fill(axes, boxed.box, left, PAD + 2 * HEADER, scale)
-        left += size[0] + PAD
+    for one in rectangles:
+        _rectangle(axes, one, scale)
+    axes.text(MARGIN, height - LEGEND / 2 - GAP, legend, fontsize=8 * scale, color="#555555", va="center")
     stream = io.BytesIO()
     figure.savefig(stream, format=form, metadata=METADATA[form], dpi=100)
     return {output: stream.getvalue()}
 
 
-def _columns(inside: Sequence[Box]) -> int:
-    """Boxes beside each other: a shape a little wider than high."""
-    return max(1, math.ceil(math.sqrt(len(inside) * 1.6))) if not inside[0].inside else min(2, len(inside))
-
-
-def _grid(box: Box) -> tuple[list[float], list[float], int]:
-    """Width of every column and height of every row of the boxes inside, and the number of columns."""
-    columns = _columns(box.inside)
-    sizes = [_size(inner) for inner in box.inside]
-    widths = [max(size[0] for size in sizes[column::columns]) for column in range(min(columns, len(sizes)))]
-    heights = [max(size[1] for size in sizes[row : row + columns]) for row in range(0, len(sizes), columns)]
-    return widths, heights, columns
-
-
-def _size(box: Box) -> tuple[float, float]:
-    if not box.inside:
-        return LEAF_WIDTH, LEAF_HEIGHT
-    widths, heights, _ = _grid(box)
-    return sum(widths) + PAD * (len(widths) + 1), sum(heights) + PAD * (len(heights) + 1) + HEADER
-
-
-def _title(axes: Any, boxed: Boxed, left: float, scale: float) -> None:
-    hosts = ", ".join(boxed.hosts[:3]) + (", …" if len(boxed.hosts) > 3 else "")
+def _heading(boxed: Boxed) -> str:
     count = f"{boxed.count} x " if boxed.count > 1 else ""
-    gpus = f"   GPUs: {', '.join(gpu.name for gpu in boxed.gpus)}" if boxed.gpus else ""
-    axes.text(left, PAD + HEADER, f"{count}node {hosts}{gpus}", fontsize=11 * scale, va="center")
+    hosts = f" {', '.join(boxed.hosts[:3])}{', …' if len(boxed.hosts) > 3 else ''}" if boxed.hosts else ""
+    kinds = f" ({', '.join(boxed.box.kinds)})" if boxed.box.kinds else ""
+    return f"{count}{'node' if boxed.known else 'machine'}{hosts}{kinds}"
 
 
-def _fill(axes: Any, box: Box, left: float, top: float, scale: float) -> None:
+def _legend(drawn: Sequence[Boxed]) -> str:
+    more = len(drawn) - MAX_NODES_DRAWN
+    known = any(boxed.known for boxed in drawn)
+    numbers = "hardware threads as the operating system numbers them" if known else "cores in machine order"
+    return f"numbers: {numbers}" + (f"; {more} more kinds of nodes" if more > 0 else "")
+
+
+def _rectangle(axes: Any, one: Placed, scale: float) -> None:
     from matplotlib.patches import Rectangle
 
-    width, height = _size(box)
-    colour = next((FILLS[base_kind(kind)] for kind in box.kinds if base_kind(kind) in FILLS), "#fafafa")
-    edge: dict[str, Any] = {"facecolor": colour, "edgecolor": "#555555", "linewidth": 0.6}
-    axes.add_patch(Rectangle((left, top), width, height, **edge))
-    if not box.inside:
-        label = "/".join(map(str, box.numbers))
-        axes.text(left + width / 2, top + height / 2, label, fontsize=9 * scale, ha="center", va="center")
-        return
-    axes.text(left + PAD, top + HEADER / 2 + PAD / 2, box.name, fontsize=9 * scale, va="center")
-    widths, heights, columns = _grid(box)
-    y = top + HEADER + PAD
-    for row, row_height in enumerate(heights):
-        x = left + PAD
-        for inner, column_width in zip(box.inside[row * columns : (row + 1) * columns], widths, strict=False):
-            _fill(axes, inner, x, y, scale)
-            x += column_width + PAD
-        y += row_height + PAD
+    style: dict[str, Any] = {"edgecolor": "#555555", "linewidth": 0.6 * scale}
+    colour = FILLS.get(base_kind(one.kind), "#fafafa")
+    axes.add_patch(Rectangle((one.left, one.top), one.width, one.height, facecolor=colour, **style))
+    if one.leaf:
+        middle = one.left + one.width / 2, one.top + one.height / 2
+        axes.text(*middle, one.label, fontsize=8 * scale, ha="center", va="center")
+    else:
+        corner = one.left + GAP, one.top + HEADER / 2
+        axes.text(*corner, one.label, fontsize=8 * scale, va="center")

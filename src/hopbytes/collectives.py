@@ -71,6 +71,92 @@ def expand(
         yield Message(source, target, volume, messages * calls)
 
 
+def expand_between(
+    kind: str, model: str, volumes: Sequence[int], first: int, root: int = 0, calls: int = 1
+) -> Iterator[Message]:
+    """Yield the messages of a collective call between two groups (an intercommunicator).
+
+    Parameters
+    ----------
+    kind, model, calls
+        As for :func:`expand`.
+    volumes : sequence of int, length p
+        As for :func:`expand`, of the first group and then of the second.
+    first : int
+        Members of the first group.
+    root : int
+        Member of either group that is the root of rooted calls; the others with part in them are those of the
+        group it does not belong to.
+
+    Notes
+    -----
+    ``pairs`` sends directly between the groups, O(p²) messages. In ``ring`` and ``binomial`` each group
+    collects at its first member, the first members exchange, and each spreads what it got, by the same model,
+    O(p); rooted calls need one of the two directions; gather, scatter and all-to-all go directly.
+
+    Examples
+    --------
+    >>> [tuple(m) for m in expand_between("bcast", "binomial", [8, 8, 8], 1, root=0)]
+    [(0, 1, 8, 1), (1, 2, 8, 1)]
+    """
+    check_model(model)
+    groups = range(first), range(first, len(volumes))
+    if model == "ignore" or not first or first >= len(volumes):
+        return
+    if kind in ROOTED:
+        away = kind in ("bcast", "scatter")  # from the root's group to the other
+        directions = [((root >= first) == away, (root < first) == away)]
+    else:
+        directions = [(False, True), (True, False)]
+    for source, target in directions:
+        steps = _directly if model == "pairs" or kind in DIRECT else _by_leaders
+        for row in steps(kind, model, volumes, groups[source], groups[target], root):
+            yield Message(row.source, row.target, row.volume, row.messages * calls)
+
+
+#: What no ring or tree helps, since every block has one receiver.
+DIRECT = ("gather", "scatter", "alltoall")
+
+
+def _directly(
+    kind: str, model: str, volumes: Sequence[int], senders: range, receivers: range, root: int
+) -> Iterator[Message]:
+    if kind in ("bcast", "scatter"):
+        senders = range(root, root + 1)
+    elif kind in ("reduce", "gather"):
+        receivers = range(root, root + 1)
+    of_receiver = kind in ("scatter", "reduce_scatter")
+    for i in senders:
+        for j in receivers:
+            yield Message(i, j, volumes[j if of_receiver else i], 1)
+
+
+def _by_leaders(
+    kind: str, model: str, volumes: Sequence[int], senders: range, receivers: range, root: int
+) -> Iterator[Message]:
+    """One direction: what `senders` have is collected, handed over and spread among `receivers`."""
+    own = [volumes[i] for i in senders]
+    whole = {"allgather": sum(own), "reduce_scatter": sum(volumes[i] for i in receivers)}.get(kind, own[0])
+    source, target = senders[0], receivers[0]
+    if kind == "bcast":
+        source, whole = root, volumes[root]
+    else:
+        collected = own if kind in ("reduce", "allgather", "allreduce") else [whole] * len(own)
+        yield from _within("gather" if kind == "allgather" else "reduce", model, collected, senders)
+    if kind == "reduce":
+        target = root
+    yield Message(source, target, whole, 1)
+    if kind == "reduce_scatter":
+        yield from _within("scatter", model, [volumes[i] for i in receivers], receivers)
+    elif kind != "reduce":
+        yield from _within("bcast", model, [whole] * len(receivers), receivers)
+
+
+def _within(kind: str, model: str, volumes: list[int], members: range) -> Iterator[Message]:
+    for source, target, volume, messages in expand(kind, model, volumes):
+        yield Message(members[source], members[target], volume, messages)
+
+
 def _pairs(kind: str, volumes: list[int], root: int, size: int) -> Iterator[tuple[int, int, int, int]]:
     members = range(size)
     if kind in ("bcast", "scatter"):

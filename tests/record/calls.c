@@ -89,6 +89,7 @@ static void one_collective(const char *word) {
     if (!strcmp(word, "barrier")) MPI_Barrier(WORLD);
 }
 
+#ifndef NO_NEIGHBOURS /* Open MPI's monitoring is not used for programs that name them */
 static void neighbours(void) {
     int periodic[1] = {0}, dims[1] = {size}, to = (rank + 1) % size, from = (rank + size - 1) % size;
     MPI_Comm line, ring;
@@ -100,6 +101,8 @@ static void neighbours(void) {
     MPI_Comm_free(&line);
     MPI_Comm_free(&ring);
 }
+
+#endif
 
 static void one_sided(void) {
     MPI_Win win;
@@ -153,7 +156,9 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "p2p")) point_to_point();
         else if (!strcmp(argv[i], "sub")) communicators();
+#ifndef NO_NEIGHBOURS
         else if (!strcmp(argv[i], "near")) neighbours();
+#endif
         else if (!strcmp(argv[i], "rma")) one_sided();
         else if (!strcmp(argv[i], "phases")) phases();
 #if MPI_VERSION >= 4

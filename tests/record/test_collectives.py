@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes.collectives import KINDS, MODELS, ROOTED, expand
+from hopbytes.collectives import KINDS, MODELS, ROOTED, expand, expand_between
 from hopbytes.errors import UnsupportedError
 
 ALIKE = ("bcast", "reduce", "allreduce", "scan", "alltoall")  # every member gives the same number
@@ -78,3 +78,27 @@ def test_one_member_sends_nothing_and_names_are_checked():
     assert list(expand("allreduce", "ring", [8])) == []
     with pytest.raises(UnsupportedError, match="'star', expected one of ignore, pairs, ring, binomial"):
         list(expand("bcast", "star", [1, 1]))
+
+
+def test_between_two_groups():
+    """Known answers: {0, 1} and {2, 3, 4}, whose first members lead."""
+    scattered = sorted(tuple(m) for m in expand_between("reduce_scatter", "binomial", [6, 6, 4, 4, 4], 2))
+    there = [(1, 0, 12, 1), (0, 2, 12, 1), (2, 3, 4, 1), (2, 4, 4, 1)]
+    back = [(3, 2, 12, 1), (4, 2, 12, 1), (2, 0, 12, 1), (0, 1, 6, 1)]
+    assert scattered == sorted(there + back)
+    gathered = sorted(tuple(m) for m in expand_between("allgather", "binomial", [3, 3, 5, 5, 5], 2, calls=2))
+    there = [(1, 0, 3, 2), (0, 2, 6, 2), (2, 3, 6, 2), (2, 4, 6, 2)]
+    back = [(3, 2, 5, 2), (4, 2, 5, 2), (2, 0, 15, 2), (0, 1, 15, 2)]
+    assert gathered == sorted(there + back)
+    assert [tuple(m) for m in expand_between("reduce", "ring", [8] * 5, 2, root=1)] == [
+        (3, 4, 8, 1), (4, 2, 8, 1), (2, 1, 8, 1)
+    ]  # fmt: skip
+    assert [m[:2] for m in expand_between("scatter", "ring", [8] * 5, 2, root=3)] == [(3, 0), (3, 1)]
+    assert list(expand_between("bcast", "ignore", [8] * 5, 2, root=3)) == []
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"scan"}))
+def test_pairs_between_groups_stay_between_them(kind):
+    for first in (1, 2, 4):
+        for m in expand_between(kind, "pairs", [7] * 5, first, root=4):
+            assert (m.source < first) != (m.target < first)

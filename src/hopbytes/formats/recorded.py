@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.collectives import check_model, expand
+from hopbytes.collectives import check_model, expand, expand_between
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.formats.text import check_tasks, shown
@@ -42,10 +42,15 @@ class Traffic:
         self.counts.append(count)
 
     def add_collective(
-        self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int
+        self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
+        first: int = 0,
     ) -> None:
         """Add the messages of a collective among `members` (see :func:`hopbytes.collectives.expand`)."""
-        for source, target, volume, count in expand(kind, model, volumes, root, calls):
+        messages = (
+            expand_between(kind, model, volumes, first, root, calls) if first
+            else expand(kind, model, volumes, root, calls)
+        )  # fmt: skip
+        for source, target, volume, count in messages:
             self.add(members[source], members[target], volume, count)
 
     def graph(self, source: Source, format: str, n: int | None = None, **facts: Any) -> CommGraph:
@@ -167,15 +172,18 @@ class Collectives:
     """
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[str, int, tuple[int, ...] | None], dict[int, list[int]]] = {}
+        self._sums: dict[tuple[str, int, tuple[int, ...] | None, int], dict[int, list[int]]] = {}
         self.calls, self.volume = 0, 0
 
     def add(
         self, own: int, kind: str, volume: int, root: int = 0, members: tuple[int, ...] | None = None,
-        calls: int = 1,
+        calls: int = 1, first: int = 0,
     ) -> None:
-        """Add what member `own` said: `volume` bytes in `calls`; members None are all ranks."""
-        sums = self._sums.setdefault((kind, root, members), {}).setdefault(own, [0, 0])
+        """Add what member `own` said: `volume` bytes in `calls`; members None are all ranks.
+
+        With `first` > 0 the call is one between two groups, and that many members are of the first.
+        """
+        sums = self._sums.setdefault((kind, root, members, first), {}).setdefault(own, [0, 0])
         sums[0] += volume
         sums[1] += calls
         self.calls += calls
@@ -183,9 +191,9 @@ class Collectives:
 
     def expand_into(self, traffic: Traffic, model: str, n: int) -> None:
         """Add the messages under a model; `n` ranks in all."""
-        for (kind, root, members), sums in self._sums.items():
+        for (kind, root, members, first), sums in self._sums.items():
             ranks = tuple(range(n)) if members is None else members
             volumes = [sums.get(i, (0, 0))[0] for i in range(len(ranks))]
             calls = max(count for _, count in sums.values())
             if root < len(ranks):
-                traffic.add_collective(kind, model, ranks, volumes, root, calls)
+                traffic.add_collective(kind, model, ranks, volumes, root, calls, first)

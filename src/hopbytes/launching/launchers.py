@@ -106,7 +106,7 @@ LAUNCHERS: dict[str, Launcher] = {
 
 #: What ``--version`` prints, and whose that is. In this order: Intel's mpiexec.hydra names itself as well.
 _SAYS = (
-    (re.compile(r"\(Open MPI\) (\d+)"), "openmpi"),
+    (re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+)"), "openmpi"),
     (re.compile(r"prte[a-z]* .*?(\d+)\.\d+", re.IGNORECASE), "openmpi"),
     (re.compile(r"Intel\(R\) MPI"), "intel"),
     (re.compile(r"HYDRA"), "hydra"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +18,12 @@ _LIBRARIES = (
     (re.compile(r"\b(libmpi\.so\.12|libmpi_abi\.so\.\d+|libmpich\w*\.so|libmpi_cray\w*\.so)"), "mpich"),
     (re.compile(r"\blibmpi\w*\.so"), "other"),
 )
+#: Libraries of other languages, in front of the one that sends.
+_BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
+#: Libraries of MPI and below it, and those of the system that are in every program.
+_MPI_OWN = re.compile(r"\blib(mpi|open-|ompi|mca_|c\.so|m\.so|pthread|dl\.so|rt\.so|gcc_s|stdc)")
+_NEIGHBOURS = re.compile(rb"mpi_i?neighbor_all", re.IGNORECASE)
+_PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +38,20 @@ class Application:
         ``openmpi``, ``mpich`` (its whole ABI) or ``other``.
     linked : bool
         The program itself names the library; False: it is a script, and the launcher's MPI is assumed.
+    library : str
+        The file of that library, as the loader finds it.
+    neighbours : bool
+        It, or a library it uses, names neighbourhood collectives.
+    persistent : bool
+        The same of persistent sends.
     """
 
     path: str
     family: str
     linked: bool
+    library: str = ""
+    neighbours: bool = False
+    persistent: bool = False
 
 
 def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
@@ -53,18 +70,47 @@ def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
     assumed = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich"}.get(launcher.form, "other")
     if not is_binary:
         return Application(path, assumed, False)
-    libraries = _libraries(path)
+    libraries = loaded_by(path)
     if libraries is None:
         raise UnsupportedError(
             f"{path}: linked statically: nothing can count before its MPI, expected a dynamic program"
         )
     for pattern, family in _LIBRARIES:
         if pattern.search(libraries):
-            return Application(path, family, True)
+            named = [_names(path, libraries, pattern) for pattern in (_NEIGHBOURS, _PERSISTENT)]
+            return Application(path, family, True, mpi_library(libraries), *named)
     return Application(path, assumed, False)
 
 
-def _libraries(path: str) -> str | None:
+def mpi_library(libraries: str) -> str:
+    """Return the file of the MPI library among what the loader names; "" where there is none."""
+    for pattern, _ in _LIBRARIES:
+        for line in libraries.splitlines():
+            name, _, file = line.partition("=>")
+            if pattern.search(name) and file.strip() and not _BINDINGS.search(name):
+                return os.path.realpath(file.split()[0])
+    return ""
+
+
+def _names(path: str, libraries: str, pattern: re.Pattern[bytes]) -> bool:
+    """Tell whether a program or a library of it, other than MPI's own, names certain calls."""
+    files = [path]
+    for line in libraries.splitlines():
+        name, _, file = line.partition("=>")
+        if file.strip().startswith("/") and not _MPI_OWN.search(name):
+            files.append(file.split()[0])
+    return any(_holds(file, pattern) for file in files)
+
+
+def _holds(path: str, pattern: re.Pattern[bytes]) -> bool:
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return pattern.search(content) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def loaded_by(path: str) -> str | None:
     """Return what the loader would load; None for a static program."""
     try:
         done = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=60)

@@ -9,8 +9,12 @@ import subprocess
 from pathlib import Path
 
 from hopbytes.errors import UnsupportedError
+from hopbytes.record.application import Application, loaded_by, mpi_library
 
-SOURCES = ("interposer.c", "interposer.h", "interposer_calls.h")
+SOURCES = (
+    "interposer.c", "interposer.h", "interposer_calls.h", "interposer_components.h", "interposer_groups.h",
+    "interposer_life.h",
+)  # fmt: skip
 FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-w")
 
 
@@ -57,3 +61,41 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{folder}: cannot build the interposer there: {error}") from None
     return target
+
+
+def interposer_for(application: Application, launcher: str, compiler: str | None = None) -> Path:
+    """Return the library that fits an application's MPI: built with the compiler named, or with one found.
+
+    Parameters
+    ----------
+    application : Application
+    launcher : str
+        The launcher as the user wrote it; its MPI's compiler is looked for beside it and by its suffix.
+    compiler : str, optional
+
+    Raises
+    ------
+    UnsupportedError
+        No compiler; one of another MPI than the application's, which would load two of them.
+    """
+    refused = ""
+    for candidate in [compiler] if compiler else _compilers(application, launcher):
+        library = interposer(candidate)
+        theirs = mpi_library(loaded_by(str(library)) or "")
+        if not application.library or theirs == application.library:
+            return library
+        refused = refused or (
+            f"{candidate}: its MPI is {theirs or 'not to be found'}, that of {application.path} is "
+            f"{application.library}, expected the compiler of that one (--cc)"
+        )
+    missing = "mpicc: not there, expected the application's MPI compiler (--cc mpicc)"
+    raise UnsupportedError(refused or missing)
+
+
+def _compilers(application: Application, launcher: str) -> list[str]:
+    """Return compiler wrappers that may belong to the application's MPI, the likeliest first."""
+    folder, name = os.path.split(shutil.which(launcher) or launcher)
+    suffix = os.path.splitext(name)[1]
+    names = [f"mpicc{suffix}", os.path.join(folder, "mpicc"), "mpicc", f"mpicc.{application.family}"]
+    found = [shutil.which(os.path.join(folder, names[0])), *map(shutil.which, names)]
+    return list(dict.fromkeys(path for path in found if path))

@@ -18,6 +18,10 @@ from hopbytes.graph import CommGraph
 PARTS = re.compile(r"(?P<before>rank\.)(?P<rank>\d{1,9})(?P<after>\.txt)")
 HEADING = b"hopbytes recording 1\n"
 MESSAGES = (b"sent", b"got", b"direct")
+#: Lines with one number, and where it goes.
+FACTS = {
+    b"split_type": "split_types", b"shared": "shared_windows", b"spawned": "spawned", b"outside": "outside",
+}  # fmt: skip
 
 
 @dataclass
@@ -38,8 +42,12 @@ class Counts:
         From MPI_Init to MPI_Finalize, of the slowest rank.
     split_types : int
         Calls of MPI_Comm_split_type.
-    skipped : int
-        Collectives over two groups (intercommunicators), which no model covers.
+    shared_windows, spawned, outside : int
+        Calls of MPI_Win_allocate_shared and of MPI_Comm_spawn, messages to processes outside of the world.
+    components : dict
+        Framework of Open MPI → the components in use.
+    libraries : list of str
+        Loaded at the end: Open MPI's component files, and libraries below MPI or beside it.
     groups : dict
         Members → bytes of messages inside.
     phases : dict
@@ -53,7 +61,11 @@ class Counts:
     mpi: str = ""
     seconds: float = 0.0
     split_types: int = 0
-    skipped: int = 0
+    shared_windows: int = 0
+    spawned: int = 0
+    outside: int = 0
+    components: dict[str, list[str]] = field(default_factory=dict)
+    libraries: list[str] = field(default_factory=list)
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     phases: dict[int, int] = field(default_factory=dict)
 
@@ -98,7 +110,7 @@ class _Reader:
 
     def __init__(self, name: str, own: int, counts: Counts, model: str, phase: int | None) -> None:
         self.name, self.own, self.counts, self.model, self.phase = name, own, counts, model, phase
-        self.groups: dict[int, tuple[int, ...]] = {}
+        self.groups: dict[int, tuple[tuple[int, ...], int]] = {}
         self.place = 0
 
     def read(self, stream: Any) -> None:
@@ -110,11 +122,13 @@ class _Reader:
                     raise FormatError(self.name, 1, f"{shown(line.strip())}, expected a recording")
                 continue
             word, _, rest = line.rstrip(b"\n").partition(b" ")
-            ended = self._take(word, rest) or ended
+            self._take(word, rest)
+            # Where sessions of MPI follow one another, so do parts of the file.
+            ended = line == b"end\n"
         if not ended:
             raise FormatError(self.name, self.place, "cut short: the rank never reached MPI_Finalize")
 
-    def _take(self, word: bytes, rest: bytes) -> bool:
+    def _take(self, word: bytes, rest: bytes) -> None:
         counts, fields = self.counts, rest.split()
         if word == b"rank" and len(fields) == 2:
             size = rank(self.name, self.place, fields[1])
@@ -124,27 +138,41 @@ class _Reader:
         elif word == b"host":
             counts.hosts.append(rest.decode(errors="replace"))
         elif word == b"mpi":
-            counts.mpi = rest.decode(errors="replace").strip()
-        elif word == b"group":
-            members = tuple(rank(self.name, self.place, token) for token in fields[1:])
-            self.groups[self._whole(fields, 0)] = members
+            self._describe(rest.decode(errors="replace").strip())
+        elif word in (b"group", b"between"):
+            skip = 1 + (word == b"between")
+            members = tuple(rank(self.name, self.place, token) for token in fields[skip:])
+            first = self._whole(fields, 1) if word == b"between" else 0
+            self.groups[self._whole(fields, 0)] = members, first
         elif word in MESSAGES and len(fields) == 5:
             self._messages(word, fields)
         elif word == b"call" and len(fields) == 6:
             self._call(fields)
-        elif word == b"skipped":
-            counts.skipped += self._whole(fields, 0)
-        elif word == b"split_type":
-            counts.split_types += self._whole(fields, 0)
+        elif word in FACTS:
+            name = FACTS[word]
+            setattr(counts, name, getattr(counts, name) + self._whole(fields, 0))
+        elif word in (b"component", b"library"):
+            self._part(word, rest.decode(errors="replace"))
         elif word == b"seconds":
             counts.seconds = max(counts.seconds, float(rest))
         elif word != b"end":
             raise FormatError(self.name, self.place, f"{shown(word)}, expected a line of a recording")
-        return word == b"end"
+
+    def _describe(self, said: str) -> None:
+        """Keep what the library says of itself; MPICH says on other lines which device it has."""
+        if said and said not in self.counts.mpi:
+            self.counts.mpi = f"{self.counts.mpi}, {said}" if self.counts.mpi else said
+
+    def _part(self, word: bytes, said: str) -> None:
+        framework, _, name = said.partition(" ")
+        known = self.counts.components.setdefault(framework, []) if name else self.counts.libraries
+        if (name or said) not in known:
+            known.append(name or said)
+            known.sort()
 
     def _messages(self, word: bytes, fields: list[bytes]) -> None:
         phase, group, other, volume, count = (self._whole(fields, i) for i in range(5))
-        members = self._members(group)
+        members, _ = self._members(group)
         if self.phase not in (None, phase) or (word == b"direct" and self.model == "ignore"):
             return
         source, target = (other, self.own) if word == b"got" else (self.own, other)
@@ -157,11 +185,11 @@ class _Reader:
         kind = fields[2].decode(errors="replace")
         if kind not in KINDS:
             raise FormatError(self.name, self.place, f"{shown(fields[2])}, expected a kind of collective")
-        members = self._members(group)
+        members, first = self._members(group)
         if self.phase in (None, phase) and self.own in members:
-            self.counts.collectives.add(members.index(self.own), kind, volume, root, members, calls)
+            self.counts.collectives.add(members.index(self.own), kind, volume, root, members, calls, first)
 
-    def _members(self, group: int) -> tuple[int, ...]:
+    def _members(self, group: int) -> tuple[tuple[int, ...], int]:
         if group not in self.groups:
             raise FormatError(self.name, self.place, f"group {group}, expected one of the groups above")
         return self.groups[group]

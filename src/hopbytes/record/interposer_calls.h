@@ -5,29 +5,20 @@
 #define CALL(...) __VA_ARGS__
 
 /* Blocking: count, hand on. */
-#define PLAIN(S, NAME, NOTE, ARGS, ...) \
-    int MPI_##NAME##S(__VA_ARGS__) { NOTE; return PMPI_##NAME##S(CALL ARGS); }
+#define PLAIN(S, NAME, NOTE, ARGS, ...) AROUND(NAME##S, NOTE, (__VA_ARGS__), ARGS)
 /* The same with a request at the end. */
 #define NONBLOCKING(S, NAME, NOTE, ARGS, ...) \
-    int MPI_##NAME##S(__VA_ARGS__, MPI_Request *request) { NOTE; return PMPI_##NAME##S(CALL ARGS, request); }
+    AROUND(NAME##S, NOTE, (__VA_ARGS__, MPI_Request *request), (CALL ARGS, request))
 /* Made once, counted at every start. */
 #define PERSISTENT(S, NAME, NOTE, ARGS, ...) \
-    int MPI_##NAME##S(__VA_ARGS__, MPI_Request *request) { \
-        begin_keeping(); NOTE; \
-        int code = PMPI_##NAME##S(CALL ARGS, request); \
-        keep(*request); \
-        return code; \
-    }
+    AROUND_BOTH(NAME##S, begin_keeping(1); NOTE, keep(*request), (__VA_ARGS__, MPI_Request *request), \
+                (CALL ARGS, request))
 /* Collectives have two spellings: Bcast, and Ibcast. */
 #define COLLECTIVE(S, NAME, LOWER, NOTE, ARGS, ...) PLAIN(S, NAME, NOTE, ARGS, __VA_ARGS__)
 #define NONBLOCKING_COLLECTIVE(S, NAME, LOWER, NOTE, ARGS, ...) NONBLOCKING(S, I##LOWER, NOTE, ARGS, __VA_ARGS__)
 #define PERSISTENT_COLLECTIVE(S, NAME, LOWER, NOTE, ARGS, ...) \
-    int MPI_##NAME##_init##S(__VA_ARGS__, MPI_Info info, MPI_Request *request) { \
-        begin_keeping(); NOTE; \
-        int code = PMPI_##NAME##_init##S(CALL ARGS, info, request); \
-        keep(*request); \
-        return code; \
-    }
+    AROUND_BOTH(NAME##_init##S, begin_keeping(0); NOTE, keep(*request), \
+                (__VA_ARGS__, MPI_Info info, MPI_Request *request), (CALL ARGS, info, request))
 
 #define MESSAGE note(c, SENT, to, (long long)n * size_of(t))
 #define MESSAGE_TABLE(X, S, NAME, N) X(S, NAME, MESSAGE, (b, n, t, to, tag, c), \
@@ -47,14 +38,13 @@
 
 /* What a rank contributes; in place, what it would receive says how much. */
 #define ALREADY_THERE ((b) == MPI_IN_PLACE)
+/* Of two groups, the root and those beside it (root < 0) contribute and receive nothing of their own. */
 #define OWN_BLOCK (ALREADY_THERE ? (long long)rn * size_of(rt) : (long long)n * size_of(t))
-#define CONTRIBUTED (ALREADY_THERE ? 0 : (long long)n * size_of(t))
-#define RECEIVED ((r) == MPI_IN_PLACE ? 0 : (long long)rn * size_of(rt))
+#define CONTRIBUTED (root < 0 || ALREADY_THERE ? 0 : (long long)n * size_of(t))
+#define RECEIVED (root < 0 || (r) == MPI_IN_PLACE ? 0 : (long long)rn * size_of(rt))
 
 static long long own_count(MPI_Comm comm, const void *counts, int wide) {
-    int own = 0, inter = 0;
-    PMPI_Comm_test_inter(comm, &inter);
-    if (inter) return 0; /* the call is skipped anyway */
+    int own = 0;
     PMPI_Comm_rank(comm, &own);
     return COUNT_AT(counts, wide, own);
 }
@@ -64,9 +54,9 @@ static long long own_count(MPI_Comm comm, const void *counts, int wide) {
 
 /* WIDE: counts are MPI_Count. */
 #define COLLECTIVES(X, S, N, A, WIDE) \
-    X(S, Bcast, bcast, note(c, BCAST, root, (long long)n * size_of(t)), (b, n, t, root, c), \
+    X(S, Bcast, bcast, note(c, BCAST, root, root == MPI_PROC_NULL ? 0 : (long long)n * size_of(t)), (b, n, t, root, c), \
         void *b, N n, MPI_Datatype t, int root, MPI_Comm c) \
-    X(S, Reduce, reduce, note(c, REDUCE, root, (long long)n * size_of(t)), (b, r, n, t, op, root, c), \
+    X(S, Reduce, reduce, note(c, REDUCE, root, root < 0 ? 0 : (long long)n * size_of(t)), (b, r, n, t, op, root, c), \
         BUFFERS, N n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c) \
     X(S, Allreduce, allreduce, note(c, ALLREDUCE, 0, (long long)n * size_of(t)), (b, r, n, t, op, c), \
         BUFFERS, N n, MPI_Datatype t, MPI_Op op, MPI_Comm c) \
@@ -143,20 +133,27 @@ PLAIN(, Compare_and_swap, (note_window(w, SENT, to, 2 * size_of(t)), note_window
     (b, compare, r, t, to, disp, w), const void *b, const void *compare, void *r, MPI_Datatype t, int to, MPI_Aint disp, \
     MPI_Win w)
 
-#if MPI_VERSION >= 4
+#ifdef NEW_CALLS
+#define EXCHANGES(S, N) \
+    NONBLOCKING(S, Isendrecv, MESSAGE, (b, n, t, to, tag, r, rn, rt, from, rtag, c), \
+        const void *b, N n, MPI_Datatype t, int to, int tag, void *r, N rn, MPI_Datatype rt, int from, int rtag, \
+        MPI_Comm c) \
+    NONBLOCKING(S, Isendrecv_replace, MESSAGE, (b, n, t, to, tag, from, rtag, c), \
+        void *b, N n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm c)
+EXCHANGES(, int)
+COLLECTIVES(PERSISTENT_COLLECTIVE, , int, int, 0)
+AROUND_BOTH(Barrier_init, begin_keeping(0); note(c, BARRIER, 0, 0), keep(*request), \
+    (MPI_Comm c, MPI_Info info, MPI_Request *request), (c, info, request))
+AROUND_BOTH(Psend_init, begin_keeping(0); note(c, SENT, to, (long long)parts * (long long)n * size_of(t)), keep(*request), \
+    (const void *b, int parts, MPI_Count n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Info info, MPI_Request *request), \
+    (b, parts, n, t, to, tag, c, info, request))
+#endif
+#ifdef LARGE_COUNTS
 MESSAGES(_c, MPI_Count)
+EXCHANGES(_c, MPI_Count)
 COLLECTIVES(COLLECTIVE, _c, MPI_Count, MPI_Aint, 1)
 COLLECTIVES(NONBLOCKING_COLLECTIVE, _c, MPI_Count, MPI_Aint, 1)
 COLLECTIVES(PERSISTENT_COLLECTIVE, _c, MPI_Count, MPI_Aint, 1)
-COLLECTIVES(PERSISTENT_COLLECTIVE, , int, int, 0)
 ONE_SIDED(PLAIN_OF, _c, AS_WRITTEN, MPI_Count)
 ONE_SIDED(NONBLOCKING_OF, _c, WITH_REQUEST, MPI_Count)
-NONBLOCKING(, Isendrecv, MESSAGE, (b, n, t, to, tag, r, rn, rt, from, rtag, c), \
-    const void *b, int n, MPI_Datatype t, int to, int tag, void *r, int rn, MPI_Datatype rt, int from, int rtag, \
-    MPI_Comm c)
-NONBLOCKING(, Isendrecv_replace, MESSAGE, (b, n, t, to, tag, from, rtag, c), \
-    void *b, int n, MPI_Datatype t, int to, int tag, int from, int rtag, MPI_Comm c)
-PERSISTENT(, Psend_init, note(c, SENT, to, (long long)parts * (long long)n * size_of(t)), \
-    (b, parts, n, t, to, tag, c, info), \
-    const void *b, int parts, MPI_Count n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Info info)
 #endif

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from hopbytes.collectives import check_model
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.exchange import read
@@ -20,13 +22,12 @@ from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.verify import seen_launch
 from hopbytes.record.application import Application, application_of
-from hopbytes.record.build import interposer
-from hopbytes.record.counts import Counts, read_counts
+from hopbytes.record.build import interposer_for
+from hopbytes.record.counts import read_counts
+from hopbytes.record.facts import SPLIT, counted, witnessed
 
-#: What Open MPI hands to a collective library of the network, past the messages that can be seen.
-ESCAPING = {
-    "hcoll": "coll_hcoll_enable", "UCC": "coll_ucc_enable",
-}  # fmt: skip
+#: As launchers and shells say it: 128 + SIGSEGV.
+SEGMENTATION_FAULT = 139
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,26 +94,36 @@ def record(
     special = collectives or skip_first or phase is not None or per_communicator or compiler
     counting = application.family != "openmpi" or bool(special)
     model = check_model(collectives or "ring")
-    library = str(interposer(compiler or "mpicc")) if counting else ""
+    library = str(interposer_for(application, words[0], compiler)) if counting else ""
+    if not counting and application.neighbours:
+        # Its monitoring crashes programs that call them on a graph: it reads every topology as Cartesian
+        # (4.1.4, 5.0.11).
+        library = _own_interposer(application, words[0])
+        counting = bool(library)
     with _shared_folder() as folder:
-        settings = _preloading(library, folder, skip_first) if counting else _monitoring(folder)
+        if counting:
+            settings = _preloading(library, folder, skip_first)
+        else:
+            settings = _monitoring(folder) | _witness(application, words[0], folder)
         begun = time.monotonic()
         code = run_through(words, settings)
         seconds = time.monotonic() - begun
         try:
             if counting:
                 graph, counts = read_counts(folder, model, phase)
-                facts = _counted(counts, model, per_communicator)
+                facts = counted(counts, model, per_communicator)
             else:
-                graph, facts = _monitored(folder, command)
+                graph, facts = _monitored(folder, command, application)
         except FormatError as error:
-            return Recorded(None, code, _why(folder, command, application, error))
+            return Recorded(None, code, _why(folder, command, application, error, 0 if counting else code))
     if hosts and "hosts" not in facts and not code:
         facts["hosts"] = _hosts(command, graph.n)
     facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
-    notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ()), *_escaped(application)]
+    notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ())]
     if code:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
+    if not counting and application.neighbours:
+        notices.append("neighbourhood collectives are counted best by the interposer (--cc mpicc)")
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
 
@@ -125,6 +136,23 @@ def _shared_folder() -> Iterator[str]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _witness(application: Application, launcher: str, folder: str) -> dict[str, str]:
+    """Return the environment that lets the interposer tell hosts and components while Open MPI counts.
+
+    Nothing where it cannot be built or nobody knows whether it belongs to the program's MPI.
+    """
+    library = _own_interposer(application, launcher)
+    return _preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"} if library else {}
+
+
+def _own_interposer(application: Application, launcher: str) -> str:
+    """Return the interposer for a program whose MPI is known; "" where it cannot be built."""
+    try:
+        return str(interposer_for(application, launcher)) if application.library else ""
+    except UnsupportedError:
+        return ""
 
 
 def _monitoring(folder: str) -> dict[str, str]:
@@ -146,43 +174,38 @@ def _preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:
     }
 
 
-def _monitored(folder: str, command: LaunchCommand) -> tuple[CommGraph, dict[str, Any]]:
+def _monitored(
+    folder: str, command: LaunchCommand, application: Application
+) -> tuple[CommGraph, dict[str, Any]]:
     parts = sorted(glob.glob(os.path.join(glob.escape(folder), "rank.*.prof")))
     if not parts:
         raise FormatError(folder, None, "no rank wrote anything, expected a file per rank")
     graph: CommGraph = read(parts[0], "monitoring")
     version = command.launcher.version if command.launcher.form == "openmpi" else ""
     facts: dict[str, Any] = {"mpi": f"Open MPI {version}".strip(), "by": "monitoring (E + I + S + R)"}
-    with open(parts[0], encoding="utf-8", errors="replace") as file:
-        if "SPLIT_TYPE" in file.read():
-            facts["notices"] = [SPLIT]
-    return graph, facts
+    try:
+        persistent, seen = read_counts(folder, "ignore")
+    except FormatError:  # no witness
+        with open(parts[0], encoding="utf-8", errors="replace") as file:
+            facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
+        if application.persistent:
+            facts["notices"].append("persistent sends are not counted by Open MPI: --cc mpicc counts them")
+        return graph, facts
+    if persistent.n == graph.n and persistent.m:
+        graph = _sum(graph, persistent)
+        facts["by"] += " and persistent sends by the interposer"
+    return graph, facts | witnessed(seen)
 
 
-SPLIT = (
-    "ranks were grouped by the hardware they share (MPI_Comm_split_type): the pattern depends on the "
-    "placement, record again after mapping"
-)
-
-
-def _counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any]:
-    """Return facts of a recording by the interposer."""
-    notices = [SPLIT] if counts.split_types else []
-    if counts.collectives.calls and model == "ignore":
-        notices.append(f"{counts.collectives.calls} collective calls are left out (--collectives)")
-    if counts.skipped:
-        notices.append(f"{counts.skipped} collective calls between two groups are left out")
-    facts: dict[str, Any] = {
-        "mpi": counts.mpi, "by": "interposer", "collectives": model, "hosts": counts.hosts,
-        "mpi_seconds": counts.seconds, "notices": notices,
-    }
-    if set(counts.phases) - {0}:
-        facts["phases"] = {str(phase): volume for phase, volume in sorted(counts.phases.items())}
-    if per_communicator:
-        facts["communicators"] = [
-            {"ranks": list(members), "bytes": volume} for members, volume in sorted(counts.groups.items())
-        ]
-    return facts
+def _sum(one: CommGraph, other: CommGraph) -> CommGraph:
+    """Return the traffic of both."""
+    columns = [
+        np.concatenate(pair) for pair in (
+            (one.sources(), other.sources()), (one.targets, other.targets),
+            (one.arc_volumes(), other.arc_volumes()), (one.arc_messages(), other.arc_messages()),
+        )
+    ]  # fmt: skip
+    return CommGraph.from_edges(*columns, n=one.n, meta=one.meta)
 
 
 def _hosts(command: LaunchCommand, n: int) -> list[str]:
@@ -194,22 +217,15 @@ def _hosts(command: LaunchCommand, n: int) -> list[str]:
     return [seen[i].host for i in range(n)] if set(seen) == set(range(n)) else []
 
 
-def _escaped(application: Application) -> list[str]:
-    """Return warnings about traffic that may have gone past MPI's messages."""
-    found = []
-    with open(application.path, "rb") as file:
-        if b"libnccl.so" in file.read(1 << 22):
-            found.append("the program uses NCCL: what GPUs send by it is not in the pattern")
-    for name, setting in ESCAPING.items():
-        if os.environ.get(f"OMPI_MCA_{setting}") == "1":
-            found.append(f"{name} was switched on: its collectives are not in the pattern")
-    return found
-
-
-def _why(folder: str, command: LaunchCommand, application: Application, error: FormatError) -> str:
+def _why(folder: str, command: LaunchCommand, application: Application, error: FormatError, code: int) -> str:
     """Return what is probably the matter when files are missing."""
     what = error.what.replace(folder, "the recording")
     if "no rank wrote" in error.what:
+        if code == SEGMENTATION_FAULT and application.family == "openmpi":
+            return (
+                "the program ended by a segmentation fault: Open MPI's monitoring does not survive "
+                "neighbourhood collectives on graphs, --cc mpicc counts without it"
+            )
         family = application.family
         assumed = "" if application.linked else f" (a script: {family} was assumed, --cc names another)"
         return (

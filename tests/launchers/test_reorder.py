@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from several_hosts import ENVIRONMENT, farm
 
 import hopbytes as hb
 from hopbytes.errors import HopbytesError
@@ -18,19 +20,26 @@ from hopbytes.mpi.places import Spot, machine_of, this_spot
 
 MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
 PROGRAM = Path(__file__).parent / "reorder_program.py"
-ENVIRONMENT = {
-    **os.environ,
-    **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
-}
-
-
 READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
 
 
 @pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python")
 def test_communicators_are_reordered_under_open_mpi():
     command = [MPIRUN, "-n", "4", "--oversubscribe", "--bind-to", "none", sys.executable, str(PROGRAM)]
+    command.append("invented")
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r"rank \d is content", done.stdout)) == 4
+
+
+@pytest.mark.skipif(not READY or len(os.sched_getaffinity(0)) < 2, reason="needs mpi4py, mpirun, two CPUs")
+def test_communicators_are_reordered_across_hosts(tmp_path):
+    """Hosts and affinity are what the processes find, nothing is made up."""
+    hosts = farm("openmpi-5", tmp_path)
+    command = [*hosts.words, "-n", "4", sys.executable, str(PROGRAM)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=hosts.environment, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"rank \d is content", done.stdout)) == 4
 
@@ -121,22 +130,43 @@ def test_messages_are_sent_and_timed(monkeypatch, tmp_path):
 
 # ---------------------------------------------------------------- recipes
 
-MPICC = os.path.join(os.path.dirname(sys.executable), "mpicc")
+BESIDE = os.path.dirname(sys.executable)
 GUIDE = Path(__file__).parents[2] / "docs/launching.md"
+#: Language, compiler and launcher.
+TOOLS = {
+    "C, Open MPI 5": ("c", f"{BESIDE}/mpicc", f"{BESIDE}/mpirun"),
+    "C, MPICH": ("c", "mpicc.mpich", "mpiexec.hydra"),
+    "Fortran, Open MPI 4": ("fortran", "mpif90.openmpi", "mpirun.openmpi"),
+    "Fortran, MPICH": ("fortran", "mpif90.mpich", "mpiexec.hydra"),
+}
+AROUND = {
+    "c": (
+        "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\nMPI_Init(&argc, &argv);\n",
+        'int mine; MPI_Comm_rank(comm, &mine); printf("%d became %d\\n", old, mine);\nMPI_Finalize(); }\n',
+    ),
+    "fortran": (
+        "program app\nuse mpi\nimplicit none\ninteger :: mine, size\n",
+        "call MPI_Comm_rank(comm, mine, ierr)\nprint '(I0, A, I0)', old, ' became ', mine\n"
+        "call MPI_Finalize(ierr)\nend program\n",
+    ),
+}
 
 
-@pytest.mark.skipif(not (READY and os.path.exists(MPICC)), reason="needs mpicc and mpirun beside Python")
-def test_the_recipe_for_c_works_as_it_stands_in_the_guide(tmp_path):
-    recipe = re.search(r"```c\n(.*?)```", GUIDE.read_text(), re.DOTALL)[1]
-    (tmp_path / "app.c").write_text(
-        "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\nMPI_Init(&argc, &argv);\n"
-        + recipe
-        + 'int mine; MPI_Comm_rank(comm, &mine); printf("%d became %d\\n", old, mine);\nMPI_Finalize(); }\n'
-    )
+@pytest.mark.parametrize("tools", TOOLS)
+def test_the_recipes_work_as_they_stand_in_the_guide(tmp_path, tools):
+    language, compiler, launcher = TOOLS[tools]
+    if not shutil.which(compiler) or not shutil.which(launcher):
+        pytest.skip(f"needs {compiler} and {launcher}")
+    recipe = re.search(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.DOTALL)[1]
+    name = {"c": "app.c", "fortran": "app.f90"}[language]
+    (tmp_path / name).write_text(recipe.join(AROUND[language]))
     (tmp_path / "newrank").write_text("2\n0\n1\n# written by hopbytes\n")
-    build = [MPICC, "app.c", "-o", "app"]
+    build = [compiler, name, "-o", "app"]
     built = subprocess.run(build, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    if built.returncode and "gfortran" in built.stderr and shutil.which("gfortran") is None:
+        pytest.skip("needs gfortran")
     assert built.returncode == 0, built.stderr
-    launch = [MPIRUN, "-n", "3", "--oversubscribe", "--bind-to", "none", "./app"]
+    more = [] if "hydra" in launcher else ["--oversubscribe", "--bind-to", "none"]
+    launch = [launcher, *more, "-n", "3", "./app"]
     done = subprocess.run(launch, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
     assert sorted(done.stdout.split("\n")) == ["", "0 became 2", "1 became 0", "2 became 1"], done.stderr

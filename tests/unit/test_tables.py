@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import hopbytes as hb
 from hopbytes.graph import CommGraph
 from hopbytes.metrics import evaluate
-from hopbytes.report.tables import evaluation_table, summary
+from hopbytes.objectives.base import objectives
+from hopbytes.report.tables import _short, evaluation_table, summary
 from placements import place
 
 
@@ -52,6 +54,21 @@ def test_summary_of_processes_tells_cost_gain_and_where_they_went():
     assert summary(evaluation, mapping) == (
         "J 1,000, 90.0 % below in-order; 2 tasks per node on 2 of 4, 2 tasks per package on 2 of 8"
     )
+
+
+@pytest.mark.parametrize("objective", [name for name in objectives if name != "comm_cost"])
+def test_summary_tells_the_objective_before_and_after(objective):
+    """A ring in an order that no torus likes: the value of the mapping, then in order and at random."""
+    order = np.random.default_rng(0).permutation(16)
+    ring = hb.CommGraph.from_edges(order, np.roll(order, 1), np.full(16, 7), n=16)
+    mapping = hb.map_tasks(ring, hb.machine("torus:4x4"), objective=objective, preset="fast")
+    facts = hb.evaluate(ring, mapping, random_seeds=2)
+    told = summary(facts, mapping)
+    own, base = (getattr(one.links, objective) for one in (facts.mapping, facts.in_order))
+    assert own < base
+    percent = f"{100 - 100 * own / base:.1f} % below in-order ({_short(base)})"
+    assert told.startswith(f"{objective.replace('_', ' ')} {_short(own)}, {percent}, ")
+    assert " random (" in told.partition("; J ")[0]
 
 
 def test_summary_of_a_partition_tells_the_balance():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Dictionary
 from typing import TYPE_CHECKING, Any
 
 from hopbytes.machines.base import NODE_NAMES
@@ -47,6 +48,8 @@ def evaluation_table(evaluation: Evaluation, width: int | None = None) -> Group:
 def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     """Return one line about a fresh mapping: J, what was gained, where tasks went, balance.
 
+    Another objective than J comes first, with its value in order and at random.
+
     Examples
     --------
     >>> import numpy as np
@@ -59,8 +62,31 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)
     'J 10, 90.0 % below in-order; 2 tasks per node; imbalance 0.0 %'
     """
-    parts = [_cost(evaluation), _tasks(evaluation), _balance(evaluation, mapping.info)]
+    parts = [_objective(evaluation, mapping.info), _cost(evaluation), _tasks(evaluation), _balance(evaluation, mapping.info)]
     return "; ".join(part for part in parts if part)
+
+
+def _objective(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
+    """Return what was made small, when that is not J."""
+    name = str(info.get("objective", "comm_cost"))
+    own = getattr(evaluation.mapping.links, name, None)
+    if own is None:
+        return ""
+    changes = []
+    if evaluation.in_order is not None:
+        changes.append(_from(own, getattr(evaluation.in_order.links, name), "in-order"))
+    chance = [getattr(one.links, name) for one in evaluation.random]
+    if chance:
+        changes.append(_from(own, sum(chance) / len(chance), "random"))
+    return ", ".join([f"{name.replace('_', ' ')} {_short(own)}", *changes])
+
+
+def _from(value: float, base: float, name: str) -> str:
+    return f"{_beside(value, base, name)} ({_short(base)})" if base else f"{name} {_short(base)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
 
 
 def _cost(evaluation: Evaluation) -> str:
@@ -74,7 +100,7 @@ def _cost(evaluation: Evaluation) -> str:
     return ", ".join([f"J {cost:,}", *changes])
 
 
-def _beside(cost: int, base: float, name: str) -> str:
+def _beside(cost: float, base: float, name: str) -> str:
     if cost == base:
         return f"the same as {name}"
     change = f"{abs(cost / base - 1):.1%}".replace("%", " %")

@@ -66,7 +66,7 @@ def fast() -> Chain:
     return chain(
         Multisection(tries=4, flow_rounds=1, venture_percent=0),
         VCycle(cycles=0),
-        Swap(starts=1, shakes=100),
+        Swap(starts=1, shakes=100, one_way=5),
         link_effort=1,
     )
 
@@ -87,7 +87,7 @@ def strong() -> Chain:
     return chain(
         Multisection(runs=5, tries=8, combines=4, flow_rounds=2),
         VCycle(cycles=2, chains=2),
-        Swap(starts=6, chains=4, steps=4000, shakes=10_000),
+        Swap(starts=6, chains=4, steps=4000, shakes=10_000, one_way=100),
         link_effort=16,
     )
 

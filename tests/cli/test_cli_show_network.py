@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from fabric_text import two_level_fabric
+
 
 def test_show_tells_of_the_network(hopbytes):
     done = hopbytes("show", "torus:4x4:bw=5x6@10 / core:2")
@@ -27,6 +29,23 @@ def test_routes_by_number_and_by_name(hopbytes, tmp_path):
     assert [link["capacity"] for link in facts["links"]] == [7, 1]
 
 
+def test_nodes_of_generated_networks_go_by_the_names_routes_have(hopbytes):
+    by_number = hopbytes("show", "fattree:2x2", "--route", "0", "3")
+    assert hopbytes("show", "fattree:2x2", "--route", "n0", "n3").stdout == by_number.stdout
+    facts = json.loads(hopbytes("show", "torus:2x4 / core:2", "--hosts", "n[1,6]", "--json").stdout)
+    assert facts["pes"] == 4
+    assert facts["hosts"] == [f"n{node}" for node in range(8)]
+    chosen = hopbytes("map", "alltoall:4", "--on", "torus:2x4 / core:2", "--hosts", "n[1,6]", "--format", "slurm")
+    assert chosen.stdout.split()[-4:] == ["n1", "n1", "n6", "n6"]
+
+
+def test_show_takes_the_options_of_machines(hopbytes, tmp_path):
+    folder = two_level_fabric().write(tmp_path / "fabric")
+    plain = json.loads(hopbytes("show", f"ib:{folder}:rails=spread@n[1-2]", "--json").stdout)
+    told = json.loads(hopbytes("show", f"ib:{folder}@n[1-2]", "--rails", "spread", "--json").stdout)
+    assert told == plain
+
+
 def test_shares_of_several_paths(hopbytes):
     done = hopbytes("show", "fattree:2x2:route=spread", "--route", "0", "3")
     assert done.stdout.count("1/2 of the flow") == 4
@@ -38,7 +57,11 @@ def test_faults(hopbytes):
     for words, said in (
         (("torus:4", "--route", "0", "4"), "node '4', expected a number from 0 to 3"),
         (("node:4 core:2", "--route", "0", "1"), "needs a machine with links"),
-        (("torus:4", "--route", "a", "1"), "node 'a'"),
+        (("torus:4", "--route", "a", "1"), "node 'a', expected a number from 0 to 3, or n0 to n3"),
+        (("torus:4", "--route", "n4", "1"), "node 'n4'"),
+        (("torus:4", "--hosts", "n[0-1],x"), "1 of them none of n0 to n3 (x)"),
+        (("node:4 core:2", "--hosts", "n[0-1]"), "2 hosts for 4 nodes"),
+        (("torus:4", "--rails", "same"), "rails"),
     ):
         done = hopbytes("show", *words)
         assert done.returncode == 1

@@ -8,8 +8,10 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.base import Level
+from hopbytes.machines.table import Table
 from hopbytes.machines.tree import Tree
 from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.refiners.distances import both_ways_differ
 from hopbytes.run import map_tasks
 
 ALL = "swap:starts=4,chains=3,steps=1000,shakes=200"
@@ -111,3 +113,29 @@ def test_tasks_that_gain_nothing_by_moving_stay_in_order():
     everyone = np.argwhere(~np.eye(12, dtype=bool))
     graph = hb.CommGraph.from_edges(everyone[:, 0], everyone[:, 1], n=12)
     assert map_tasks(graph, nodes(3, 4), preset="eco").pe.tolist() == list(range(12))
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+def test_presets_see_both_directions_where_neither_side_is_symmetric(preset):
+    """Means of distances mislead here; the cheapest of all 5040 placements is found all the same."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        distances = rng.integers(1, 100, (7, 7))
+        volumes = rng.integers(0, 100, (7, 7)) * (rng.random((7, 7)) < 0.5)
+        np.fill_diagonal(distances, 0)
+        np.fill_diagonal(volumes, 0)
+        orders = [np.array(order) for order in itertools.permutations(range(7))]
+        least = min(int((volumes * distances[np.ix_(order, order)]).sum()) for order in orders)
+        where = hb.Allocation.whole(Table(distances))
+        mapping = map_tasks(hb.CommGraph.from_dense(volumes), where, preset=preset, partition=False)
+        assert mapping.info["comm_cost"] == least
+
+
+def test_one_way_distances_need_one_way_volumes_to_matter():
+    distances = np.array([[0, 1], [3, 0]])
+    where, even = hb.Allocation.whole(Table(distances)), hb.Allocation.whole(Table(distances + distances.T))
+    one_way = hb.CommGraph.from_edges([0], [1], [5])
+    both_ways = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
+    uneven = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 4])
+    cases = [(graph, place) for graph in (one_way, both_ways, uneven) for place in (where, even)]
+    assert [both_ways_differ(*case) for case in cases] == [True, False, False, False, True, False]

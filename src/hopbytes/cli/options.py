@@ -44,6 +44,18 @@ Hosts: TypeAlias = Annotated[
     str | None,
     _machine("--hosts", metavar="LIST", help="Host names in machine order: n[001-016],m or a file of them."),
 ]
+Rails: TypeAlias = Annotated[
+    str | None,
+    _machine("--rails", metavar="RULE", help="Adapters of hosts on ib: first, same, spread or gpu."),
+]
+Adapters: TypeAlias = Annotated[
+    str | None,
+    _machine("--adapters", metavar="NAMES", help="Adapters to use on ib: mlx5_[0-3] or mlx5_*."),
+]
+NodeNameMap: TypeAlias = Annotated[
+    str | None,
+    _machine("--node-name-map", metavar="FILE", help="Names for adapters on ib: GUID \"HOST ADAPTER\"."),
+]
 
 
 @dataclass(frozen=True)
@@ -79,18 +91,9 @@ class MachineOptions:
         list[str] | None,
         _machine("--capacity", metavar="WHAT:N", help="PEs that can take N times the load: node=0-3:2."),
     ] = None
-    rails: Annotated[
-        str | None,
-        _machine("--rails", metavar="RULE", help="Adapters of hosts on ib: first, same, spread or gpu."),
-    ] = None
-    adapters: Annotated[
-        str | None,
-        _machine("--adapters", metavar="NAMES", help="Adapters to use on ib: mlx5_[0-3] or mlx5_*."),
-    ] = None
-    node_name_map: Annotated[
-        str | None,
-        _machine("--node-name-map", metavar="FILE", help="Names for adapters on ib: GUID \"HOST ADAPTER\"."),
-    ] = None
+    rails: Rails = None
+    adapters: Adapters = None
+    node_name_map: NodeNameMap = None
     cores_per_task: Annotated[
         int | None,
         _machine(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.options import Json, ReadingOptions
+from hopbytes.cli.options import Adapters, Hosts, Json, NodeNameMap, Rails, ReadingOptions
 
 
 def show(
@@ -19,6 +19,10 @@ def show(
         tuple[str, str] | None,
         typer.Option("--route", metavar="A B", help="Only the links from node A to B, names or numbers."),
     ] = None,
+    hosts: Hosts = None,
+    rails: Rails = None,
+    adapters: Adapters = None,
+    node_name_map: NodeNameMap = None,
     json: Json = False,
     output: Annotated[
         str | None,
@@ -37,7 +41,9 @@ def show(
     if output is not None:
         draw_thing(thing, output, force=force)
         return
-    facts, text = explain(thing, route=route, **reading.keywords())
+    told = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
+    given = {name: value for name, value in told.items() if value is not None}
+    facts, text = explain(thing, route=route, machine_options=given, **reading.keywords())
     if json:
         print_json(facts)
     else:

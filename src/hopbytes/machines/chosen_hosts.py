@@ -36,8 +36,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     -------
     ChosenHosts
         Names the machine knows choose among its nodes, by the exact or else the short name. One described
-        node without a name becomes as many as there are hosts. Otherwise hosts are new names for all
-        nodes, in machine order.
+        node without a name becomes as many as there are hosts. As many hosts as nodes are new names for
+        all of them, in machine order. Fewer, on a generated network, are its own names ``n0``, ``n1``, …
 
     Raises
     ------
@@ -64,8 +64,25 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
         repeated = machine.repeated(names)
         if repeated is not None:
             return ChosenHosts(repeated, names, np.ones(len(names), np.bool_))
+    if len(names) != nodes and not known and machine.network() is not None:
+        return _own_names(machine, names, nodes)
     if len(names) != nodes:
         hint = "; nodes:0-15 takes some by number" if len(names) < nodes else ""
         what = f"{len(names)} hosts for {nodes} nodes, expected one per node{hint}"
         raise FormatError("--hosts", None, what)
     return ChosenHosts(machine, names, np.ones(nodes, np.bool_))
+
+
+def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHosts:
+    """Choose nodes of a generated network by the names its routes have."""
+    own = tuple(f"n{node}" for node in range(nodes))
+    known = set(own)
+    wrong = [name for name in dict.fromkeys(names) if name not in known]
+    if wrong:
+        what = f"{len(names)} hosts for {nodes} nodes, {len(wrong)} of them none of n0 to n{nodes - 1} "
+        listed = f"({', '.join(wrong[:3])})"
+        more = "expected one per node, some of those, or nodes:0-15 by number"
+        raise FormatError("--hosts", None, f"{what}{listed}, {more}")
+    used = np.zeros(nodes, np.bool_)
+    used[[int(name[1:]) for name in names]] = True
+    return ChosenHosts(machine, own, used)

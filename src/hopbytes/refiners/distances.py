@@ -13,7 +13,7 @@ from hopbytes.mappers.base import Int32, Int64
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.unary import Unary
 
-__all__ = ["cheaper", "kernel_distances", "priced"]
+__all__ = ["both_ways_differ", "cheaper", "kernel_distances", "priced"]
 
 
 def priced(graph: CommGraph, where: Allocation, unary: Unary | None) -> tuple[Int64 | None, Unary | None]:
@@ -38,6 +38,22 @@ def priced(graph: CommGraph, where: Allocation, unary: Unary | None) -> tuple[In
         weights = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
         return 2 * weights, unary
     return csr.weights, unary.scaled(1, 2)
+
+
+def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
+    """Whether neither volumes nor distances are symmetric, so that no sum of directions stands for both.
+
+    O(k^2 + m log m), and only on tables.
+    """
+    distance = where.distance
+    if not isinstance(distance, TableDistance) or np.array_equal(distance.table, distance.table.T):
+        return False
+    if graph.undirected:
+        return False
+    sources, volumes = graph.sources(), graph.arc_volumes()
+    turned = np.lexsort((sources, graph.targets))  # the arcs of the transposed graph, row by row
+    same = np.array_equal(sources[turned], graph.targets) and np.array_equal(graph.targets[turned], sources)
+    return not (same and np.array_equal(volumes[turned], volumes))
 
 
 def cheaper(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,8 @@ Facts = dict[str, Any]
 
 #: Capacities named in the text; programs get all.
 MOST_CAPACITIES = 6
+#: Nodes of generated networks, as their routes call them.
+OWN_NAME = re.compile(r"n(0|[1-9][0-9]{0,8})", re.ASCII)
 #: Shares with larger denominators are written as percentages.
 MOST_DENOMINATOR = 1000
 
@@ -121,8 +124,10 @@ def _endpoint(where: Allocation, network: Network, name: str) -> int:
         node = hosts.index(name)
     elif name.isascii() and name.isdigit() and len(name) < 10 and int(name) < nodes:
         node = int(name)
+    elif not hosts and OWN_NAME.fullmatch(name) and int(name[1:]) < nodes:
+        node = int(name[1:])
     else:
-        known = f" or a host name like {hosts[0]!r}" if hosts else ""
+        known = f" or a host name like {hosts[0]!r}" if hosts else f", or n0 to n{nodes - 1}"
         what = f"node {name[:40]!r}, expected a number from 0 to {nodes - 1}{known}"
         raise FormatError("--route", None, what)
     core = int(np.searchsorted(machine.node_of_core(), node))

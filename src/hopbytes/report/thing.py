@@ -20,7 +20,8 @@ Facts = dict[str, Any]
 
 
 def explain(
-    thing: str, *, input_format: str | None = None, route: tuple[str, str] | None = None, **options: Any
+    thing: str, *, input_format: str | None = None, route: tuple[str, str] | None = None,
+    machine_options: Facts | None = None, **options: Any,
 ) -> tuple[Facts, str]:
     """Return what a thing is, for programs and for people.
 
@@ -33,6 +34,8 @@ def explain(
         Format of a file.
     route : pair of str, optional
         Of a machine with links only the route between these two nodes (host names or numbers).
+    machine_options : dict, optional
+        Keywords of :func:`hopbytes.machine`, such as ``hosts``; they make `thing` a machine.
     **options
         For :func:`hopbytes.read`.
 
@@ -57,10 +60,10 @@ def explain(
     if route is not None:
         from hopbytes.machines.slots import machine
 
-        facts = route_facts(machine(thing), *route)
+        facts = route_facts(machine(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
-    if _is_machine(thing) and input_format is None:
-        return _explain_machine(thing)
+    if machine_options or (_is_machine(thing) and input_format is None):
+        return _explain_machine(thing, machine_options or {})
     kinds = [(kind.removesuffix("s"), row) for kind in KINDS for row in catalogue(kind)]
     rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
     if rows:
@@ -75,7 +78,7 @@ def explain(
             f"{thing!r} is no registered name ('hopbytes list KIND'), no file and no machine like "
             "'node:2 core:4'" + (f"; did you mean {near[0]!r}?" if near else "")
         )
-    return _explain_machine(thing)
+    return _explain_machine(thing, {})
 
 
 def draw_thing(thing: str, output: str, *, force: bool = False) -> None:
@@ -102,10 +105,10 @@ def _is_machine(thing: str) -> bool:
     return (thing in machines and machines[thing].stands_alone) or kind_of_file(thing) is not None
 
 
-def _explain_machine(spec: str) -> tuple[Facts, str]:
+def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
     from hopbytes.machines.slots import machine
 
-    where = machine(spec)
+    where = machine(spec, **options)
     return {"thing": "machine"} | machine_facts(where), machine_text(where)
 
 

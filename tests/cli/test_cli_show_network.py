@@ -35,7 +35,8 @@ def test_nodes_of_generated_networks_go_by_the_names_routes_have(hopbytes):
     facts = json.loads(hopbytes("show", "torus:2x4 / core:2", "--hosts", "n[1,6]", "--json").stdout)
     assert facts["pes"] == 4
     assert facts["hosts"] == [f"n{node}" for node in range(8)]
-    chosen = hopbytes("map", "alltoall:4", "--on", "torus:2x4 / core:2", "--hosts", "n[1,6]", "--format", "slurm")
+    words = ("--on", "torus:2x4 / core:2", "--hosts", "n[1,6]", "--format", "slurm")
+    chosen = hopbytes("map", "alltoall:4", *words)
     assert chosen.stdout.split()[-4:] == ["n1", "n1", "n6", "n6"]
 
 

@@ -39,8 +39,8 @@ class Tabu(Refiner):
     -----
     Works where every PE in play holds exactly one task, and returns other placements as they are.
     Asymmetric volumes and distances and what a task costs on its own PE are exact here (the other
-    refiners see the mean of both directions; `swap` ends with this one where that would matter). Robust tabu search is Taillard's (1991); see
-    ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
+    refiners see the mean of both directions; `swap` ends with this one where that would matter). Robust
+    tabu search is Taillard's (1991); see ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
     """
 
     work: int = DEFAULT_WORK

@@ -62,7 +62,10 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)
     'J 10, 90.0 % below in-order; 2 tasks per node; imbalance 0.0 %'
     """
-    parts = [_objective(evaluation, mapping.info), _cost(evaluation), _tasks(evaluation), _balance(evaluation, mapping.info)]
+    parts = [
+        _objective(evaluation, mapping.info), _cost(evaluation), _tasks(evaluation),
+        _balance(evaluation, mapping.info),
+    ]
     return "; ".join(part for part in parts if part)
 
 

@@ -25,6 +25,8 @@ from hopbytes.machines.synthetic import read_synthetic
         ("pack:2 core:2 pu:2(indexes=core)", [0, 4, 1, 5, 2, 6, 3, 7]),
         ("pack:2 core:3 pu:2(indexes=6*2:2*3:1*2)", [0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11]),
         ("core:2 pu:2(indexes=0,2,1,3)", [0, 2, 1, 3]),
+        ("core:4 pu:2(indexes=4*2:1*4)", [0, 2, 1, 3, 4, 6, 5, 7]),  # siblings by their lowest PU
+        ("core:2 pu:2(indexes=3,2,1,0)", [0, 1, 2, 3]),
     ],
 )
 def test_numbers_of_the_operating_system(text, numbers):

@@ -87,6 +87,27 @@ class Numbering:
         """CPU numbers of the operating system are known, not assumed."""
         return self.cpus is not None
 
+    def whole_nodes(self, places: Int64) -> bool:
+        """Whether nothing says that the job has a part only of the nodes some places lie on.
+
+        Where the CPUs of a node are not simply 0, 1, 2 …, some are somebody else's, the system's, or off.
+        """
+        if self.restricted:
+            return False
+        if self.cpus is None or self.cpu_start is None:
+            return True
+        nodes = np.searchsorted(self._first_of_nodes, np.unique(places), side="right") - 1
+        ends = np.append(self._first_of_nodes, len(self.position))
+        for node in np.unique(nodes).tolist():
+            own = self.cpus[self.cpu_start[ends[node]] : self.cpu_start[ends[node + 1]]]
+            if int(own.max(initial=-1)) + 1 != len(np.unique(own)):
+                return False
+        return True
+
+    @property
+    def _first_of_nodes(self) -> Int64:
+        return np.flatnonzero(self.position == 0)
+
     def in_node(self, places: Int64) -> Numbers:
         """Places counted from the first of their node."""
         return tuple(self.position[places].tolist())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
+import numpy as np
+
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.binding import Binding, one_list
 from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
@@ -12,13 +14,17 @@ from hopbytes.formats.launching import PROGRAM, Launch, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
+DIFFERENT = "nodes need different cores, which srun cannot say: {stem}.place.sh binds instead"
+PARTIAL = "not all CPUs of the nodes are the job's, srun's lists might count otherwise: {stem}.place.sh binds"
+
 
 class Slurm(Format):
     """Hostfile for ``srun --distribution=arbitrary``, with ``--cpu-bind`` or a script for the cores.
 
     Slurm takes one list of cores for all nodes, applied to the ranks of a node in ascending order. Where
     nodes need different lists, slots are renumbered inside nodes (no metric changes); where that does not
-    help, the script ``.place.sh`` binds. GPUs are told by ``--gpu-bind``, or by the script.
+    help, or the job has a part only of its nodes, the script ``.place.sh`` binds. GPUs are told by
+    ``--gpu-bind``, or by the script.
 
     Source: srun(1), sections --distribution, --cpu-bind, --gpu-bind and SLURM_HOSTFILE.
     """
@@ -50,11 +56,13 @@ class Slurm(Format):
         srun = f"srun -n {launch.n} -N {used} --distribution=arbitrary"
         if launch.most_tasks_on_a_slot() > 1:
             srun += " --overcommit"
-        notices = _notices(launch)
-        said = srun_binding(binding)
+        used_places = np.concatenate([mapping.where.cores_of(pe) for pe in set(mapping.pe.tolist())])
+        whole = launch.numbering.whole_nodes(used_places)
+        notices = _notices(launch, whole)
+        said = srun_binding(binding) if whole else None
         if said is None:
             files[".place.sh"] = place_script(launch)
-            notices.append("nodes need different cores, which srun cannot say: {stem}.place.sh binds instead")
+            notices.append(DIFFERENT if whole else PARTIAL)
             command = f"SLURM_HOSTFILE={{stem}} {srun} --cpu-bind=none sh {{stem}}.place.sh {PROGRAM}"
         else:
             notices += binding.notices
@@ -101,18 +109,18 @@ def cpu_mask(cpus: tuple[int, ...]) -> str:
     return hex(sum(1 << cpu for cpu in cpus))
 
 
-def _notices(launch: Launch) -> list[str]:
+def _notices(launch: Launch, whole: bool) -> list[str]:
     notices = []
     if launch.invented or launch.hosts == ("localhost",):
         notices.append(
             f"host names are unknown: put the real ones into {{stem}} for {launch.hosts[0]}, ... "
             "or give --hosts"
         )
-    if launch.numbering.known:
+    if launch.numbering.known and whole:
         notices.append(
             "binding counts on whole nodes (sbatch --exclusive); check with: srun --cpu-bind=verbose"
         )
-    else:
+    elif not launch.numbering.known:
         notices.append(
             "cores are taken to be CPU numbers of the operating system on whole nodes (sbatch --exclusive); "
             "check with: srun --cpu-bind=verbose"

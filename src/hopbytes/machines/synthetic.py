@@ -115,12 +115,24 @@ def read_synthetic(text: str) -> NodeTree:
     memory = 0
     parts = [Part("pu", number) for number in order.tolist()]
     for tier, inner in zip(tiers[-2::-1], tiers[:0:-1], strict=True):  # from the inside out
-        groups = [tuple(parts[start : start + inner.count]) for start in range(0, len(parts), inner.count)]
+        starts = range(0, len(parts), inner.count)
+        groups = [_in_order(parts[start : start + inner.count]) for start in starts]
         if tier.memory:
             groups = [(Part("numa", number, group),) for number, group in enumerate(groups)]
         memory += len(groups) * (tier.memory + (tier.kind == "numa"))
         parts = [Part(tier.kind, number, group) for number, group in enumerate(groups)]
-    return node_tree(Part("machine", 0, tuple(parts)), numa=memory or 1, where="synthetic")
+    return node_tree(Part("machine", 0, _in_order(parts)), numa=memory or 1, where="synthetic")
+
+
+def _in_order(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Siblings by their lowest PU, as hwloc has them, whatever order the operating system's numbers make."""
+    return tuple(sorted(parts, key=_lowest))
+
+
+def _lowest(part: Part) -> int:
+    while part.inside:
+        part = part.inside[0]
+    return part.os_index
 
 
 def _bad(what: str) -> FormatError:

@@ -42,9 +42,30 @@ def test_ring_of_two_meets_its_neighbour_twice():
     assert dense("stencil:2:periodic=x:bytes=5").tolist() == [[0, 10], [10, 0]]
 
 
+#: Rows and columns are the tasks 0 1 2 / 3 4 5 of a grid of 2 x 3.
+FIVE_POINTS = {
+    "none": ["010100", "101010", "010001", "100010", "010101", "001010"],
+    "y": ["011100", "101010", "110001", "100011", "010101", "001110"],
+    "x": ["010200", "101020", "010002", "200010", "020101", "002010"],
+    "xy": ["011200", "101020", "110002", "200011", "020101", "002110"],
+}
+
+
+@pytest.mark.parametrize("periodic", FIVE_POINTS)
+def test_five_points(periodic):
+    """Written by hand; along x there are two tasks, so a ring of them meets the neighbour twice."""
+    expected = [[7 * int(digit) for digit in row] for row in FIVE_POINTS[periodic]]
+    assert dense(f"stencil:2x3:periodic={periodic}:bytes=7").tolist() == expected
+
+
 def test_nine_points():
-    graph = pattern("stencil:4x4:points=9:periodic=xy")
-    assert np.diff(graph.indptr).tolist() == [8] * 16
+    """Faces 5, corners 2: the middle of 3 x 3 meets all, a corner three, by hand."""
+    matrix = dense("stencil:3x3:points=9:bytes=5:edge_bytes=2")
+    assert matrix[4].tolist() == [2, 5, 2, 5, 0, 5, 2, 5, 2]
+    assert matrix[0].tolist() == [0, 5, 0, 5, 2, 0, 0, 0, 0]
+    assert matrix[1].tolist() == [5, 0, 5, 2, 5, 2, 0, 0, 0]
+    closed = pattern("stencil:4x4:points=9:periodic=xy")
+    assert np.diff(closed.indptr).tolist() == [8] * 16
 
 
 def test_alltoall_of_rows_and_columns_of_a_grid():
@@ -59,6 +80,21 @@ def test_transpose_is_a_permutation_that_transposes_back():
     still = [i * 5 + j for i in range(3) for j in range(5) if i * 5 + j == j * 3 + i]
     assert there.sum() == 15 - len(still)
     assert (there @ back).trace() == there.sum()
+
+
+def test_transpose_by_hand():
+    """0 1 2 / 3 4 5 becomes 0 3 / 1 4 / 2 5: where task 1 stands the transposed grid has number 2."""
+    assert dense("transpose:2x3:bytes=4").tolist() == [
+        [0, 0, 0, 0, 0, 0], [0, 0, 4, 0, 0, 0], [0, 0, 0, 0, 4, 0],
+        [0, 4, 0, 0, 0, 0], [0, 0, 0, 4, 0, 0], [0, 0, 0, 0, 0, 0],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("volume", "near", "far"), [("same", 8, 8), ("halving", 8, 4), ("doubling", 4, 8)])
+def test_butterfly_by_hand(volume, near, far):
+    assert dense(f"butterfly:4:volume={volume}:bytes=8").tolist() == [
+        [0, near, far, 0], [near, 0, 0, far], [far, 0, 0, near], [0, far, near, 0],
+    ]  # fmt: skip
 
 
 def test_butterfly_stages():
@@ -110,6 +146,54 @@ def test_experts_send_to_all_of_their_group():
     tokens, shared, own = 4 * 2 * 64 // 2, 6 * 4 * 32 // 4, 2 * 8 * 32 // 2
     assert matrix[0].tolist() == [0, tokens + shared, own, 0]
     assert matrix[1].tolist() == [tokens, 0, shared, own]
+
+
+def all_kinds(tp, cp, dp, pp, ep, hidden, layers, seq, micro, top=2, element=2):
+    """The formulas of the notes, task by task: t + tp (c + cp (d + dp p)) sends what its coordinates say."""
+    n, per = tp * cp * dp * pp, layers // pp * micro
+    matrix = np.zeros((n, n), int)
+    activations = seq // cp * hidden * element
+    piece, square = activations // tp, layers // pp * hidden**2 * element // tp
+
+    def number(t, c, d, p):
+        return t + tp * (c % cp + cp * (d % dp + dp * p))
+
+    for t, c, d, p in product(range(tp), range(cp), range(dp), range(pp)):
+        me, place, whole = number(t, c, d, p), c + cp * d, cp * dp
+        matrix[me, number((t + 1) % tp, c, d, p)] += 4 * per * 2 * (tp - 1) * activations // tp
+        matrix[me, number(t, c + 1, d, p)] += 3 * (cp - 1) * per * 2 * piece
+        for other in {p - 1, p + 1} & set(range(pp)):
+            matrix[me, number(t, c, d, other)] += micro * piece
+
+        def at(place, t=t, p=p):
+            return number(t, place % cp, place // cp, p)
+
+        matrix[me, at((place + 1) % whole)] += 2 * (whole - 1) * 4 * square // whole
+        same = whole // ep  # tasks with the same expert are ep apart
+        matrix[me, at((place + ep) % whole)] += 2 * (same - 1) * 8 * square // same
+        for expert in range(ep):
+            matrix[me, at(place // ep * ep + expert)] += 4 * per * top * piece // ep
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+@pytest.mark.parametrize("ep", [2, 4])
+def test_all_kinds_of_parallelism_together(ep):
+    sizes = {"tp": 2, "cp": 2, "dp": 4, "pp": 3, "ep": ep, "hidden": 16, "layers": 6, "seq": 32, "micro": 5}
+    spec = ",".join(f"{key}={value}" for key, value in sizes.items())
+    assert dense(f"ml:{spec}").tolist() == all_kinds(**sizes).tolist()
+
+
+def test_specs_as_the_manual_has_them():
+    assert pattern("stencil:16x16x4:periodic=xy:bytes=65536").n == 1024
+    assert np.diff(pattern("alltoall:groups=16").indptr).tolist() == [3] * 64
+    spec = "ml:tp=8,pp=4,dp=8,ep=1,hidden=8192,layers=80,seq=4096,micro=8"
+    assert pattern(spec).volumes.tolist() == pattern(f"{spec},order=tp-cp-ep-dp-pp").volumes.tolist()
+    # One stage holds 20 layers of 12 x 8192^2 numbers, 2 bytes each, an eighth of them per tensor rank.
+    gradients = 12 * 8192**2 * 20 * 2 // 8
+    graph = pattern(spec)
+    ring = graph.volumes[(graph.sources() == 0) & (graph.targets == 8)]
+    assert ring.tolist() == [2 * 7 * gradients // 8]
 
 
 def test_tree_carries_everything_over_each_edge():

@@ -27,6 +27,16 @@ def test_trees_get_what_each_level_adds():
     assert packed == "sub\n3 0 1 5\ntleaf 3 4 15 6 4 2 1\n"
 
 
+@pytest.mark.parametrize("spec", ["node:4@20 package:2@5 core:3@2", "torus:4x3x2@1", "mesh:3x5@1"])
+def test_targets_are_read_back_as_the_same_machine(spec, tmp_path):
+    where = hb.machine(spec)
+    for chosen in (None, np.array([1, 4, 9, 10])):
+        path = tmp_path / "machine.tgt"
+        path.write_text(scotch_gmap.target_text(where, chosen))
+        expected = where.distance if chosen is None else where.distance.select(chosen)
+        assert hb.machine(f"scotch:{path}").distance.matrix().tolist() == expected.matrix().tolist()
+
+
 def test_grids_run_the_other_way_round():
     assert scotch_gmap.target_text(hb.machine("torus:4x3x2@7")) == "torus3D 2 3 4\n"
     with pytest.raises(ValueError, match="two or three dimensions"):

@@ -61,7 +61,7 @@ def test_scotch(tmp_path):
     def machine(text, options=""):
         return round_trip(f"scotch:{put(tmp_path, text)}{options}")
 
-    assert machine("tleaf 2 4 180 6 1", ":names=node,core").spec() == "node:4@180 core:6@1"
+    assert machine("tleaf 2 4 180 6 1", ":names=node,core").spec() == "node:4@181 core:6@1"
     assert machine("cmplt 5").spec() == "level1:5@1"
     assert machine("torus3D 4 3 2").spec() == "torus:2x3x4@1"
     assert machine("hcub 3").distance().between(0, 7) == 3

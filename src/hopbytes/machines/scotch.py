@@ -58,7 +58,9 @@ def _tree(target: Target, path: str, names: str | None) -> Tree | None:
     if len(words) != depth:
         raise FormatError(path, None, f"{len(words)} names, expected one for each of {depth} levels")
     costs = target.costs or (1,)
-    return Tree(tuple(map(Level, words, costs)), target.sizes)
+    # A message climbs to where both ways meet: Scotch adds up the costs from there to the leaves.
+    distances = [sum(costs[level:]) for level in range(depth)]
+    return Tree(tuple(map(Level, words, distances)), target.sizes)
 
 
 def _grid(target: Target) -> Torus | None:

@@ -1,7 +1,7 @@
-"""CPU seconds of TreeMatch for thousands of ranks: the whole mapping, one thread, by kind of pattern and machine.
+"""CPU seconds of TreeMatch for thousands of ranks: whole mappings by one thread, by pattern and machine.
 
-``python bench/treematch_time.py [RANKS]`` (4096); the last kind lets everybody talk to everybody. The least of
-three runs; nothing is refined.
+``python bench/treematch_time.py [RANKS]`` (4096); the last pattern lets everybody talk to everybody. The least
+of three runs; nothing is refined.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def main() -> None:
             cost = mapping.info["comm_cost"]
             order = hb.map_tasks(graph, where, mapper="identity").info["comm_cost"]
             name = kind.format(ranks // 256, ranks, ranks // 64)
-            print(f"{name} ({graph.m} arcs) on {spec.format(ranks // 32, ranks // 64)}: {min(seconds):.3f} s, "
-                  f"J / in order {cost / order:.3f}", flush=True)  # fmt: skip
+            place = spec.format(ranks // 32, ranks // 64)
+            took, ratio = f"{min(seconds):.3f} s", f"J / in order {cost / order:.3f}"
+            print(f"{name} ({graph.m} arcs) on {place}: {took}, {ratio}", flush=True)
 
 
 if __name__ == "__main__":

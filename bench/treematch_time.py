@@ -1,6 +1,6 @@
 """CPU seconds of TreeMatch for thousands of ranks: whole mappings by one thread, by pattern and machine.
 
-``python bench/treematch_time.py [RANKS]`` (4096); the last pattern lets everybody talk to everybody. The least
+``python bench/treematch_time.py [RANKS]`` (4096); the last pattern lets everybody talk to everybody. Least
 of three runs; nothing is refined.
 """
 

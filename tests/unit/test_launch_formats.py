@@ -28,8 +28,8 @@ IN_ORDER = place(MACHINE, [4, 5, 6, 7, 0, 1, 2, 3], hosts=HOSTS)
 SCATTERED = place(MACHINE, [5, 0, 4, 1, 7, 2, 6, 3], hosts=HOSTS)
 UNEQUAL = place(MACHINE, [4, 0, 1, 2], hosts=HOSTS)
 
-BY_HOST = ("slurm", "hydra", "intel", "flux", "lsf", "pbs")
-SCATTERING = ("openmpi", "slurm", "flux", "cray", "lsf", "pbs")
+BY_HOST = ("slurm", "hydra", "intel", "mvapich", "flux", "lsf", "pbs")
+SCATTERING = ("openmpi", "slurm", "mvapich", "flux", "cray", "lsf", "pbs")
 CONTIGUOUS = ("hydra", "intel", "pals", "hosts", "torchrun")
 
 
@@ -56,7 +56,7 @@ def test_hydra_lists_hosts_in_rank_order_and_one_list_for_all():
 def test_a_list_that_cannot_serve_all_nodes_becomes_a_script():
     # n1 pairs ranks 0 1 | 2 3 in its packages, n2 pairs 4 6 | 5 7: no renumbering makes them alike.
     mapping = place(MACHINE, [4, 5, 6, 7, 0, 2, 1, 3], hosts=HOSTS)
-    for form in ("hydra", "intel", "pals", "flux", "slurm"):
+    for form in ("hydra", "intel", "pals", "flux", "slurm", "mvapich"):
         written = write(form, mapping)
         assert " sh {stem}.place.sh ./app" in written.launch
         assert written.executable == (".place.sh",)
@@ -107,6 +107,17 @@ def test_hydra_and_intel_join_the_cores_of_a_rank():
     assert "-bind-to user:0+1,2+3 ./app" in write("hydra", mapping).launch
     assert "-genv I_MPI_PIN_DOMAIN='[3,c]' -genv OMP_NUM_THREADS 2" in write("intel", mapping).launch
     assert "-genv I_MPI_PIN_PROCESSOR_LIST=0,1,2,3 ./app" in write("intel", IN_ORDER).launch
+
+
+def test_mvapich_separates_ranks_by_colons_and_keeps_unequal_hosts():
+    mapping = place(MACHINE, [2, 3, 0], hosts=HOSTS, cores_per_slot=2)
+    written = write("mvapich", mapping)
+    assert lines_of(written) == ["n1", "n1", "n2"]
+    expected = "MV2_CPU_MAPPING=0-1:2-3 OMP_NUM_THREADS=2 OMP_PLACES=cores ./app"
+    assert written.launch == f"mpirun_rsh -np 3 -hostfile {{stem}} {expected}"
+    assert "${MV2_COMM_WORLD_RANK:-${PMI_RANK" in write(
+        "mvapich", place(MACHINE, [4, 5, 6, 7, 0, 2, 1, 3], hosts=HOSTS)
+    ).files[".place.sh"]
 
 
 def test_flux_maps_hosts_and_sets():
@@ -431,7 +442,7 @@ def test_gpus_reach_srun_flux_and_the_script():
     assert "OMP_NUM_THREADS=2 " in whole.launch
     assert "-o gpu-affinity='map:1;0'" in write("flux", mapping).launch
     assert "gpu: {1}" in write("jsrun", mapping).files[""]
-    for form in ("openmpi", "hydra", "pals", "intel"):
+    for form in ("openmpi", "hydra", "pals", "intel", "mvapich"):
         written = write(form, mapping)
         assert "sh {stem}.place.sh ./app" in written.launch
         assert "0) cores=2-3,10-11 threads=2 gpus=1 ;;" in written.files[".place.sh"]

@@ -74,7 +74,12 @@ def test_a_program_is_recorded_mapped_launched_and_verified(hosts):
     assert set(mapping.where.hosts) == set(HOSTS)
     if hosts.form == "openmpi":  # where any ranks may share a host, partners do
         assert all(wanted(mapping)[rank][0] == wanted(mapping)[rank + 4][0] for rank in range(4))
-    run = ["run", "--pattern", "app.pattern", "--on", "job.machine.json"]
+    run = ["run", "--pattern", "app.pattern"]
+    if hosts.form == "openmpi":  # its own list of hosts says which machine it is for
+        dry = hosts.hopbytes(*run, "--dry-run", "--", *hosts.words, "-n", "8", "./app")
+        assert "2 tasks per node" in dry.stderr
+        assert "--hostfile hosts -n 8 ./app" in dry.stderr
+    run += ["--on", "job.machine.json"]
     done = hosts.hopbytes(*run, "--", *hosts.launch, "-n", "8", "./app")
     printed = re.findall(r"rank (\d+) on (\S+) CPUs (\S+) \.", done.stdout)
     seen = {int(rank): (host, tuple(expand(cpus))) for rank, host, cpus in printed}

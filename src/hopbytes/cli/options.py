@@ -295,6 +295,11 @@ class MethodOptions:
         }
 
 
+def _standard(output: str | None) -> bool:
+    """Whether standard output is meant."""
+    return output in (None, "-")
+
+
 @dataclass(frozen=True)
 class WritingOptions:
     """How a file is written."""
@@ -317,13 +322,13 @@ class WritingOptions:
         """Find out before any work whether the placement can be written there."""
         from hopbytes.formats.exchange import check_target
 
-        if output is not None or self.format is not None:
+        if not _standard(output) or self.format is not None:
             check_target(output or "-", self.format, holds="placement", force=self.force)
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
         """Write a placement; to stdout, and then as plain lines, unless told otherwise."""
         import hopbytes as hb
 
-        form = self.format or ("plain" if output is None else None)
+        form = self.format or ("plain" if _standard(output) else None)
         receipt: Receipt = hb.write(mapping, output or "-", form, force=self.force, **options)
         return receipt

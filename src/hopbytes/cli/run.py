@@ -49,14 +49,16 @@ def run(
     unless -o names them.
     """
     from hopbytes.cli.output import tell
+    from hopbytes.launching.command import LaunchCommand
     from hopbytes.launching.launch import launch
-    from hopbytes.launching.start import checked_command
+    from hopbytes.launching.start import checked_command, machine_said
     from hopbytes.report.summary import map_summary
 
-    typed = checked_command(command_words(command), None, replace=replace)
+    words = command_words(command)
+    typed = checked_command(words, None, replace=replace)
     if not typed.program:
         raise typer.BadParameter("say which program to launch, for instance: -- mpirun -n 64 ./app")
-    where = machine.or_on("job").allocation()
+    where = machine.or_on(machine_said(LaunchCommand.parse(words))).allocation()
     graph = reading.read(pattern)
     typed.check_count(graph.n)
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}

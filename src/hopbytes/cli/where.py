@@ -15,10 +15,14 @@ def where(
 ) -> None:
     """Start a tiny probe in place of the program and write where the launcher puts every rank."""
     from hopbytes.cli.output import tell
+    from hopbytes.launching.command import LaunchCommand
+    from hopbytes.launching.start import machine_said
     from hopbytes.launching.verify import placement_launched
 
     writing.check(output)
-    mapping = placement_launched(machine.or_on("job").allocation(), command_words(command))
+    words = command_words(command)
+    where = machine.or_on(machine_said(LaunchCommand.parse(words))).allocation()
+    mapping = placement_launched(where, words)
     receipt = writing.write(mapping, output)
     if not quiet:
         tell(*receipt.notices)

@@ -1,4 +1,4 @@
-"""mvapich: a host for every rank, for mpirun_rsh of MVAPICH2, with the cores in the command or in place.sh."""
+"""mvapich: a host for every rank for MVAPICH2's mpirun_rsh, with the cores in the command or in place.sh."""
 
 from __future__ import annotations
 

@@ -17,6 +17,9 @@ from hopbytes.formats.exchange import Receipt, read, write
 from hopbytes.launching.command import LaunchCommand, Start, placed
 from hopbytes.mapping import Mapping
 
+#: Options of launchers that name a file of hosts.
+HOST_FILES = ("hostfile", "machinefile", "f")
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -70,6 +73,14 @@ def checked_command(
     if n is not None:
         command.check_count(n)
     return command.without_placing()
+
+
+def machine_said(command: LaunchCommand) -> str:
+    """Return the spec of the machine a command is for: of its own list of hosts, else of the job."""
+    for option in command.options:
+        if option.name in HOST_FILES and os.path.isfile(option.value):
+            return f"job:{option.value}"
+    return "job"
 
 
 @contextmanager

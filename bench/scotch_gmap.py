@@ -19,6 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hopbytes as hb
+from hopbytes.machines.table import Table
+from hopbytes.mappers.base import Effort
+from hopbytes.mappers.node_level import cut, finish, settings_of
+from hopbytes.nodal.vicinity import node_hops
+from hopbytes.problem import Request, pose
 
 #: What is asked of it: its own default, and the same with no imbalance allowed.
 WAYS = {"plain": (), "-b0": ("-b0",)}
@@ -135,9 +140,36 @@ def _grid_text(where: hb.Allocation) -> str | None:
     return f"{found[1]}{len(sizes)}D {' '.join(reversed(sizes))}"  # its first dimension runs fastest
 
 
-def place(graph: hb.CommGraph, where: hb.Allocation, way: str, terminals: Int64 | None = None) -> Answer:
-    """Run the program once; with `terminals` it may use these PEs only."""
-    gmap, target = program(), target_text(where, terminals)
+def table_text(distance: Int64) -> str:
+    """Target known by distances alone (``deco 0``).
+
+    Places are halved by number, so their order should mean something.
+
+    `distance` is int64[P, P], symmetric, >= 1 off the diagonal.
+    """
+    count = len(distance)
+    # Of the domain a place is in: the halves of domain d are 2 d and 2 d + 1.
+    number = np.ones(count, np.int64)
+    ranges = [(0, count)]
+    while ranges:
+        start, end = ranges.pop()
+        if end - start > 1:
+            middle = (start + end + 1) // 2
+            number[start:middle] = 2 * number[start:middle]
+            number[middle:end] = 2 * number[middle:end] + 1
+            ranges += [(start, middle), (middle, end)]
+    lines = ["deco", "0", f"{count} {int(number.max())}"]
+    lines += [f"{place} 1 {domain}" for place, domain in enumerate(number.tolist())]
+    lines += [" ".join(map(str, distance[place, :place].tolist())) for place in range(1, count)]
+    return "\n".join(lines) + "\n"
+
+
+def place(
+    graph: hb.CommGraph, where: hb.Allocation, way: str, terminals: Int64 | None = None,
+    target: str | None = None,
+) -> Answer:
+    """Run the program once; with `terminals` it may use these PEs only, with `target` on that machine."""
+    gmap, target = program(), target or target_text(where, terminals)
     weights = graph.symmetric_positive()[2]
     total = int(weights.sum()) if weights is not None else graph.m
     divisor = -(-total * max(1, where.distance.largest) // gmap.largest)
@@ -176,3 +208,44 @@ def better_balanced(graph: hb.CommGraph, where: hb.Allocation, answers: list[Ans
         return answer.most, int(hb.evaluate(graph, mapping, baselines=False).mapping.comm_cost)
 
     return min(answers, key=rank)
+
+
+def on_nodes(
+    graph: hb.CommGraph, where: hb.Allocation, whole: hb.Allocation | None = None
+) -> tuple[hb.Mapping, float]:
+    """Groups of tasks onto the nodes of a network by Scotch, as LibTopoMap uses it.
+
+    Tasks are cut into groups and, afterwards, placed inside their nodes by us.
+
+    Parameters
+    ----------
+    whole : Allocation or None
+        The network with one PE per node, of which the nodes in use are a part: a ``tleaf`` or grid target.
+        None: a target of distances alone, from the hops between the nodes.
+
+    Returns
+    -------
+    Mapping, float
+        CPU seconds the program took, the mean of its runs.
+    """
+    problem, effort = pose(graph, where, Request(partition=False)), Effort()
+    grouped = cut(problem.graph, problem.where, problem.bounds, effort, settings_of(1, 4))
+    used = np.unique(where.node_of_pe).astype(np.int64)
+    if len(used) < 2:
+        answers, place_of = [], grouped.start
+    elif whole is not None:
+        answers = both_ways(grouped.graph, whole, used)
+        place_of = np.searchsorted(used, better_balanced(grouped.graph, whole, answers).pe)
+    else:
+        hops = np.maximum(node_hops(grouped.nodes).astype(np.int64), 1)
+        target, nodes = table_text(hops), hb.Allocation.whole(Table(hops - np.diag(np.diag(hops))))
+        answers = [place(grouped.graph, nodes, way, target=target) for way in WAYS]
+        place_of = better_balanced(grouped.graph, nodes, answers).pe
+    place_of = np.array(place_of, np.int64)
+    # What it put twice on a node goes to the empty nodes in their order.
+    _, first = np.unique(place_of, return_index=True)
+    extra = np.setdiff1d(np.arange(len(place_of)), first)
+    place_of[extra] = np.setdiff1d(np.arange(len(used)), place_of)[: len(extra)]
+    pe = finish(problem.graph, grouped, place_of.astype(np.int32), problem.bounds, effort)
+    outside = sum(each.cpu_seconds for each in answers) / max(1, len(answers))
+    return hb.Mapping(problem.pes[pe].astype(np.int32), where), outside

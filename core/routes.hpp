@@ -104,18 +104,35 @@ struct GridRoutes {
   std::vector<int64_t> stride;
 
  private:
-  // All routers between the two, nearer ones first: each passes on what it got.
+  // Where both ways round a ring are equally long, half of the flow takes each.
   template <class Visit> void divide(int64_t router, int64_t goal, Visit&& visit) const {
-    std::vector<int64_t> ways(dimensions), box(dimensions), done(dimensions, 0), at(dimensions);
+    std::vector<int64_t> ways(dimensions), halfway;
+    for (int64_t d = 0; d < dimensions; ++d) {
+      ways[d] = steps(d, router / stride[d] % size[d], goal / stride[d] % size[d]);
+      if (wrapped[d] && 2 * ways[d] == size[d]) halfway.push_back(d);
+    }
+    const int64_t turns = int64_t{1} << halfway.size();
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      for (size_t i = 0; i < halfway.size(); ++i) {
+        const int64_t length = size[halfway[i]] / 2;
+        ways[halfway[i]] = turn >> i & 1 ? -length : length;
+      }
+      divide(router, ways, even_part(kWholeFlow, turn, turns), visit);
+    }
+  }
+
+  // All routers between the two, nearer ones first: each passes on what it got.
+  template <class Visit>
+  void divide(int64_t router, const std::vector<int64_t>& ways, int64_t flow, Visit&& visit) const {
+    std::vector<int64_t> box(dimensions), done(dimensions, 0), at(dimensions);
     int64_t cells = 1;
     for (int64_t d = dimensions; d-- > 0;) {
       at[d] = router / stride[d] % size[d];
-      ways[d] = steps(d, at[d], goal / stride[d] % size[d]);
       box[d] = cells;
       cells *= std::abs(ways[d]) + 1;
     }
     std::vector<int64_t> share(cells, 0);
-    share[0] = kWholeFlow;
+    share[0] = flow;
     for (int64_t cell = 0; cell < cells; ++cell) {
       int64_t open = 0, turn = 0, here = 0;
       for (int64_t d = 0; d < dimensions; ++d) open += done[d] != ways[d], here += at[d] * stride[d];

@@ -117,3 +117,26 @@ def test_machines_hold_their_recordings():
     for machines in mpi_patterns.MACHINES.values():
         for ranks, spec in machines.items():
             assert ranks <= hb.machine(spec).k <= 1.13 * ranks
+
+
+def test_targets_of_distances_number_halves():
+    lines = scotch_gmap.table_text(np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]])).splitlines()
+    # Places 0 and 1 are the first half (domain 2), place 2 the other (3).
+    assert lines == ["deco", "0", "3 5", "0 1 4", "1 1 5", "2 1 3", "1", "2 3"]
+
+
+@SCOTCH
+@pytest.mark.parametrize(("spec", "whole"), [
+    ("torus:4x4@10 / core:2@1", "torus:4x4@10"), ("fattree:4x4@10 / core:2@1", "fattree:4x4@10"),
+    ("dragonfly:3x2x3@10 / core:2@1", None),
+])
+def test_scotch_on_the_nodes_of_a_network(spec, whole):
+    """Every slot is filled once, and a chain in random order comes out better than in order."""
+    where = hb.machine(spec, hosts="scattered:nodes=8:seed=1")
+    order = np.random.default_rng(3).permutation(where.k)
+    graph = hb.CommGraph.from_edges(order[:-1], order[1:], np.full(where.k - 1, 9), n=where.k)
+    mapping, seconds = scotch_gmap.on_nodes(graph, where, whole and hb.machine(whole))
+    assert sorted(mapping.pe.tolist()) == list(range(where.k))
+    facts = hb.evaluate(graph, mapping, random_seeds=0).to_dict()
+    assert facts["hop_bytes"] < facts["in_order"]["hop_bytes"]
+    assert seconds > 0

@@ -150,7 +150,8 @@ def test_shortest_tables_are_those_of_the_twin(data):
     ("host a b\nlink a c\n", "'c', expected a vertex declared"), ("link a b 1 2 3\n", "5 words"),
     ("link a b\nroute a\n", "1 vertices"), ("link a b\nroute a c\n", "expected a link there"),
     ("link a b\nroute a b a\n", "different hosts"), ("link a b\nroute a b\nroute a b\n", ":3: a route"),
-    ("link a b\nlink b c\nroute a b a b c\n", "with a loop"), ("host a[1-\n", ":1:"), ("\0", "NUL"),
+    ("link a b\nlink b c\nroute a b a b c\n", "with a loop (a -> b -> a), expected none"),
+    ("host a[1-\n", ":1:"), ("\0", "NUL"),
     ("link a b 99999999999999999999\n", "capacity 9999"),
 ])
 def test_faults_name_the_line(tmp_path, text, said):

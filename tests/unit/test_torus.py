@@ -41,6 +41,21 @@ def test_adaptive_routes_divide_at_every_router():
     }
 
 
+def test_adaptive_routes_go_both_ways_round_where_those_are_as_long():
+    network = parse_machine("torus:4x3:route=spread").network()
+    routes = network.routes([0], [6])
+    shares = dict(zip(map(network.name_link, routes.links.tolist()), routes.numerators / 2**40, strict=True))
+    assert shares == {"r0.0 -> r1.0 (x+)": 0.5, "r1.0 -> r2.0 (x+)": 0.5, "r0.0 -> r3.0 (x-)": 0.5,
+                      "r3.0 -> r2.0 (x-)": 0.5}
+    # On a ring of two routers both cables are used; with a step aside the halves meet again at the end.
+    network = parse_machine("torus:2x3:route=spread").network()
+    routes = network.routes([0], [4])
+    shares = dict(zip(map(network.name_link, routes.links.tolist()), routes.numerators / 2**40, strict=False))
+    assert {name: share for name, share in shares.items() if "(x" in name} == {
+        f"r0.{y} -> r1.{y} (x{sign})": 0.25 for y in (0, 1) for sign in "+-"
+    }
+
+
 def test_a_mesh_has_no_way_round():
     machine = parse_machine("mesh:4")
     assert names(machine, 3, 0) == ["r3 -> r2 (x-)", "r2 -> r1 (x-)", "r1 -> r0 (x-)"]

@@ -150,6 +150,9 @@ def _settle(found: LinkFile, known: dict[str, str], pending: list[tuple[int, tup
                 f"a route from {ends[0]!r} to {ends[1]!r}, expected each pair of different hosts at most once"
             )
             raise FormatError(found.path, number, what)
-        if len(set(vertices)) < len(vertices):
-            raise FormatError(found.path, number, f"a route from {ends[0]!r} to {ends[1]!r} with a loop")
+        again = next((place for place, name in enumerate(vertices) if name in vertices[:place]), None)
+        if again is not None:
+            loop = " -> ".join(vertices[vertices.index(vertices[again]) : again + 1])
+            what = f"a route from {ends[0]!r} to {ends[1]!r} with a loop ({loop[:80]}), expected none"
+            raise FormatError(found.path, number, what)
         found.routes[ends] = vertices

@@ -42,7 +42,8 @@ class Torus(NetworkMachine):
         (along a space-filling curve, as schedulers do to keep jobs compact).
     rule : str
         ``ordered`` (see Notes) or ``spread``: every router divides a flow evenly over the dimensions that
-        lead nearer, as adaptive routing does.
+        lead nearer, as adaptive routing does; where both ways round a ring are as long, half of the
+        flow takes each.
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
 

@@ -34,7 +34,7 @@ def _digits(number: int, sizes: list[int]) -> list[int]:
 
 
 def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
-    """Torus or mesh, dimension by dimension, positive direction first at half ring."""
+    """Torus or mesh, dimension by dimension, positive direction first at half ring; spread, both alike."""
     per_router, dimensions, *rest = numbers.tolist()
     sizes, wrapped, spread = rest[:dimensions], rest[dimensions : 2 * dimensions], rest[2 * dimensions]
 
@@ -46,7 +46,16 @@ def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
 
     def all_ways(at: list[int], goal: list[int]) -> Path:
         ways = [step(d, at[d], goal[d]) for d in range(dimensions)]  # decided once, at the source
-        shares = {tuple(at): WHOLE_FLOW}
+        halfway = [d for d in range(dimensions) if wrapped[d] and 2 * abs(at[d] - goal[d]) == sizes[d]]
+        taken: Path = []
+        for turn in range(2 ** len(halfway)):
+            for place, d in enumerate(halfway):
+                ways[d] = -1 if turn >> place & 1 else 1
+            taken += by_these(at, goal, ways, even_part(WHOLE_FLOW, turn, 2 ** len(halfway)))
+        return taken
+
+    def by_these(at: list[int], goal: list[int], ways: list[int], flow: int) -> Path:
+        shares = {tuple(at): flow}
         taken: Path = []
         while shares:
             after: dict[tuple[int, ...], int] = {}

@@ -1,7 +1,7 @@
 /* Every rank sends to the one half of them further on, then says where it runs. */
 #include <mpi.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
@@ -16,7 +16,11 @@ int main(int argc, char **argv)
     for (int round = 0; round < 10; round++)
         MPI_Sendrecv(out, sizeof out, MPI_CHAR, (rank + far) % size, 0, in, sizeof in, MPI_CHAR,
                      (rank - far + size) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    gethostname(host, sizeof host - 1);
+    const char *node = getenv("SLURMD_NODENAME"); /* several slurmd on one computer */
+    if (node)
+        snprintf(host, sizeof host, "%s", node);
+    else
+        gethostname(host, sizeof host - 1);
     FILE *status = fopen("/proc/self/status", "r");
     while (status && fgets(line, sizeof line, status))
         sscanf(line, "Cpus_allowed_list: %255s", cpus);

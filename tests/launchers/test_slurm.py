@@ -6,6 +6,7 @@ is missing; an unpacked Debian package will do: ``HOPBYTES_TEST_SLURM=/path/to/r
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -171,7 +172,8 @@ def inside_a_job(cluster, folder, script):
     (folder / "app").chmod(0o755)
     (folder / "far.edges").write_text(FAR)
     prelude = f"set -e\ncd {folder}\nhopbytes() {{ {sys.executable} -m hopbytes \"$@\"; }}\n"
-    (folder / "job").write_text(prelude + script.format(on=f"--on '{MACHINE}' --hosts {','.join(HOSTS)}"))
+    machine = f"--on '{MACHINE}' --hosts {','.join(HOSTS)}"
+    (folder / "job").write_text(prelude + script.replace("{on}", machine))
     command = ["salloc", "-Q", "-N4", "--ntasks-per-node=2", "sh", str(folder / "job")]
     done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -192,6 +194,33 @@ def test_a_program_is_mapped_and_run_inside_a_job(cluster, tmp_path):
     assert (node[0], node[1], node[2]) == (node[5], node[4], node[3])
     assert "-w also says where ranks go" in done.stderr
     assert "launch: SLURM_HOSTFILE=" in done.stderr
+
+
+def test_a_program_is_recorded_mapped_and_launched_inside_a_job(cluster, tmp_path):
+    """From an MPI program to its placement by srun alone; the program itself says where it runs."""
+    compiler = shutil.which("mpicc.mpich")
+    if compiler is None:
+        pytest.skip("needs mpicc.mpich")
+    build = [compiler, str(Path(__file__).parent / "partners.c"), "-o", str(tmp_path / "partners")]
+    built = subprocess.run(build, capture_output=True, text=True, timeout=120)
+    assert built.returncode == 0, built.stderr
+    script = f"""\
+hopbytes record -o app.pattern --cc {compiler} -- srun --mpi=pmi2 -n 8 ./partners >recorded
+hopbytes probe -o job.machine.json -- srun -N4 --ntasks-per-node=1
+hopbytes map app.pattern --on {tmp_path}/job.machine.json --for slurm --format json -o m.json
+hopbytes run --pattern app.pattern --on job.machine.json -- srun --mpi=pmi2 -n 8 ./partners
+"""
+    done = inside_a_job(cluster, tmp_path, script)
+    assert "recorded: 8 ranks, 8 pairs, 327,680 bytes in 80 messages" in done.stderr
+    mapping = hb.read(str(tmp_path / "m.json"))
+    nodes = [mapping.where.hosts[node] for node in mapping.where.node_of_pe[mapping.pe]]
+    assert all(nodes[rank] == nodes[rank + 4] for rank in range(4))
+    printed = re.findall(r"rank (\d+) on (\S+) CPUs (\S+) \.", done.stdout)
+    assert {int(rank): host for rank, host, _ in printed} == dict(enumerate(nodes))
+    cpus = {int(rank): tuple(expand(cpus)) for rank, _, cpus in printed}
+    # Slots may have been renumbered inside nodes, which costs nothing.
+    alike = (mapping, Mapping(renumbered(mapping), mapping.where))
+    assert cpus in [dict(enumerate(map(one.where.os_pus, one.pe.tolist()))) for one in alike]
 
 
 def test_a_mapping_is_verified_inside_a_job(cluster, tmp_path):

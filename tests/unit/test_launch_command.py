@@ -77,6 +77,9 @@ def test_commands_are_taken_apart(words, form, count, program):
         ("srun -n 4 -c8 ./app", "-c8"),
         ("mpiexec -n 4 -f hosts -ppn 2 ./app", "-f, -ppn"),
         ("flux run -n 4 -o cpu-affinity=per-task ./app", "-o"),
+        ("flux run -n4 -ocpu-affinity=off -c2 ./app", "-ocpu-affinity=off, -c2"),
+        ("flux run -n 4 --setopt=gpu-affinity=off ./app", "--setopt=gpu-affinity=off"),
+        ("flux run -n 4 -c 2 -o verbose ./app", "-c"),
         ("mpiexec.pals -n 4 --ppn=2 ./app", "--ppn=2"),
     ],
 )
@@ -123,6 +126,21 @@ def test_only_what_is_missing_is_added():
     assert start.environment == (("SLURM_HOSTFILE", "p"),)
     assert start.text().startswith("SLURM_HOSTFILE=p srun -n 4 -N 2 --distribution=arbitrary --cpu-bind=map_")
     assert start.text().endswith(" --mem=3G ./app")
+
+
+def test_flux_is_told_ranks_per_node_or_in_all_but_not_both():
+    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
+    start = launched("flux run -n 4 -N 2 -o verbose ./app", "flux", mapping)
+    assert start.text() == (
+        "flux run --tasks-per-node=2 --taskmap=hostfile:p -o 'cpu-affinity=map:0;1' -N 2 -o verbose ./app"
+    )
+
+
+@pytest.mark.parametrize("words", ["srun -N 3 ./app", "srun --nodes=3 ./app", "flux run -N3 -n4 ./app"])
+def test_another_number_of_nodes_is_refused(words):
+    mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
+    with pytest.raises(InfeasibleError, match="expected 2 nodes as in the placement"):
+        launched(words, words.split()[0].replace("srun", "slurm"), mapping)
 
 
 def test_settings_of_the_user_stay_and_do_not_displace_ours():

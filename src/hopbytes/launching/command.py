@@ -106,7 +106,7 @@ class LaunchCommand:
     def _places(self, option: Option) -> bool:
         if option.name in self.launcher.placing:
             return True
-        about = option.words[1] if len(option.words) > 1 else ""
+        about = option.value
         if option.name in ("mca", "gmca", "prtemca"):
             return about.startswith(self.launcher.settings or ("\0",))
         return option.name in ("o", "setopt") and about.startswith(("cpu-affinity", "gpu-affinity"))
@@ -124,8 +124,8 @@ def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], 
             break
         name, equals, _ = word.lstrip("-").partition("=")
         short = re.fullmatch(r"-([A-Za-z])(.+)", word)
-        if launcher.form == "slurm" and short and not word.startswith("--"):
-            # srun reads -n4 and -wn1; what follows the letter of a switch is more switches.
+        if launcher.form in ("slurm", "flux") and short and not word.startswith("--"):
+            # They read -n4 and -wn1; what follows the letter of a switch is more switches.
             options.append(Option(short[1], (word,)))
             place += 1
             continue
@@ -146,6 +146,17 @@ class Start:
         """Return the command as a shell takes it."""
         settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
         return " ".join([*settings, shlex.join(self.words)])
+
+
+def _check_nodes(command: LaunchCommand, ours: tuple[Option, ...]) -> None:
+    """Refuse a command for another number of nodes than the placement uses."""
+    if command.launcher.form not in ("slurm", "flux"):
+        return
+    used = next((option.value for option in ours if option.name == "N"), "")
+    for option in command.options:
+        if option.name in ("N", "nodes") and option.value.isdecimal() and option.value != used:
+            said = " ".join(option.words)
+            raise InfeasibleError(f"{command.start[0]}: {said}, expected {used} nodes as in the placement")
 
 
 def _sets(option: Option) -> tuple[str, str] | None:
@@ -170,6 +181,11 @@ def placed(command: LaunchCommand, written: str) -> Start:
     Start
         The user's words in their order, with our options between launcher and theirs. Ours for hosts and
         the number of ranks are left away where the user has them.
+
+    Raises
+    ------
+    InfeasibleError
+        The command is for another number of nodes.
     """
     words = shlex.split(written)
     environment = []
@@ -178,6 +194,7 @@ def placed(command: LaunchCommand, written: str) -> Start:
         environment.append((name, value))
     ours, program = _options(command.launcher, words[len(command.start) :])
     launcher, theirs = command.launcher, {option.name for option in command.options}
+    _check_nodes(command, ours)
     already = {_sets(option) for option in command.options} - {None}
     added = []
     for option in ours:
@@ -188,7 +205,8 @@ def placed(command: LaunchCommand, written: str) -> Start:
         if not counts and not names_hosts and not twice:
             added.append(option)
     wrapper = program[:-1]  # sh place.sh, or nothing; the last word is the placeholder
-    their_words = [word for option in command.options for word in option.words]
+    kept = [o for o in command.options if not (launcher.counts_per_node and o.name in launcher.counts)]
+    their_words = [word for option in kept for word in option.words]
     added_words = [word for option in added for word in option.words]
     return Start(
         (*command.start, *added_words, *their_words, *wrapper, *command.program), tuple(environment)

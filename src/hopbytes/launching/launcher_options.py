@@ -52,5 +52,9 @@ arch path configfile exclude rlimits
 FLUX_VALUES = """
 n ntasks N nodes tasks-per-node tasks-per-core cores c cores-per-task g gpus-per-task gpus-per-node
 t time-limit o setopt setattr env env-file env-remove taskmap job-name queue q B bank input output
-error cwd requires urgency dependency begin-time signal S rlimit
+error cwd requires urgency dependency begin-time signal S rlimit flags add-file wait-event
+"""
+# flux run takes per-node options or per-task options; a placement needs the former.
+FLUX_PLACING = """
+taskmap tasks-per-node tasks-per-core cores c cores-per-task g gpus-per-task gpus-per-node
 """

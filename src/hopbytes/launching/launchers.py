@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.launcher_options import (
+    FLUX_PLACING,
     FLUX_VALUES,
     HYDRA_PLACING,
     HYDRA_VALUES,
@@ -47,6 +48,8 @@ class Launcher:
         Options that start several programs at once.
     host_variable : str
         Environment variable with the host as the launcher calls it; "": ask ``hostname``.
+    counts_per_node : bool
+        It takes ranks per node or in all, but not both, and a placement needs them per node.
     version : str
         Of the installed one, where it matters.
     settings : tuple of str
@@ -62,6 +65,7 @@ class Launcher:
     counts: tuple[str, ...] = ("n", "np")
     several: frozenset[str] = frozenset()
     host_variable: str = ""
+    counts_per_node: bool = False
     version: str = ""
     settings: tuple[str, ...] = ()
 
@@ -93,7 +97,7 @@ _PALS = Launcher(
 )
 _FLUX = Launcher(
     "Flux", "flux", "FLUX_TASK_RANK", _ones(FLUX_VALUES),
-    frozenset({"taskmap", "tasks-per-node", "tasks-per-core"}), counts=("n", "ntasks"),
+    frozenset(FLUX_PLACING.split()), counts=("n", "ntasks"), counts_per_node=True,
 )
 LAUNCHERS: dict[str, Launcher] = {
     "openmpi": _OPEN_MPI,

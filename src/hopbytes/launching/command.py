@@ -26,9 +26,8 @@ class Option:
         """Its value, "" when it has none."""
         if len(self.words) > 1:
             return self.words[1]
-        _, equals, value = self.words[0].partition("=")
-        typed = self.words[0].lstrip("-")
-        return value if equals else typed[len(self.name) :]
+        rest = self.words[0].lstrip("-")[len(self.name) :]
+        return rest.removeprefix("=")
 
 
 @dataclass(frozen=True, slots=True)

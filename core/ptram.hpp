@@ -109,14 +109,18 @@ inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit)
   return order;
 }
 
-// Place all groups (place: all -1 before). `classes` are those of route_classes, or every place its own.
+// Place all groups (place: all -1 before). With `by_share` hop-bytes, which grow with every group placed
+// while congestion does not, count as if all groups had as many as the placed ones. `classes` are those of route_classes, or every place its own.
 inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                            std::span<const int32_t> classes, const Hybrid& hybrid, const Control& control) {
+                            std::span<const int32_t> classes, const Hybrid& hybrid, bool by_share,
+                            const Control& control) {
   PlaceFit fit(size, capacity);
   const int32_t places = static_cast<int32_t>(capacity.size());
   std::vector<int64_t> seen(places, -1);
   int64_t evaluations = 0, step = 0;
   for (const int32_t group : ptram_order(state.flows(), fit)) {
+    Hybrid metric = hybrid;
+    if (by_share) metric.weight[0] *= static_cast<double>(size.size()) / static_cast<double>(step + 1);
     int32_t best = -1, spare = -1;
     double least = 0;
     for (int32_t p = 0; p < places; ++p) {
@@ -127,7 +131,7 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, 
       if (best >= 0 && control.hurry()) break;
       ++evaluations;
       state.propose_first(group, p);
-      const double value = hybrid.after_growth(state);
+      const double value = metric.after_growth(state);
       if (best < 0 || value < least) best = p, least = value;
     }
     if (best < 0) best = spare;
@@ -138,25 +142,34 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, 
   return evaluations;
 }
 
-// Rounds of the single exchange that lowers the highest congestion most, among groups with traffic over
-// the hottest link (the lowest of equals) and the `nearest` places around them. Returns rounds won.
+// Which exchanges count as relief: `paper` those that lower the highest congestion, tried for groups with
+// traffic over the first of the hottest links; `count` also those that leave fewer links that hot, tried for
+// groups over any of them.
+enum class ReliefRule { count, paper };
+
+// Rounds of the single exchange that relieves most, among groups over hot links and the `nearest` places
+// around them. Returns rounds won.
 inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                            const Vicinity& vicinity, int32_t nearest, int64_t rounds, const Control& control,
-                            int64_t& evaluations) {
+                            const Vicinity& vicinity, int32_t nearest, int64_t rounds, ReliefRule rule,
+                            const Control& control, int64_t& evaluations) {
+  using Heat = std::pair<int64_t, int64_t>;  // highest congestion, links that have it
+  const bool paper = rule == ReliefRule::paper;
   PlaceFit fit(size, capacity);
   PlaceSearch search(vicinity);
-  std::vector<int32_t> near;
+  std::vector<int32_t> near, homes;
   for (int64_t round = 0; round < rounds; ++round) {
     if (state.links().max() == 0) return round;
-    const int32_t link = state.hottest().front();
-    std::vector<int32_t> homes;
-    state.over(link, [&](int64_t e) {
-      homes.push_back(state.place(state.flows().source(e)));
-      homes.push_back(state.place(state.flows().target(e)));
-    });
+    auto hot = state.hottest();
+    Heat least{state.links().max(), paper ? 0 : static_cast<int64_t>(hot.size())};
+    if (paper) hot.resize(1);
+    homes.clear();
+    for (const int32_t link : hot)
+      state.over(link, [&](int64_t e) {
+        homes.push_back(state.place(state.flows().source(e)));
+        homes.push_back(state.place(state.flows().target(e)));
+      });
     std::sort(homes.begin(), homes.end());
     homes.erase(std::unique(homes.begin(), homes.end()), homes.end());
-    int64_t least = state.links().max();
     int32_t best = -1, best_place = -1;
     for (const int32_t home : homes) {
       near.clear();
@@ -171,8 +184,9 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, 
         if (!fit.fits(group, p) || (other >= 0 && !fit.fits(other, home))) continue;
         ++evaluations;
         state.propose(group, p);
-        const int64_t top = state.top_if();
-        if (top < least) least = top, best = group, best_place = p;
+        Heat heat = state.hottest_if();
+        if (paper) heat.second = 0;
+        if (heat < least) least = heat, best = group, best_place = p;
       }
     }
     if (best < 0) return round;

@@ -77,6 +77,14 @@ class RoutedGroups {
     return top;
   }
 
+  // The same with the number of links that then have it.
+  std::pair<int64_t, int64_t> hottest_if() {
+    for (const int32_t link : touched_) links_.add(link, change_[link]);
+    const std::pair<int64_t, int64_t> found{links_.max(), links_.at_max()};
+    for (const int32_t link : touched_) links_.add(link, -change_[link]);
+    return found;
+  }
+
   void commit() {
     for (const int32_t link : touched_) add(link, change_[link]);
     const int32_t group = group_, other = other_;

@@ -64,14 +64,21 @@ inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int
   }
 }
 
-// The highest congestion after each batch of changes to `load`; a link may occur more than once in a batch.
-inline void top_after_each(const LinkChanges& changes, In<int64_t> load, In<int64_t> price, Out<int64_t> top) {
+// The highest congestion after each batch of changes to `load`, and how many links then have it; a link may
+// occur more than once in a batch.
+inline void heat_after_each(const LinkChanges& changes, In<int64_t> load, In<int64_t> price, Out<int64_t> top,
+                            Out<int64_t> count) {
   LinkLoads loads(static_cast<int64_t>(load.size()), price);
   for (size_t link = 0; link < load.size(); ++link) loads.add(static_cast<int64_t>(link), load[link]);
+  const auto apply = [&](int64_t batch, int64_t sign) {
+    for (int64_t e = changes.start[batch]; e < changes.start[batch + 1]; ++e)
+      loads.add(changes.link[e], sign * changes.amount[e]);
+  };
   for (int64_t batch = 0; batch < changes.batches(); ++batch) {
-    for (int64_t e = changes.start[batch]; e < changes.start[batch + 1]; ++e) loads.add(changes.link[e], changes.amount[e]);
+    apply(batch, 1);
     top[batch] = loads.max();
-    for (int64_t e = changes.start[batch]; e < changes.start[batch + 1]; ++e) loads.add(changes.link[e], -changes.amount[e]);
+    count[batch] = loads.at_max();
+    apply(batch, -1);
   }
 }
 

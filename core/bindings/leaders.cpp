@@ -36,12 +36,12 @@ void bind_leaders(nb::module_& m) {
         },
         "start"_a.noconvert(), "link"_a.noconvert(), "amount"_a.noconvert(), "load"_a.noconvert(),
         "price"_a.noconvert(), "terms"_a.noconvert(), "value"_a.noconvert());
-  m.def("top_after_each",
+  m.def("heat_after_each",
         [](InArray<int64_t> start, InArray<int64_t> link, InArray<int64_t> amount, InArray<int64_t> load,
-           InArray<int64_t> price, OutArray<int64_t> top) {
+           InArray<int64_t> price, OutArray<int64_t> top, OutArray<int64_t> count) {
           nb::gil_scoped_release release;
-          top_after_each({in(start), in(link), in(amount)}, in(load), in(price), out(top));
+          heat_after_each({in(start), in(link), in(amount)}, in(load), in(price), out(top), out(count));
         },
         "start"_a.noconvert(), "link"_a.noconvert(), "amount"_a.noconvert(), "load"_a.noconvert(),
-        "price"_a.noconvert(), "top"_a.noconvert());
+        "price"_a.noconvert(), "top"_a.noconvert(), "count"_a.noconvert());
 }

@@ -46,12 +46,12 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& pro
     }
     case Job::greedy: {
       evaluations = ptram_greedy(state, problem.size, problem.capacity, problem.classes,
-                                 hybrid_of(problem.weights), control);
+                                 hybrid_of(problem.weights), set[0] != 0, control);
       break;
     }
     case Job::refine:
       made = ptram_refine(state, problem.size, problem.capacity, problem.vicinity, static_cast<int32_t>(set[0]), set[1],
-                          control, evaluations);
+                          set[2] ? ReliefRule::paper : ReliefRule::count, control, evaluations);
       break;
   }
   return {made, evaluations};

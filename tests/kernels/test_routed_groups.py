@@ -141,14 +141,18 @@ def test_ptram_chooses_as_its_twin(spec):
         weights = (1.0, 4.0, 0.5, 0.25)
         everyone = np.arange(len(one.capacities), dtype=np.int32)
         terms = HybridTerms(*weights, 1.0, 1.0)
-        place, _ = hybrid_greedy(problem.traffic, problem.routing, around, terms, everyone)
-        assert place.tolist() == routed_twin.hybrid_greedy(world, weights)
+        for by_share in (False, True):
+            place, _ = hybrid_greedy(
+                problem.traffic, problem.routing, around, terms, everyone, by_share=by_share
+            )
+            assert place.tolist() == routed_twin.hybrid_greedy(world, weights, by_share=by_share)
         start = one.start(rng)
-        place, rounds, _ = hottest_link_refine(
-            problem.traffic, problem.routing, around, start, nearest=5, rounds=4
-        )
-        assert place.tolist() == routed_twin.hottest_link_refine(world, start.tolist(), 5, 4)
-        assert rounds <= 4
+        for paper in (True, False):
+            place, rounds, _ = hottest_link_refine(
+                problem.traffic, problem.routing, around, start, nearest=5, rounds=4, paper_rule=paper
+            )
+            assert place.tolist() == routed_twin.hottest_link_refine(world, start.tolist(), 5, 4, paper=paper)
+            assert rounds <= 4
 
 
 @pytest.mark.parametrize("spec", [*SPECS, "fattree:6x3:up=1x2", "torus:5x3:nodes=3"])

@@ -66,7 +66,7 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     program.write_text(
         "import sys\n"
         "from hopbytes.mpi.ptram import __main__ as program, leaders\n"
-        "def dying(part, terms):\n"
+        "def dying(part, terms, by_share):\n"
         "    if part.wire.rank == 1:\n"
         "        raise ValueError('out of order')\n"
         "    part.wire.gathered(0)\n"

@@ -29,3 +29,22 @@ def test_routing_aware_refinement_sees_what_hops_cannot():
         found = build(refiners, name).refine(graph, where, ignorant, bounds, Effort())
         assert objectives["max_congestion"]().value(graph, where, found) == 5.0, name
         assert objectives["hop_bytes"]().value(graph, where, found) <= 40
+
+
+def test_routing_aware_greedy_chooses_the_node_whose_route_is_free():
+    """Tasks 0 and 1 share a leaf switch, 2 and 4 another; 1 sends to 3, which may go to node 4 or 5.
+
+    Both are as far. To node 4, an even one, leads the uplink that carries what 0 sends to 2.
+    """
+    where = hb.Allocation.whole(hb.machine("fattree:2x3:up=1x2:bw=20x1").machine)
+    graph = hb.CommGraph.from_edges([0, 0, 2, 1], [1, 2, 4, 3], [100, 10, 60, 5], n=6)
+    found = {}
+    for name, mapper in {
+        "ignorant": "ptram:weights=1/0/0/0,raw=true", "published": "ptram:raw=true", "normalised": "ptram",
+    }.items():  # fmt: skip
+        pe = hb.map_tasks(graph, where, mapper=mapper, threads=1).pe
+        found[name] = [
+            objectives[goal]().value(graph, where, pe) for goal in ("hop_bytes", "max_congestion")
+        ]
+    assert found["ignorant"] == [380, 15.0]
+    assert found["published"] == found["normalised"] == [380, 10.0]

@@ -54,7 +54,7 @@ def case(spec, seed):
 def test_any_number_of_leaders_gives_the_serial_placement(spec):
     for seed in range(3):
         graph, where = case(spec, seed)
-        mapper, refiner = HybridGreedy(raw=seed % 2 == 0), HottestLink(nearest=5)
+        mapper, refiner = HybridGreedy(raw=seed == 0, guarded=seed == 2), HottestLink(nearest=5)
         serial = hb.map_tasks(graph, where, mapper=mapper, refine=refiner, seed=3, threads=1)
         nodes = nodes_of(where).count
         for size in (1, 2, 3, 5):
@@ -79,7 +79,8 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
     won = 0
     for seed in range(4):
         graph, where = case(spec, seed)
-        rng, refiner = np.random.default_rng(seed), HottestLink(nearest=9, rounds=6)
+        rng, rule = np.random.default_rng(seed), ("paper", "count")[seed % 2]
+        refiner = HottestLink(nearest=9, rounds=6, rule=rule)
         share = Share(np.ones(where.k, np.int64), None)
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
         grouped = groups_of_placement(graph, where, pe, share)
@@ -87,11 +88,11 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
         serial = refiner.search(grouped, problem, Effort())
         won += serial[1]
 
-        def lead(comm, where=where, problem=problem, start=grouped.start):
+        def lead(comm, where=where, problem=problem, start=grouped.start, rule=rule):
             leaders = Leaders(comm, where.machine.network())
             if comm.Get_rank():
                 return leaders.serve()
-            found = leaders.refine(problem, start, 9, 6)
+            found = leaders.refine(problem, start, nearest=9, rounds=6, paper_rule=rule == "paper")
             leaders.close(0)
             return found
 

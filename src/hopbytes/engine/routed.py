@@ -123,10 +123,16 @@ def congestion_search(
 
 
 def hybrid_greedy(
-    traffic: Traffic, routing: Routing, vicinity: Vicinity, terms: HybridTerms, classes: Int32,
-    deadline: float | None = None,
+    traffic: Traffic, routing: Routing, vicinity: Vicinity, terms: HybridTerms, classes: Int32, *,
+    by_share: bool = False, deadline: float | None = None,
 ) -> tuple[Int32, int]:
     """Place groups one by one where the hybrid metric of all that is placed is least.
+
+    Parameters
+    ----------
+    by_share : bool
+        While t of G groups are placed, hop-bytes count G / t times: they grow with every group, the other
+        terms do not.
 
     Returns
     -------
@@ -134,24 +140,32 @@ def hybrid_greedy(
         Places; candidates evaluated.
     """
     place = np.full(len(traffic.sizes), -1, np.int32)
+    weights = np.array(terms, np.float64)
     found, _, evaluations = _search(
-        _GREEDY, traffic, routing, vicinity, place, (), np.array(terms, np.float64), classes, deadline
+        _GREEDY, traffic, routing, vicinity, place, (by_share,), weights, classes, deadline
     )
     return found, evaluations
 
 
 def hottest_link_refine(
     traffic: Traffic, routing: Routing, vicinity: Vicinity, place: Int32, *, nearest: int, rounds: int,
-    deadline: float | None = None,
+    paper_rule: bool, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
-    """Make, in each round, the one exchange that lowers the highest congestion most.
+    """Make, in each round, the one exchange that relieves the hottest links most.
+
+    Parameters
+    ----------
+    paper_rule : bool
+        Only what lowers the highest congestion counts, not fewer links that have it, and only the first
+        of them is looked at.
 
     Returns
     -------
     int32[G], int, int
         Places; rounds won; exchanges evaluated.
     """
-    return _search(_REFINE, traffic, routing, vicinity, place, (nearest, rounds), deadline=deadline)
+    options = (nearest, rounds, paper_rule)
+    return _search(_REFINE, traffic, routing, vicinity, place, options, deadline=deadline)
 
 
 def route_classes(routing: Routing, capacities: Int64) -> Int32:

@@ -92,15 +92,17 @@ def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, ter
     return value
 
 
-def top_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> Int64:
-    """int64[B]: highest load x price after each batch of changes to `load`; links may repeat in a batch.
+def heat_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
+    """Return the highest load x price after each batch of changes to `load`, and how many links have it.
+
+    Links may repeat in a batch. Both int64[B].
 
     Examples
     --------
     >>> away = LinkChanges(np.array([0, 1]), np.array([2]), np.array([-5]))
-    >>> top_after_each(away, np.array([1, 3, 7]), None)
-    array([3])
+    >>> heat_after_each(away, np.array([1, 3, 7]), None)
+    (array([3]), array([1]))
     """
-    top = np.empty(len(changes.start) - 1, np.int64)
-    _kernel.top_after_each(*changes, load, optional(prices), top)
-    return top
+    top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
+    _kernel.heat_after_each(*changes, load, optional(prices), top, count)
+    return top, count

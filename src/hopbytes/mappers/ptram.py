@@ -14,6 +14,7 @@ from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
 from hopbytes.mappers.node_level import cut, finish, settings_of
 from hopbytes.nodal import Grouped, Routed, routed, vicinity_of
 from hopbytes.objectives.hybrid import Hybrid
+from hopbytes.objectives.links import traffic
 
 
 @mappers.register("ptram")
@@ -26,7 +27,10 @@ class HybridGreedy(Mapper):
     weights : str
         Of hop-bytes, highest, mean and variance of congestion, such as ``1/1/1/1``.
     raw : bool
-        Add the terms as published. By default each is divided by its value for groups in order first.
+        Add the terms as published. By default each is divided by its value for groups in order first,
+        hop-bytes by the share of it that the groups placed so far would have.
+    guarded : bool
+        Keep the groups in the order of the partition where that has a lower highest congestion.
     runs, tries : int
         Effort of the partition to nodes.
 
@@ -47,6 +51,7 @@ class HybridGreedy(Mapper):
     needs_routes: ClassVar[bool] = True
     weights: str = "1/1/1/1"
     raw: bool = False
+    guarded: bool = False
     runs: int = 1
     tries: int = 4
 
@@ -65,7 +70,10 @@ class HybridGreedy(Mapper):
         grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries))
         if grouped.nodes.count < 2:
             return finish(graph, grouped, grouped.start, bounds, effort)
-        return finish(graph, grouped, place(grouped, effort), bounds, effort)
+        found = place(grouped, effort)
+        if self.guarded and _top(grouped, grouped.start) < _top(grouped, found):
+            found = grouped.start
+        return finish(graph, grouped, found, bounds, effort)
 
     def posed(self, grouped: Grouped) -> tuple[Routed, HybridTerms]:
         """Return routes with traffic, and the metric to lower."""
@@ -77,7 +85,8 @@ class HybridGreedy(Mapper):
         problem, terms = self.posed(grouped)
         place, evaluations = hybrid_greedy(
             problem.traffic, problem.routing, vicinity_of(grouped.nodes), terms,
-            route_classes(problem.routing, grouped.capacities), effort.deadline,
+            route_classes(problem.routing, grouped.capacities), by_share=not self.raw,
+            deadline=effort.deadline,
         )
         effort.count(places_evaluated=evaluations)
         return place
@@ -94,6 +103,13 @@ def hybrid_terms(grouped: Grouped, problem: Routed, metric: Hybrid) -> HybridTer
     """Return the weights of the terms, normalised by groups in order of their numbers unless raw."""
     one_each = grouped.nodes.where.select(grouped.nodes.first)
     return HybridTerms(*metric.resolved(grouped.graph, one_each), problem.unit, problem.scale)
+
+
+def _top(grouped: Grouped, place: Int32) -> int:
+    """Return the highest congestion between nodes, as an integer that compares."""
+    one_each = grouped.nodes.where.select(grouped.nodes.first)
+    found = traffic(grouped.graph, grouped.graph.volumes, one_each, place, "mapper ptram", priced=True)
+    return int(found.values.most)
 
 
 def parse_weights(text: str) -> tuple[float, float, float, float]:

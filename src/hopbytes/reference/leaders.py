@@ -67,11 +67,15 @@ def hybrid_after_each(
         )
 
 
-def top_after_each(start: Any, link: Any, amount: Any, load: Any, price: Any, top: Any) -> None:
-    """Fill the highest load x price after each batch of changes."""
+def heat_after_each(
+    start: Any, link: Any, amount: Any, load: Any, price: Any, top: Any, count: Any
+) -> None:
+    """Fill the highest load x price after each batch of changes, and how many links have it (if any)."""
     for batch in range(len(start) - 1):
         loads = _changed(load, link, amount, int(start[batch]), int(start[batch + 1]))
-        top[batch] = max(_priced(loads, price), default=0)
+        values = _priced(loads, price)
+        top[batch] = max(values, default=0)
+        count[batch] = values.count(top[batch]) if top[batch] else 0
 
 
 def _changed(load: Any, link: Any, amount: Any, first: int, last: int) -> list[int]:

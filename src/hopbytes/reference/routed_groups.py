@@ -99,7 +99,7 @@ def hybrid_value(world: World, where: Sequence[int], weights: Sequence[float]) -
     return weights[0] * sum(load) + weights[1] * max(values) + weights[2] * mean + weights[3] * variance
 
 
-def hybrid_greedy(world: World, weights: Sequence[float]) -> list[int]:
+def hybrid_greedy(world: World, weights: Sequence[float], *, by_share: bool = False) -> list[int]:
     """Return the places PTRAM's greedy chooses; see ``ptram_greedy``."""
     fit, where = Fit(world.sizes, world.capacities), [-1] * world.groups
     for kind in fit.by_rarity():
@@ -114,7 +114,9 @@ def hybrid_greedy(world: World, weights: Sequence[float]) -> list[int]:
             group = max(waiting, key=wanted)
             free = [p for p in range(len(world.capacities)) if p not in where]
             choices = [p for p in free if fit.allows(group, p, where)] or free[:1]
-            values = [(hybrid_value(world, _put(where, group, p), weights), p) for p in choices]
+            share = world.groups / (placed + 1) if by_share else 1.0
+            scaled = (weights[0] * share, *weights[1:])
+            values = [(hybrid_value(world, _put(where, group, p), scaled), p) for p in choices]
             where[group] = min(values)[1]
     return where
 
@@ -123,7 +125,9 @@ def _put(where: Sequence[int], group: int, place: int) -> list[int]:
     return [place if g == group else p for g, p in enumerate(where)]
 
 
-def hottest_link_refine(world: World, place: Sequence[int], nearest: int, rounds: int) -> list[int]:
+def hottest_link_refine(
+    world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True
+) -> list[int]:
     """Return the places after PTRAM's rounds of single exchanges; see ``ptram_refine``."""
     fit, where = Fit(world.sizes, world.capacities), list(place)
     for _ in range(rounds):
@@ -131,23 +135,25 @@ def hottest_link_refine(world: World, place: Sequence[int], nearest: int, rounds
         top = max(values, default=0)
         if top == 0:
             break
-        link = values.index(top)
+        hot = [link for link, value in enumerate(values) if value == top]
         homes = {
             home
             for a, b, volume in world.arcs
-            if a != b and volume > 0 and link in world.routes(where[a], where[b])
+            if a != b and volume > 0
+            and any(link in world.routes(where[a], where[b]) for link in (hot[:1] if paper else hot))
             for home in (where[a], where[b])
         }
-        best = top, where
+        best = (top, 0 if paper else len(hot)), where
         for home in sorted(homes):
             around = [p for level in levels_around([home], world.near) for p in level if p != home]
             group = where.index(home)
             for p in around[:nearest]:
                 if may_exchange(fit, where, group, p):
                     changed = exchanged(where, group, p)
-                    found = rank(world, changed, paper=False)[0]
-                    if found < best[0]:
-                        best = int(found), changed
+                    highest, count, *_ = rank(world, changed, paper=False)
+                    heat = int(highest), 0 if paper else int(count)
+                    if heat < best[0]:
+                        best = heat, changed
         if best[1] is where:
             break
         where = best[1]

@@ -8,12 +8,15 @@ from typing import ClassVar
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine.routed import hottest_link_refine
+from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
 from hopbytes.mappers.node_level import book, share_of
 from hopbytes.mappers.ptram import node_problem
 from hopbytes.nodal import Grouped, Routed, groups_of_placement, vicinity_of
 from hopbytes.refiners.umpa import relocated
+
+RULES = ("paper", "count")
 
 Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 
@@ -29,6 +32,10 @@ class HottestLink(Refiner):
         Nodes each group may go to: the nearest by hops.
     rounds : int
         At most so many; it ends earlier when nothing helps.
+    rule : {"paper", "count"}
+        ``"paper"``: only what lowers the highest congestion helps, and groups over the first of the hottest
+        links are tried. ``"count"``: so does what leaves fewer links that hot, and groups over all of them
+        are tried, so ties do not end the search.
 
     Raises
     ------
@@ -46,6 +53,11 @@ class HottestLink(Refiner):
     objective: ClassVar[str] = "max_congestion"
     nearest: int = 7
     rounds: int = 10
+    rule: str = "paper"
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise UnsupportedError(f"refiner 'ptram': rule={self.rule}, expected one of {', '.join(RULES)}")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement with no higher maximum congestion."""
@@ -66,5 +78,6 @@ class HottestLink(Refiner):
         """int32[G]: place of every group; rounds won; exchanges evaluated."""
         return hottest_link_refine(
             problem.traffic, problem.routing, vicinity_of(grouped.nodes), grouped.start,
-            nearest=self.nearest, rounds=self.rounds, deadline=effort.deadline,
+            nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",
+            deadline=effort.deadline,
         )

@@ -19,19 +19,21 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
 
-def led_greedy(part: Part, terms: HybridTerms) -> tuple[Int32, int]:
+def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:
     """int32[G]: place of every group, the same on all leaders; and the candidates this one evaluated.
 
     Per group one Allgather of three numbers and one Bcast of what the winner puts on links.
     """
     traffic, own = part.traffic, part.own
     talk, room = Talk(traffic), Room(traffic.sizes, traffic.capacities)
-    weights = np.array(terms, np.float64)
     load = np.zeros(own.n_links, np.int64)
     place = np.full(len(traffic.sizes), -1, np.int32)
     free = np.ones(len(traffic.capacities), np.bool_)
     evaluations = 0
-    for group in placement_order(*traffic).tolist():
+    for step, group in enumerate(placement_order(*traffic).tolist()):
+        weights = np.array(terms, np.float64)
+        if by_share:
+            weights[0] *= len(place) / (step + 1)
         arcs = talk.of(group)
         seats = place[arcs.others].astype(np.int64)
         flow = Flow(seats[seats >= 0], arcs.volumes[seats >= 0], arcs.leaves[seats >= 0])

@@ -28,7 +28,7 @@ class StrandedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """One search: the greedy (`terms`) or the refinement (`start`, `nearest`, `rounds`)."""
+    """One search: the greedy (`terms`, `by_share`) or the refinement (the rest)."""
 
     traffic: Traffic
     endpoints: Int32
@@ -37,6 +37,8 @@ class Job:
     start: Int32 | None = None
     nearest: int = 0
     rounds: int = 0
+    by_share: bool = False
+    paper_rule: bool = True
 
     @property
     def nbytes(self) -> int:
@@ -67,7 +69,7 @@ class Leaders:
         self._own: OwnRoutes | None = None
         self._known: tuple[bytes, int] | None = None
 
-    def greedy(self, problem: Routed, terms: HybridTerms) -> tuple[Int32, int]:
+    def greedy(self, problem: Routed, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:
         """int32[G]: place of every group; candidates evaluated by all. On rank 0.
 
         Raises
@@ -78,10 +80,14 @@ class Leaders:
             The search broke off.
         """
         routing = problem.routing
-        place, _, evaluations = self._start(Job(problem.traffic, routing.endpoints, routing.shift, terms))
+        place, _, evaluations = self._start(
+            Job(problem.traffic, routing.endpoints, routing.shift, terms, by_share=by_share)
+        )
         return place, evaluations
 
-    def refine(self, problem: Routed, start: Int32, nearest: int, rounds: int) -> tuple[Int32, int, int]:
+    def refine(
+        self, problem: Routed, start: Int32, *, nearest: int, rounds: int, paper_rule: bool
+    ) -> tuple[Int32, int, int]:
         """int32[G]: place of every group; rounds won; exchanges evaluated by all. On rank 0.
 
         Raises
@@ -91,7 +97,10 @@ class Leaders:
         """
         routing = problem.routing
         return self._start(
-            Job(problem.traffic, routing.endpoints, routing.shift, None, start, nearest, rounds)
+            Job(
+                problem.traffic, routing.endpoints, routing.shift, None, start, nearest, rounds,
+                paper_rule=paper_rule,
+            )
         )
 
     def serve(self) -> int:
@@ -133,10 +142,12 @@ class Leaders:
         try:
             part, rounds = self._part(job), 0
             if job.terms is not None:
-                place, evaluations = led_greedy(part, job.terms)
+                place, evaluations = led_greedy(part, job.terms, by_share=job.by_share)
             else:
                 assert job.start is not None
-                place, rounds, evaluations = led_refine(part, job.start, job.nearest, job.rounds)
+                place, rounds, evaluations = led_refine(
+                    part, job.start, nearest=job.nearest, rounds=job.rounds, paper_rule=job.paper_rule
+                )
             return place, rounds, sum(self.wire.gathered(evaluations, 8))
         except Exception as error:
             raise StrandedError(f"leader {self.wire.rank}: {str(error) or type(error).__name__}") from error

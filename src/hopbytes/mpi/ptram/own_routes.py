@@ -97,10 +97,10 @@ class OwnRoutes:
         volumes = np.tile(flow.volumes, len(places))
         return sum_over_routes(self.routes, self.shift, self.n_links, start, rows.reshape(-1), volumes)
 
-    def over(self, link: int) -> NDArray[np.bool_]:
-        """bool[rows]: the routes that take `link`."""
+    def over(self, links: Int64) -> NDArray[np.bool_]:
+        """bool[rows]: the routes that take any of some links."""
         found = np.zeros(len(self), np.bool_)
-        hits = np.flatnonzero(self.routes.links == link)
+        hits = np.flatnonzero(np.isin(self.routes.links, links))
         found[np.searchsorted(self.routes.indptr, hits, side="right") - 1] = True
         return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.kernels.leaders import LinkChanges, top_after_each
+from hopbytes.kernels.leaders import LinkChanges, heat_after_each
 from hopbytes.mpi.ptram.own_routes import Flow
 from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
 
@@ -17,7 +17,9 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
 
-def led_refine(part: Part, start: Int32, nearest: int, rounds: int) -> tuple[Int32, int, int]:
+def led_refine(
+    part: Part, start: Int32, *, nearest: int, rounds: int, paper_rule: bool
+) -> tuple[Int32, int, int]:
     """int32[G]: places after exchanges off the hottest link; rounds won; exchanges this leader evaluated.
 
     Per round: the nodes whose groups use the link and the nodes near them are gathered; the leaders of the
@@ -33,21 +35,27 @@ def led_refine(part: Part, start: Int32, nearest: int, rounds: int) -> tuple[Int
             return place, done, evaluations
         group_at = np.full(own.count, -1, np.int64)
         group_at[place] = np.arange(len(place))
-        pairs = _pairs(part, talk, room, place, group_at, own.over(int(values.argmax())), nearest)
+        hot = np.flatnonzero(values == top)
+        over = own.over(hot[:1] if paper_rule else hot)
+        pairs = _pairs(part, talk, room, place, group_at, over, nearest)
         mine, changes = _changes(part, talk, place, group_at, pairs)
         evaluations += len(mine)
-        tops = top_after_each(changes, load, part.prices)
-        best = int(np.argmin(tops)) if len(tops) else -1
-        offer, moves = np.array([top, len(pairs), 0]), np.empty(0, np.int64)
-        if best >= 0 and tops[best] < top:
-            moves = batch(changes, best)
-            offer = np.array([tops[best], mine[best], len(moves) // 2])
-        offers = wire.offers(offer).tolist()
-        winner = min(range(wire.size), key=lambda rank: offers[rank][:2])
-        if offers[winner][0] == top:
+        tops, counts = heat_after_each(changes, load, part.prices)
+        now = [top, 0 if paper_rule else len(hot)]
+        offer, moves = [*now, len(pairs), 0], np.empty(0, np.int64)
+        if mine:
+            if paper_rule:
+                counts[:] = 0
+            best = int(np.lexsort((counts, tops))[0])  # stable: the first of equals
+            if [tops[best], counts[best]] < now:
+                moves = batch(changes, best)
+                offer = [tops[best], counts[best], mine[best], len(moves) // 2]
+        offers = wire.offers(np.array(offer, np.int64)).tolist()
+        winner = min(range(wire.size), key=lambda rank: offers[rank][:3])
+        if offers[winner][:2] == now:
             return place, done, evaluations
-        apply(wire, moves, offers[winner][2], winner, load)
-        home, other = pairs[offers[winner][1]]
+        apply(wire, moves, offers[winner][3], winner, load)
+        home, other = pairs[offers[winner][2]]
         here, there = int(group_at[home]), int(group_at[other])
         place[here] = other
         if there >= 0:

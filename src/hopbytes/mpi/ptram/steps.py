@@ -26,7 +26,9 @@ class LedGreedy(Mapper):
         return self._plain.carried_out(graph, where, bounds, effort, self._place)
 
     def _place(self, grouped: Grouped, effort: Effort) -> Int32:
-        place, evaluations = self._leaders.greedy(*self._plain.posed(grouped))
+        place, evaluations = self._leaders.greedy(
+            *self._plain.posed(grouped), by_share=not self._plain.raw
+        )
         effort.count(places_evaluated=evaluations)
         return place
 
@@ -45,4 +47,8 @@ class LedRefinement(Refiner):
         return self._plain.carried_out(graph, where, pe, bounds, effort, self._search)
 
     def _search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
-        return self._leaders.refine(problem, grouped.start, self._plain.nearest, self._plain.rounds)
+        plain = self._plain
+        return self._leaders.refine(
+            problem, grouped.start, nearest=plain.nearest, rounds=plain.rounds,
+            paper_rule=plain.rule == "paper",
+        )

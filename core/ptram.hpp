@@ -110,7 +110,8 @@ inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit)
 }
 
 // Place all groups (place: all -1 before). With `by_share` hop-bytes, which grow with every group placed
-// while congestion does not, count as if all groups had as many as the placed ones. `classes` are those of route_classes, or every place its own.
+// while congestion does not, count as if all groups had as many as the placed ones. `classes` are those of
+// route_classes, or every place its own.
 inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
                             std::span<const int32_t> classes, const Hybrid& hybrid, bool by_share,
                             const Control& control) {

@@ -14,7 +14,7 @@ from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.launching.command import LaunchCommand, placed
 from hopbytes.launching.compare import compare, placement_seen
 from hopbytes.launching.passing import run_through
-from hopbytes.launching.probe import Seen, seen_in
+from hopbytes.launching.probe import Seen, _tail, seen_in
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
 from placements import place
 
@@ -49,7 +49,7 @@ def launchers(tmp_path, monkeypatch):
         ("mpirun -n 4 -x A=b --mca btl self,vader ./app -n 9", "openmpi", 4, ["./app", "-n", "9"]),
         ("mpirun --np 4 --hostfile h ./app --map-by x", "openmpi", 4, ["./app", "--map-by", "x"]),
         ("mpiexec -np 8 -genv A b ./app", "hydra", 8, ["./app"]),
-        ("mpiexec.intel -n 2 ./app", "intel", 2, ["./app"]),
+        ("mpiexec.intel -n 2 -genv A=b ./app", "intel", 2, ["./app"]),
         ("mpiexec.pals -n 2 --env A=b ./app", "pals", 2, ["./app"]),
         ("srun -n4 -N 2 --mem=3G --exclusive ./app", "slurm", 4, ["./app"]),
         ("srun --ntasks=4 -l -- ./app -x", "slurm", 4, ["./app", "-x"]),
@@ -126,6 +126,14 @@ def test_only_what_is_missing_is_added():
     assert start.environment == (("SLURM_HOSTFILE", "p"),)
     assert start.text().startswith("SLURM_HOSTFILE=p srun -n 4 -N 2 --distribution=arbitrary --cpu-bind=map_")
     assert start.text().endswith(" --mem=3G ./app")
+
+
+def test_intel_pins_by_settings():
+    mapping = place("node:2@10 core:2@1", [3, 2, 1, 0], hosts=("a", "b"))
+    start = launched("mpiexec.intel -n 4 -genv A b ./app", "intel", mapping)
+    assert start.text() == (
+        "mpiexec.intel -machinefile p -genv I_MPI_PIN_PROCESSOR_LIST=1,0 -n 4 -genv A b ./app"
+    )
 
 
 def test_flux_is_told_ranks_per_node_or_in_all_but_not_both():
@@ -209,6 +217,15 @@ def test_the_probe_is_read_whatever_stands_around_it():
         seen_in("hopbytes-rank 0 a 0 - .\n" * 2)
     with pytest.raises(HopbytesError, match="a process on a does not know its rank"):
         seen_in("hopbytes-rank ? a 0 - .\n")
+
+
+def test_what_a_launcher_complains_about_is_one_line():
+    rule = "-" * 76
+    said = f"noise\n{rule}\nThere are not enough slots\nfor what was\n\nasked.\n{rule}\n"
+    assert _tail(said) == "There are not enough slots for what was asked."
+    assert _tail("srun: error: Unable\nsrun: to allocate\n") == "srun: error: Unable srun: to allocate"
+    assert len(_tail("word " * 100)) == 300
+    assert _tail(f"{rule}\n\n") == ""
 
 
 MAPPING = place("node:2@10 core:2@1", [3, 0, 1], hosts=("a", "b.x"))

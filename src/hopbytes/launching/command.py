@@ -129,6 +129,8 @@ def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], 
             place += 1
             continue
         follow = 0 if equals else launcher.values.get(name, 0)
+        if name in ("genv", "env") and "=" in "".join(words[place + 1 : place + 2]):
+            follow = 1  # Hydra reads both A=B and A B
         options.append(Option(name, tuple(words[place : place + 1 + follow])))
         place += 1 + follow
     return tuple(options), tuple(words[place:])

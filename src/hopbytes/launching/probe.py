@@ -13,6 +13,9 @@ from hopbytes.formats.numbering import parse_cpus
 from hopbytes.launching.command import Start
 from hopbytes.launching.launchers import Launcher
 
+#: Letters of a launcher's complaint that are passed on.
+MOST_SAID = 300
+
 #: Seconds a probe may take to start everywhere.
 PATIENCE = 300
 
@@ -97,7 +100,10 @@ def missing_ranks(seen: dict[int, Seen], n: int) -> Sequence[int]:
 
 
 def _tail(text: str) -> str:
-    """Return the last line that says something."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not _LINE.search(line)]
-    worded = [line for line in lines if re.search(r"[A-Za-z]{3}", line)]
-    return worded[-1][:200] if worded else ""
+    """Return what a launcher complained about last: the paragraph inside its ruled lines, as one line."""
+    lines = [line.strip() for line in text.splitlines() if not _LINE.search(line)]
+    blocks = [" ".join(block.split()) for block in re.split(r"\n-{10,}\n", "\n".join(["", *lines, ""]))]
+    worded = [block for block in blocks if re.search(r"[A-Za-z]{3}", block)]
+    if not worded:
+        return ""
+    return worded[-1] if len(worded[-1]) <= MOST_SAID else f"{worded[-1][: MOST_SAID - 1]}…"

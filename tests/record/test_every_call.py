@@ -15,7 +15,7 @@ from hopbytes.launching.command import LaunchCommand
 from hopbytes.record.application import application_of
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
-from hopbytes.record.session import _preloading
+from hopbytes.record.injection import handed_on, preloading
 
 HERE = Path(__file__).parent
 OURS = os.path.dirname(sys.executable)
@@ -116,9 +116,10 @@ def phases_of(family, source, folder, language="c", flags=()):
     library = interposer_for(application_of(command.program, command.launcher), launch[0])
     counts = folder / "counts"
     counts.mkdir()
+    settings = handed_on(command, preloading(str(library), str(counts), 0.0))
     done = subprocess.run(
-        [*launch, str(program)], env={**os.environ, **_preloading(str(library), str(counts), 0.0)},
-        capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+        [*launch, str(program)], env={**os.environ, **settings}, capture_output=True, text=True,
+        timeout=120, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout.split(), str(counts)

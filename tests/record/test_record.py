@@ -183,6 +183,37 @@ def test_neighbourhoods_survive(family):
     assert volumes(done.graph)[3, 0] == 100
 
 
+#: A remote shell that hands on nothing of the environment, as on a cluster.
+SHELL = """#!/bin/sh
+while [ $# -gt 0 ]; do case $1 in -*) shift;; *) break;; esac; done
+shift
+exec env -i PATH="$PATH" HOME="$HOME" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \\
+  PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$*"
+"""
+
+
+@pytest.mark.parametrize("family", ["openmpi", "openmpi 4.1"])
+def test_other_nodes_are_counted(family, tmp_path, monkeypatch):
+    """Open MPI brings only its own settings to other nodes; the interposer gets there all the same."""
+    launch, compiler, program = mpi(family, "-DNO_NEIGHBOURS")
+    shell = tmp_path / "shell"
+    shell.write_text(SHELL)
+    shell.chmod(0o755)
+    monkeypatch.setenv("OMPI_MCA_plm_rsh_agent", str(shell))
+    monkeypatch.setenv("PRTE_MCA_plm_ssh_agent", str(shell))
+    monkeypatch.setenv("OMPI_MCA_btl_tcp_if_include", "lo")
+    monkeypatch.setenv("OMPI_MCA_btl", "self,tcp")  # they would mix up their shared memory
+    nodes = ["--host", f"{os.uname().nodename}:2,127.0.0.2:2"]
+    words = [*launch, *nodes, program, "p2p"]
+    if subprocess.run(words, capture_output=True, timeout=60).returncode:
+        pytest.skip("this computer cannot be two nodes")
+    for options in ({}, {"compiler": compiler}):
+        done = record([*launch, *nodes, program, "p2p"], hosts=False, **options)
+        assert done.code == 0
+        assert done.graph is not None, done.problem
+        assert volumes(done.graph) == dict.fromkeys(NEXT, P2P)
+
+
 def test_the_command_passes_everything_through(tmp_path):
     """Output and exit code are the program's; the pattern is written beside; no folder is left."""
     launch, _, program = mpi("openmpi", "-DNO_NEIGHBOURS")

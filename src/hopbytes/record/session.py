@@ -25,6 +25,7 @@ from hopbytes.record.application import Application, application_of
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
+from hopbytes.record.injection import handed_on, monitoring, preloading
 
 #: As launchers and shells say it: 128 + SIGSEGV.
 SEGMENTATION_FAULT = 139
@@ -102,9 +103,9 @@ def record(
         counting = bool(library)
     with _shared_folder() as folder:
         if counting:
-            settings = _preloading(library, folder, skip_first)
+            settings = handed_on(command, preloading(library, folder, skip_first))
         else:
-            settings = _monitoring(folder) | _witness(application, words[0], folder)
+            settings = monitoring(folder) | handed_on(command, _witness(application, words[0], folder))
         begun = time.monotonic()
         code = run_through(words, settings)
         seconds = time.monotonic() - begun
@@ -144,7 +145,7 @@ def _witness(application: Application, launcher: str, folder: str) -> dict[str, 
     Nothing where it cannot be built or nobody knows whether it belongs to the program's MPI.
     """
     library = _own_interposer(application, launcher)
-    return _preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"} if library else {}
+    return preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"} if library else {}
 
 
 def _own_interposer(application: Application, launcher: str) -> str:
@@ -153,25 +154,6 @@ def _own_interposer(application: Application, launcher: str) -> str:
         return str(interposer_for(application, launcher)) if application.library else ""
     except UnsupportedError:
         return ""
-
-
-def _monitoring(folder: str) -> dict[str, str]:
-    """Return the environment that makes Open MPI count; 2: collectives apart, 3: to a file."""
-    return {
-        "OMPI_MCA_pml_monitoring_enable": "2",
-        "OMPI_MCA_pml_monitoring_enable_output": "3",
-        "OMPI_MCA_pml_monitoring_filename": os.path.join(folder, "rank"),
-    }
-
-
-def _preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:
-    """Return the environment that puts the interposer before MPI."""
-    before = os.environ.get("LD_PRELOAD", "")
-    return {
-        "LD_PRELOAD": f"{library}:{before}" if before else library,
-        "HOPBYTES_RECORD_FOLDER": folder,
-        **({"HOPBYTES_RECORD_SKIP": str(skip_first)} if skip_first > 0 else {}),
-    }
 
 
 def _monitored(

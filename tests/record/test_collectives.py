@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopbytes.collectives import KINDS, MODELS, ROOTED, expand, expand_between
@@ -33,6 +33,7 @@ def test_known_trees_and_rings():
     assert [tuple(m) for m in expand("scatter", "pairs", [1, 2, 4], 2)] == [(2, 0, 1, 1), (2, 1, 2, 1)]
 
 
+@settings(deadline=None)
 @given(
     kind=st.sampled_from(KINDS), model=st.sampled_from(MODELS[1:]), size=st.integers(2, 17),
     data=st.data(),
@@ -65,6 +66,7 @@ def test_every_model_moves_what_is_needed(kind, model, size, data):
         assert not any(incoming.values())
 
 
+@settings(deadline=None)
 @given(
     kind=st.sampled_from(KINDS), model=st.sampled_from(MODELS),
     volumes=st.lists(st.integers(0, 100).map(lambda v: 12 * v), min_size=12, max_size=12),

@@ -15,6 +15,8 @@ import pytest
 import hopbytes as hb
 from hopbytes.collectives import expand
 from hopbytes.errors import UnsupportedError
+from hopbytes.record.application import Application
+from hopbytes.record.missing import reason
 from hopbytes.record.session import record
 
 CALLS = Path(__file__).parent / "calls.c"
@@ -245,3 +247,55 @@ def test_what_cannot_be_recorded_is_said_first(tmp_path):
     done = record([*launch, "true"], hosts=False)
     assert done.graph is None
     assert re.match("no rank wrote anything", done.problem)
+
+
+@pytest.mark.parametrize("variable", ["OMPI_MCA_pml_monitoring_enable_output", "LD_PRELOAD"])
+def test_ranks_that_left_nothing_are_named(tmp_path, variable):
+    """A rank, or all of a node, that wrote nothing: which, and where it ran."""
+    launch, compiler, program = mpi("openmpi", "-DNO_NEIGHBOURS")
+    options = {"compiler": compiler} if variable == "LD_PRELOAD" else {}
+    script = tmp_path / "app.sh"
+    script.write_text(
+        f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 2 ] && unset {variable}\nexec {program} p2p\n'
+    )
+    script.chmod(0o755)
+    done = record([*launch, str(script)], **options)
+    assert done.graph is None
+    where = os.uname().nodename
+    assert done.problem == (
+        f"the recording is not complete: 1 of 4 ranks missing (2, on {where}): "
+        "they never reached MPI_Finalize"
+    )
+
+
+def test_hosts_that_do_not_share_the_folder_are_named(monkeypatch, tmp_path):
+    """Every rank of a host is missing: the folder is not shared with it."""
+    for i in (0, 1):
+        (tmp_path / f"rank.{i}.txt").write_text("")
+    monkeypatch.setattr("hopbytes.record.missing.hosts_of", lambda command: ["a", "a", "b", "b"])
+    program = Application("./app", "mpich", True)
+    said = reason(str(tmp_path), None, program, "2 of 4 ranks missing (2, 3)", 0, True)
+    expected = f"2 of 4 ranks missing (2, 3, on b): {tmp_path.parent} is not shared with b"
+    assert said == f"the recording is not complete: {expected}"
+
+
+def test_mpi_linked_statically_is_named(tmp_path):
+    """The program is dynamic, its MPI is inside: it holds MPI's names and no library of it is loaded."""
+    source = tmp_path / "inside.c"
+    source.write_text("int PMPI_Init(void) { return 0; }\nint main(void) { return PMPI_Init(); }\n")
+    if subprocess.run(["cc", str(source), "-o", "inside"], capture_output=True).returncode:
+        pytest.skip("no C compiler")
+    launch, _, _ = mpi("openmpi")
+    done = record([*launch, "./inside"], hosts=False)
+    inside = "MPI is linked into ./inside statically, expected a shared library"
+    assert done.problem == f"no rank wrote anything: {inside}"
+
+
+def test_a_rank_that_dies_is_named(tmp_path):
+    launch, compiler, program = mpi("openmpi")
+    script = tmp_path / "app.sh"
+    script.write_text(f"#!/bin/sh\n{program} die\nexit 0\n")
+    script.chmod(0o755)
+    done = record([*launch, str(script)], compiler=compiler)
+    assert done.graph is None
+    assert done.problem == "the recording is not complete: rank 0 never reached MPI_Finalize"

@@ -44,6 +44,8 @@ class Application:
         It, or a library it uses, names neighbourhood collectives.
     persistent : bool
         The same of persistent sends.
+    has_mpi_inside : bool
+        No library of MPI is loaded for it, but it holds the names of MPI's functions.
     """
 
     path: str
@@ -52,6 +54,7 @@ class Application:
     library: str = ""
     neighbours: bool = False
     persistent: bool = False
+    has_mpi_inside: bool = False
 
 
 def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
@@ -79,7 +82,7 @@ def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
         if pattern.search(libraries):
             named = [_names(path, libraries, pattern) for pattern in (_NEIGHBOURS, _PERSISTENT)]
             return Application(path, family, True, mpi_library(libraries), *named)
-    return Application(path, assumed, False)
+    return Application(path, assumed, False, has_mpi_inside=_holds(path, re.compile(rb"PMPI_Init")))
 
 
 def mpi_library(libraries: str) -> str:

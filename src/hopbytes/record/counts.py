@@ -126,7 +126,7 @@ class _Reader:
             # Where sessions of MPI follow one another, so do parts of the file.
             ended = line == b"end\n"
         if not ended:
-            raise FormatError(self.name, self.place, "cut short: the rank never reached MPI_Finalize")
+            raise FormatError(self.name, self.place, f"rank {self.own} never reached MPI_Finalize")
 
     def _take(self, word: bytes, rest: bytes) -> None:
         counts, fields = self.counts, rest.split()

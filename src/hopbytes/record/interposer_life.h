@@ -13,6 +13,7 @@ static void open_file(const char *folder) {
     fprintf(out, "hopbytes recording 1\nrank %d %d\nhost %s\n", world_rank, world_size, host);
     for (char *line = strtok(version, "\n"); line; line = strtok(NULL, "\n"))
         if (line == version || strstr(line, "Device")) fprintf(out, "mpi %s\n", line);
+    fflush(out); /* so that a rank that dies is told from one that was never there */
 }
 
 /* `world` is MPI_COMM_WORLD's group or that of the process set of this name; it is ours from here on. */

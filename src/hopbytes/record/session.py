@@ -15,20 +15,17 @@ from typing import Any
 import numpy as np
 
 from hopbytes.collectives import check_model
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.exchange import read
 from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
-from hopbytes.launching.verify import seen_launch
 from hopbytes.record.application import Application, application_of
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
 from hopbytes.record.injection import handed_on, monitoring, preloading
-
-#: As launchers and shells say it: 128 + SIGSEGV.
-SEGMENTATION_FAULT = 139
+from hopbytes.record.missing import hosts_of, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +113,10 @@ def record(
             else:
                 graph, facts = _monitored(folder, command, application)
         except FormatError as error:
-            return Recorded(None, code, _why(folder, command, application, error, 0 if counting else code))
+            why = reason(folder, command, application, error.what, code, counting)
+            return Recorded(None, code, why)
     if hosts and "hosts" not in facts and not code:
-        facts["hosts"] = _hosts(command, graph.n)
+        facts["hosts"] = hosts_of(command)
     facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
     notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ())]
     if code:
@@ -188,33 +186,3 @@ def _sum(one: CommGraph, other: CommGraph) -> CommGraph:
         )
     ]  # fmt: skip
     return CommGraph.from_edges(*columns, n=one.n, meta=one.meta)
-
-
-def _hosts(command: LaunchCommand, n: int) -> list[str]:
-    """Return the host of every rank as a probe with the same command finds it; empty when it cannot."""
-    try:
-        seen = seen_launch(command.words())
-    except HopbytesError:
-        return []
-    return [seen[i].host for i in range(n)] if set(seen) == set(range(n)) else []
-
-
-def _why(folder: str, command: LaunchCommand, application: Application, error: FormatError, code: int) -> str:
-    """Return what is probably the matter when files are missing."""
-    what = error.what.replace(folder, "the recording")
-    if "no rank wrote" in error.what:
-        if code == SEGMENTATION_FAULT and application.family == "openmpi":
-            return (
-                "the program ended by a segmentation fault: Open MPI's monitoring does not survive "
-                "neighbourhood collectives on graphs, --cc mpicc counts without it"
-            )
-        family = application.family
-        assumed = "" if application.linked else f" (a script: {family} was assumed, --cc names another)"
-        return (
-            f"no rank wrote anything{assumed}: the program uses another MPI, never reached MPI_Finalize, or "
-            f"{os.path.dirname(folder)} is not shared with its nodes"
-        )
-    if "missing" in what:
-        where = os.path.dirname(folder)
-        what += f" (is {where} shared by all nodes?)"
-    return f"the recording is not complete: {what}"

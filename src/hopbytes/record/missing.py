@@ -1,0 +1,87 @@
+"""Why ranks left nothing: said in one line, with the ranks and their hosts."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hopbytes.errors import HopbytesError
+from hopbytes.launching.command import LaunchCommand
+from hopbytes.launching.verify import seen_launch
+from hopbytes.record.application import Application
+
+#: As launchers and shells say it: 128 + SIGSEGV.
+SEGMENTATION_FAULT = 139
+_FILES = re.compile(r"rank\.(\d+)\.(txt|prof)")
+#: How many ranks or hosts are named.
+NAMED = 8
+
+
+def hosts_of(command: LaunchCommand) -> list[str]:
+    """Return the host of every rank as a probe with the same command finds it; empty when it cannot."""
+    try:
+        seen = seen_launch(command.words())
+    except HopbytesError:
+        return []
+    return [seen[i].host for i in range(len(seen))] if set(seen) == set(range(len(seen))) else []
+
+
+def reason(
+    folder: str, command: LaunchCommand, application: Application, what: str, code: int, counting: bool
+) -> str:
+    """Return what is probably the matter.
+
+    Parameters
+    ----------
+    folder : str
+        Where the ranks should have written.
+    what : str
+        What the reader found there.
+    code : int
+        The program's own exit code.
+    counting : bool
+        By the interposer, not by Open MPI itself.
+    """
+    what = what.replace(folder, "the recording")
+    if "no rank wrote" not in what and "missing" not in what:
+        return f"the recording is not complete: {what}"
+    found = _written(folder, "txt" if counting else "prof")
+    if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
+        return (
+            "the program ended by a segmentation fault: Open MPI's monitoring does not survive "
+            "neighbourhood collectives on graphs, --cc mpicc counts without it"
+        )
+    if not found and application.has_mpi_inside:
+        inside = f"MPI is linked into {application.path} statically, expected a shared library"
+        return f"no rank wrote anything: {inside}"
+    if code:
+        return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
+    place = os.path.dirname(folder)
+    if found:
+        return f"the recording is not complete: {_lost(found, hosts_of(command), place) or what}"
+    assumed = f" (a script: {application.family} was assumed, --cc names another)"
+    assumed = "" if application.linked else assumed
+    return (
+        f"no rank wrote anything{assumed}: the program uses another MPI, never reached MPI_Finalize, or "
+        f"{place} is not shared with its nodes"
+    )
+
+
+def _written(folder: str, suffix: str) -> set[int]:
+    found = (_FILES.fullmatch(name) for name in os.listdir(folder))
+    return {int(match[1]) for match in found if match and match[2] == suffix}
+
+
+def _lost(found: set[int], hosts: list[str], place: str) -> str:
+    """Return which ranks are missing and where they ran; "" when that is not known."""
+    lost = [i for i in range(len(hosts)) if i not in found]
+    if not lost:
+        return ""
+    ranks = ", ".join(map(str, lost[:NAMED])) + (", …" if len(lost) > NAMED else "")
+    on = sorted({hosts[i] for i in lost})
+    named = ", ".join(on[:NAMED]) + (", …" if len(on) > NAMED else "")
+    what = f"{len(lost)} of {len(hosts)} ranks missing ({ranks}, on {named})"
+    seen = {hosts[i] for i in found if i < len(hosts)}
+    if seen.isdisjoint(on):
+        return f"{what}: {place} is not shared with {named}"
+    return f"{what}: they never reached MPI_Finalize"

@@ -165,7 +165,7 @@ int main(int argc, char **argv) {
 #if MPI_VERSION >= 4
         else if (!strcmp(argv[i], "new")) new_calls();
 #endif
-        else if (!strcmp(argv[i], "die")) _exit(0);
+        else if (!strcmp(argv[i], "die")) MPI_Barrier(WORLD), _exit(0);
         else if (!strcmp(argv[i], "split_type")) {
             MPI_Comm shared;
             MPI_Comm_split_type(WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);

@@ -16,14 +16,17 @@ import scotch_gmap
 
 #: The algorithm as the paper prints it. Its authors' program also credits ranks in order with 0.1 %.
 OURS = "treematch"
-#: Mappers and presets, by the names of the rows. MPIPP of the paper exchanges the cores of two processes and
-#: starts at random: anywhere on the machine, or on the densest cores; ours may also move to free cores.
+#: Mappers and presets, by names of rows. MPIPP of the paper exchanges the cores of two processes and starts
+#: at random: anywhere on the machine, or on the densest cores; ours may also move to free cores. Passes are
+#: those of the original, which go through losses.
 MAPPED: dict[str, dict[str, object]] = {
     OURS: {"mapper": "treematch:credit=0"},
     "treematch, credit": {"mapper": "treematch"},
     "treematch, shapes": {"mapper": "treematch:credit=0,shapes=16"},
     "mpipp.1": {"mapper": "mpipp:starts=1,free=no"},
     "mpipp.5": {"mapper": "mpipp:starts=5,free=no"},
+    "mpipp.1, passes": {"mapper": "mpipp:starts=1,free=no,passes=yes"},
+    "mpipp.5, passes": {"mapper": "mpipp:starts=5,free=no,passes=yes"},
     "mpipp.1, free cores too": {"mapper": "mpipp:starts=1"},
     "mpipp.5, free cores too": {"mapper": "mpipp:starts=5"},
     "mpipp.1, packed cores": {"mapper": "mpipp:starts=1", "pack": True},

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.errors import InfeasibleError, ScaleError, UnsupportedError
+from hopbytes.kernels.best_swap import best_swap
 from hopbytes.kernels.grouping import group_objects
+from hopbytes.mappers.locked_passes import LockedPasses
+from hopbytes.mappers.quotient import with_isolated
 from hopbytes.mappers.subtrees import in_whole_tree, shapes
 
 FIGURE_1 = [
@@ -162,6 +165,16 @@ def test_groups_too_many_to_list_may_be_a_partition():
     assert apart[0] == 32 < apart[1]
 
 
+def test_dense_patterns_of_many_groups_are_not_partitioned():
+    """A partition of everybody with everybody takes seconds for nothing: work stays near the arcs there are."""
+    where = hb.machine("node:32@10 core:8@1")
+    dense, sparse = hb.read("hierarchical:32x8:seed=1:factor=2"), hb.read("stencil:16x16")
+    work = hb.map_tasks(dense, where, mapper="treematch").info["work"]
+    assert "grouping_partition" not in work
+    assert work["arcs"] < 2 * dense.m
+    assert hb.map_tasks(sparse, where, mapper="treematch").info["work"]["arcs"] > 2 * sparse.m
+
+
 def test_options_out_of_range():
     for text, words in (("list_up_to=9999999", "at most 1000000"), ("credit=1001", "at most 1000")):
         with pytest.raises(UnsupportedError, match=words):
@@ -191,6 +204,61 @@ def test_mpipp_of_the_paper_keeps_to_the_cores_of_its_start():
         other = hb.evaluate(graph, hb.Mapping(pe, where, {}), baselines=False).mapping.comm_cost
         assert other >= kept.info["comm_cost"]
     assert hb.map_tasks(graph, where, mapper="mpipp", seed=3).info["comm_cost"] < kept.info["comm_cost"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("n", "k"), [(7, 8), (8, 8), (5, 8)])
+def test_passes_are_their_definition(seed, n, k):
+    """Every exchange by J of the whole placement; the least of all again and again, nobody twice."""
+    rng = np.random.default_rng(seed)
+    half = np.triu(rng.integers(0, 9, (n, n)), 1)
+    graph = hb.CommGraph.from_dense(half + half.T)
+    where = hb.machine("node:2@10 package:2@4 core:2@1")
+    table = where.distance.matrix()
+    search = LockedPasses(with_isolated(graph.symmetric_positive(), k), table, n)
+    start = rng.permutation(k).astype(np.int32)
+
+    def cost(place):
+        return int(((half + half.T) * table[np.ix_(place[:n], place[:n])]).sum())
+
+    place, free, costs, places = start.copy(), set(range(k)), [cost(start)], [start.copy()]
+    while any(task < n for task in free) and len(free) > 1:
+        options = []
+        for a, b in combinations(sorted(free), 2):
+            if a < n:
+                other = place.copy()
+                other[[a, b]] = other[[b, a]]
+                options.append((cost(other), a, b))
+        least, a, b = min(options)
+        place[[a, b]] = place[[b, a]]
+        free -= {a, b}
+        costs.append(least)
+        places.append(place.copy())
+    kept = costs.index(min(costs))
+    found, saved, made = search.once(start)
+    assert (saved, made) == (costs[0] - costs[kept], kept)
+    assert found.tolist() == places[kept].tolist()
+
+
+def test_passes_leave_no_exchange_and_can_go_through_losses():
+    where, ahead = hb.machine("node:4@10 package:2@5 core:4@1"), 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        half = np.triu(rng.integers(0, 100, (32, 32)) * (rng.random((32, 32)) < 0.1), 1)
+        graph = hb.CommGraph.from_dense(half + half.T)
+        single, passes = (
+            hb.map_tasks(graph, where, mapper=f"mpipp:passes={word}", seed=seed) for word in ("no", "yes")
+        )
+        ahead += passes.info["comm_cost"] < single.info["comm_cost"]
+        csr = graph.symmetric_positive()
+        assert best_swap(csr, where.distance.matrix(), passes.pe.copy(), 1)[1] == 0
+    assert ahead > 0
+
+
+def test_passes_refuse_what_does_not_fit():
+    graph = hb.CommGraph.from_edges([0, 1], [1, 0], [2**58, 2**58])
+    with pytest.raises(ScaleError, match="2\\^60"):
+        hb.map_tasks(graph, hb.machine("core:2@9"), mapper="mpipp:passes=yes")
 
 
 def test_five_starts_are_no_worse_than_the_first_of_them():

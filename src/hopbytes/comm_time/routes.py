@@ -45,6 +45,8 @@ class RouteTimes:
 
 def knows_route_times(where: Allocation) -> bool:
     """Tell whether hops have a latency, links a bandwidth, and levels inside nodes that part PEs both."""
+    if where.machine.hop_latency() is None and _several_nodes(where):
+        return False  # without looking at the network, which need not be built yet
     return not _missing(where)
 
 
@@ -141,6 +143,11 @@ def _inside(where: Allocation) -> list[Level]:
     return levels[node + 1 :]
 
 
+def _several_nodes(where: Allocation) -> bool:
+    nodes = where.node_of_pe
+    return int(nodes[0]) != int(nodes[-1])
+
+
 def _most_hops(where: Allocation) -> int:
     """Return a bound of the hops between two PEs, at least 1."""
     distance = where.distance
@@ -155,8 +162,7 @@ def _seconds(level: Level) -> tuple[float, float]:
 def _missing(where: Allocation) -> list[str]:
     """What has no times although messages may pass it."""
     missing = []
-    nodes = where.node_of_pe
-    if int(nodes[0]) != int(nodes[-1]):
+    if _several_nodes(where):
         network = network_of(where, "weight time")
         if where.machine.hop_latency() is None:
             missing.append("latency of a hop")

@@ -13,6 +13,7 @@ from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
 from hopbytes.mappers.filling import fill_in_order, random_order
+from hopbytes.mappers.locked_passes import LockedPasses
 from hopbytes.mappers.quotient import with_isolated
 from hopbytes.objectives.comm_cost import CommCost
 
@@ -33,6 +34,9 @@ class Mpipp(Mapper):
         Tasks also exchange with free PEs, where there are fewer tasks than PEs and the caller does not say
         which to use. The paper exchanges the cores of two processes only: ``free=no`` starts anywhere on the
         machine and stays on the PEs of the start.
+    passes : bool
+        As in the original (:class:`hopbytes.mappers.locked_passes.LockedPasses`): passes in which every task
+        moves once, also where that loses, of which the best prefix is kept; for some hundred tasks.
 
     Raises
     ------
@@ -42,13 +46,13 @@ class Mpipp(Mapper):
     Notes
     -----
     Chen et al., "MPIPP: an automatic profile-guided parallel process placement toolset" (ICS 2006), as
-    Jeannot and Mercier (Euro-Par 2010) describe it: it stops when no single exchange helps. The original
-    goes on through exchanges that lose and takes the best prefix back. Where
+    Jeannot and Mercier (Euro-Par 2010) describe it: it stops when no single exchange helps. Where
     neither the pattern nor the distances are symmetric, both are taken as the mean of the two directions.
     """
 
     starts: int = 1
     free: bool = True
+    passes: bool = False
     chooses_slots: ClassVar[bool] = True
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
@@ -75,7 +79,9 @@ class Mpipp(Mapper):
         return best
 
     def _improved(self, csr: Csr, table: Int64, pe: Int32, effort: Effort) -> Int32:
-        csr, n = with_isolated(csr, len(pe)), len(pe)
+        tasks, csr, n = len(csr.indptr) - 1, with_isolated(csr, len(pe)), len(pe)
+        if self.passes:
+            return self._by_passes(LockedPasses(csr, table, tasks), pe, effort)
         each = max(64, n)  # exchanges between two looks at the clock
         while not effort.used_up and n > 1:
             pe, made = best_swap(csr, table, pe, each)
@@ -83,6 +89,15 @@ class Mpipp(Mapper):
             effort.spend(n * (n + made))
             if made < each:
                 break
+        return pe
+
+
+    def _by_passes(self, search: LockedPasses, pe: Int32, effort: Effort) -> Int32:
+        saved = 1
+        while saved > 0 and not effort.used_up:
+            pe, saved, made = search.once(pe)
+            effort.count(exchanges=made, passes=1)
+            effort.spend(len(pe) ** 2 * (1 + len(pe) // 2))
         return pe
 
 

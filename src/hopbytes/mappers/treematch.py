@@ -27,6 +27,8 @@ from hopbytes.spread import spread
 MOST_LISTED = 1_000_000
 #: Groups too many to list are also looked for by a balanced partition among at most so many objects.
 PARTITIONED_UP_TO = 512
+#: Mean degree times groups beyond which a partition takes seconds; where measured it found nothing there.
+PARTITIONED_UP_TO_DEGREE = 8000
 #: With more tasks than this on each PE, groups of that size are partitions rather than groups.
 MOST_PER_PE = 64
 
@@ -41,8 +43,8 @@ class TreeMatch(Mapper):
     list_up_to : int
         All possible groups of a level are listed when they are at most so many, and independent sets
         looked for among them by three heuristics: smallest values first, largest values last, largest
-        weighted degree first. Above it groups grow along heavy edges, and up to 512 objects they are
-        also the parts of a partition with no imbalance, whichever leaves less.
+        weighted degree first. Above it groups grow along heavy edges, and up to 512 objects, not too dense,
+        they are also the parts of a partition with no imbalance, whichever leaves less.
     credit : int
         Thousandths by which keeping consecutive objects together may be worse and is still taken.
     tries : int
@@ -132,7 +134,8 @@ class TreeMatch(Mapper):
         group, which = group_objects(csr, arity, list_up_to=self.list_up_to, credit=self.credit)
         objects = len(group)
         listed = arity >= objects or comb(objects, arity) <= self.list_up_to
-        if listed or objects > PARTITIONED_UP_TO or effort.used_up:
+        dense = len(csr.targets) // objects * (objects // arity) > PARTITIONED_UP_TO_DEGREE
+        if listed or dense or objects > PARTITIONED_UP_TO or effort.used_up:
             return group, which
         found, _ = partition_many(
             *csr, None, np.zeros(objects, np.int32), np.array([0, objects // arity], np.int64),

@@ -166,7 +166,7 @@ def test_groups_too_many_to_list_may_be_a_partition():
 
 
 def test_dense_patterns_of_many_groups_are_not_partitioned():
-    """A partition of everybody with everybody takes seconds for nothing: work stays near the arcs there are."""
+    """A partition of everybody with everybody takes seconds for nothing: work stays near the arcs."""
     where = hb.machine("node:32@10 core:8@1")
     dense, sparse = hb.read("hierarchical:32x8:seed=1:factor=2"), hb.read("stencil:16x16")
     work = hb.map_tasks(dense, where, mapper="treematch").info["work"]

@@ -43,6 +43,7 @@ METRICS = (
     "hops", "hop_bytes", "max_messages", "max_congestion", "avg_messages", "avg_congestion", "var_congestion",
     "hybrid", "comm_cost", "inter_node_volume", "max_node_receive_volume",
 )
+PLOTTED = {"hop_bytes": "hop-bytes", "max_congestion": "highest congestion"}
 CORES_PER_NODE = {64: 8, 2**30: 16}  # up to so many tasks: so many on each node
 
 
@@ -138,6 +139,17 @@ def run(instance: Instance, name: str, how: dict[str, Any], seed: int) -> dict[s
     return row
 
 
+def ratios_of(rows: list[dict[str, Any]], metric: str) -> list[float]:
+    """Return a metric over its value in order, for rows where neither is 0."""
+    pairs = [(row["metrics"].get(metric), row["in_order"].get(metric)) for row in rows]
+    return [own / ref for own, ref in pairs if own and ref]
+
+
+def mean_of(ratios: list[float]) -> float:
+    """Geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """Geometric means over in-order placement; metrics that are 0 in either are left out of that mean."""
     columns = ("hop_bytes", "hops", "max_congestion", "max_messages", "avg_congestion", "hybrid", "comm_cost")
@@ -150,16 +162,38 @@ def table(rows: list[dict[str, Any]]) -> str:
             continue
         cells = []
         for column in columns:
-            pairs = [(row["metrics"].get(column), row["in_order"].get(column)) for row in good]
-            ratios = [own / ref for own, ref in pairs if own and ref]
+            ratios = ratios_of(good, column)
             if not ratios:
                 cells.append(f"{'-':>22}")
                 continue
-            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            cells.append(f"{mean:8.3f} ({min(ratios):5.2f}-{max(ratios):5.2f})")
+            cells.append(f"{mean_of(ratios):8.3f} ({min(ratios):5.2f}-{max(ratios):5.2f})")
         seconds = sum(row["cpu_seconds"] for row in good) / len(good)
         lines.append(f"{name:32} {len(good):5} {seconds:8.3f}  " + "  ".join(f"{cell:>22}" for cell in cells))
     return "\n".join(lines)
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw means of hop-bytes and highest congestion per contender, with the range over instances."""
+    import matplotlib.pyplot as plt
+
+    good = [row for row in rows if "metrics" in row]
+    by_name = {name: [row for row in good if row["contender"] == name] for name in
+               sorted({row["contender"] for row in good})}
+    names = [name for name, own in by_name.items() if all(ratios_of(own, m) for m in PLOTTED)]
+    figure, panels = plt.subplots(1, len(PLOTTED), figsize=(13, 1.5 + 0.24 * len(names)), sharey=True)
+    for panel, (metric, label) in zip(panels, PLOTTED.items(), strict=True):
+        ratios = [ratios_of(by_name[name], metric) for name in names]
+        means = np.array([mean_of(own) for own in ratios])
+        ends = np.array([[min(own), max(own)] for own in ratios])
+        panel.barh(names, means, color="tab:blue")
+        reach = np.abs(ends.T - means)
+        panel.errorbar(means, names, xerr=reach, fmt="none", ecolor="black", elinewidth=0.8)
+        panel.axvline(1, color="tab:red", linewidth=1)
+        panel.set_xlabel(f"{label} over in-order placement: geometric mean, range")
+    panels[0].invert_yaxis()
+    panels[0].set_ylim(len(names) - 0.4, -0.6)
+    figure.tight_layout()
+    figure.savefig(path, dpi=100)
 
 
 def main() -> None:
@@ -167,6 +201,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench/results/fabrics.jsonl"))
     parser.add_argument("--draws", type=int, default=3, help="random sets of hosts per pattern")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--plot", type=Path, help="draw the means into a picture (matplotlib)")
     parser.add_argument("--fabric", default="*")
     parser.add_argument("--pattern", default="*")
     parser.add_argument("--contender", default="*", help="pattern such as 'preset:*'")
@@ -189,6 +224,8 @@ def main() -> None:
                     rows.append(row)
     chosen = [row for row in rows if fnmatch.fnmatchcase(row["contender"], options.contender)]
     print(table(chosen))
+    if options.plot is not None:
+        plot(chosen, options.plot)
 
 
 if __name__ == "__main__":

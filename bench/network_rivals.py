@@ -145,7 +145,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw hop-bytes and highest congestion of every contender, one panel per table."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(len(NETWORKS), len(KINDS), figsize=(15, 10), sharex="col", sharey=True)
+    figure, axes = plt.subplots(len(NETWORKS), len(KINDS), figsize=(17, 11))
     for line, network in zip(axes, NETWORKS, strict=True):
         for panel, (label, wanted) in zip(line, KINDS.items(), strict=True):
             found = means([row for row in rows if row["network"] == network and wanted(row)])
@@ -155,10 +155,10 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
                 at + 0.2, [mean["max_congestion"] for mean in found.values()], 0.4, label="max congestion"
             )
             panel.axvline(1, color="black", linewidth=0.8)
-            panel.set_yticks(at, list(found))
+            panel.set_yticks(at, list(found), fontsize=8)
+            panel.invert_yaxis()
             panel.set_title(f"{network.partition(':')[0]}, {label}", fontsize=10)
             panel.set_xlabel("over in-order placement (geometric mean)")
-    axes[0][0].invert_yaxis()
     axes[0][0].legend(loc="lower right")
     figure.tight_layout()
     figure.savefig(path, dpi=100)

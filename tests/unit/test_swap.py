@@ -11,6 +11,7 @@ from hopbytes.machines.base import Level
 from hopbytes.machines.table import Table
 from hopbytes.machines.tree import Tree
 from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.patterns.base import pattern
 from hopbytes.refiners.distances import both_ways_differ
 from hopbytes.run import map_tasks
 
@@ -129,6 +130,18 @@ def test_presets_see_both_directions_where_neither_side_is_symmetric(preset):
         where = hb.Allocation.whole(Table(distances))
         mapping = map_tasks(hb.CommGraph.from_dense(volumes), where, preset=preset, partition=False)
         assert mapping.info["comm_cost"] == least
+
+
+def test_constructions_by_nodes_compete_on_networks():
+    """A grid of boxes on the sparse nodes of a torus: presets are as good as the best of these, refined."""
+    where = hb.machine("torus:6x6x6@10 / core:8@1", hosts="sfc:nodes=27:holes=0.3:seed=2")
+    graph = pattern("stencil:6x6x6")
+    starts = [
+        map_tasks(graph, where, mapper=name, refine="uwh:delta=64", partition=False).info["comm_cost"]
+        for name in ("ug", "curve", "multi_jagged")
+    ]
+    for preset in ("fast", "eco"):
+        assert map_tasks(graph, where, preset=preset, partition=False).info["comm_cost"] <= min(starts)
 
 
 def test_one_way_distances_need_one_way_volumes_to_matter():

@@ -9,14 +9,19 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
+from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
+from hopbytes.machines.geometry import geometry_of
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, mappers, refiners
+from hopbytes.nodal.vicinity import MOST_SITES
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
 from hopbytes.refiners.distances import both_ways_differ, cheaper, kernel_distances, priced
 
 #: Constructions that compete as starts, in this order, again with other seeds when more are wanted.
 RIVALS = ("identity", "dual_recursive_bipartitioning:tries=16", "bottom_up")
+#: On networks of nodes these compete besides, each after whole groups were exchanged between nodes.
+RIVALS_ON_NODES = ("ug", "curve", "multi_jagged")
 
 
 @refiners.register("swap")
@@ -35,7 +40,8 @@ class Swap(Refiner):
         left to the refiner ``vcycle``.
     starts : int
         Placements by other constructions (:data:`RIVALS`) that compete with the given one; the cheapest
-        after a descent goes on. This and the next four with one task per PE only.
+        after a descent goes on. On networks of nodes :data:`RIVALS_ON_NODES` do so, too. This and the next
+        four with one task per PE only.
     chains : int
         Anneals from there, side by side; the cheapest result is kept.
     steps : int
@@ -102,6 +108,8 @@ class Swap(Refiner):
 
     def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
         """Yield exact placements by other constructions; none where tasks have prices they do not know."""
+        if bounds.unary is None:
+            yield from _on_nodes(graph, where, bounds, effort)
         for i in range(self.starts if bounds.unary is None else 0):
             if effort.used_up:
                 return
@@ -125,3 +133,21 @@ class Swap(Refiner):
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return cheaper(graph, where, pe, found.pe, bounds.unary)
+
+
+def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
+    """Yield placements made from groups of tasks on the nodes of a network."""
+    nodes = np.unique(where.node_of_pe)
+    if where.machine.network() is None or not 2 < len(nodes) <= MOST_SITES:
+        return
+    for name in RIVALS_ON_NODES:
+        if effort.used_up or (mappers[name].needs_coordinates and geometry_of(where.machine) is None):
+            continue
+        quiet = replace(effort, progress=None)
+        try:
+            rival = build(mappers, name).map(graph, where, bounds, quiet)
+            rival = build(refiners, "uwh:delta=64").refine(graph, where, rival, bounds, quiet)
+        except UnsupportedError:  # tasks without coordinates, nodes without a route between them
+            continue
+        if np.all(np.bincount(rival, minlength=where.k) == 1):
+            yield rival

@@ -66,7 +66,11 @@ def map_for(
     spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
     if can.scattered_ranks and block is None:
         return map_tasks(graph, where, **spreading, **options)
-    return map_in_blocks(graph, where, block, inside=can.per_rank_cores, **spreading, **options)
+    mapping = map_in_blocks(graph, where, block, inside=can.per_rank_cores, **spreading, **options)
+    if can.scattered_ranks:
+        return mapping
+    limit = f"{form} leaves only consecutive ranks to a host; newrank and hopbytes.mpi.reorder leave any"
+    return Mapping(mapping.pe, where, {**mapping.info, "notices": [*mapping.info["notices"], limit]})
 
 
 def map_in_blocks(

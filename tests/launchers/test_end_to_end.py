@@ -116,8 +116,9 @@ GPU = """
 def test_every_rank_sees_its_own_gpu(hosts):
     """GPUs that are described and not there: what counts is what ranks are told."""
     inside = "".join(GPU.format(number=number, mask=hex(1 << number)) for number in range(2))
-    machine = '<topology version="2.0"><object type="Machine" cpuset="0x3"><object type="Package" cpuset="0x3">'
-    (hosts.folder / "gpu.xml").write_text(f"{machine}{inside}</object></object></topology>")
+    package = f'<object type="Package" cpuset="0x3">{inside}</object>'
+    node = f'<topology version="2.0"><object type="Machine" cpuset="0x3">{package}</object></topology>'
+    (hosts.folder / "gpu.xml").write_text(node)
     where = f"hwloc:{hosts.folder}/gpu.xml@{','.join(HOSTS)}"
     words = ["map", "stencil:8", "--on", where, "--per", "gpu", "--for", hosts.form, "--format", "json"]
     hosts.hopbytes(*words, "-o", "g.json", "--force", "-q")

@@ -64,7 +64,8 @@ def run(
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
     mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
     if not quiet:
-        tell(*where.notices, map_summary(graph.weighing(mapping.info["weight"]), mapping))
+        summary = map_summary(graph.weighing(mapping.info["weight"]), mapping)
+        tell(*where.notices, *mapping.info["notices"], summary)
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
     code = launch(

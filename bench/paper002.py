@@ -25,7 +25,7 @@ import hopbytes as hb
 import ompi_treematch
 import scotch_gmap
 from instances import shared_folder
-from paper002_rivals import HIDDEN, OURS, Case, rows
+from paper002_rivals import HIDDEN, OURS, SHAPES, Case, rows
 
 #: Programs recorded at 16, 32 and 64 ranks; those whose recordings hold next to no traffic are left out.
 RECORDED = (
@@ -50,8 +50,6 @@ SEEDS = (1, 2)
 KINDS = ("recorded", "synthetic", "fitting", "published", "host")
 #: MapLib's mappings are for these.
 GRIDS = ("mesh:4x4x4", "torus:4x4x4")
-#: Beside its printed form also the one that chooses subtrees is compared with these.
-SHAPES = "treematch, shapes"
 
 Record = dict[str, Any]
 

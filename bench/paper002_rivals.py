@@ -36,7 +36,8 @@ MAPPED: dict[str, dict[str, object]] = {
     "strong": {"preset": "strong", "pack": True},
     "strong, spread": {"preset": "strong"},
 }
-STRONG_THERE = "strong, treematch's cores"
+SHAPES = "treematch, shapes"
+STRONG_THERE = {OURS: "strong, treematch's cores", SHAPES: "strong, cores of shapes"}
 BY_CORE, BY_NODE = "round robin by core", "round robin by node"
 SCOTCH, SCOTCH_PACKED = "scotch_gmap", "scotch_gmap, packed cores"
 HIDDEN = "hidden tree"
@@ -67,8 +68,9 @@ def rows(case: Case, graph: hb.CommGraph, where: hb.Allocation, samples: Path) -
     chosen: dict[str, hb.Mapping] = {}
     for name, options in MAPPED.items():
         yield _timed(name, graph, lambda: chosen.setdefault(name, _mapped(graph, where, options)))  # noqa: B023
-    slots = np.sort(chosen[OURS].pe).astype(np.int64)
-    yield _timed(STRONG_THERE, graph, lambda: _within(graph, where, slots))
+    for mapper, name in STRONG_THERE.items():
+        slots = np.sort(chosen[mapper].pe).astype(np.int64)
+        yield _timed(name, graph, lambda: _within(graph, where, slots))  # noqa: B023
     if case.kind in ("recorded", "synthetic"):
         yield _timed(BY_CORE, graph, lambda: by_core(graph, where))
         yield _timed(BY_NODE, graph, lambda: by_node(graph, where))

@@ -85,7 +85,7 @@ def _lead(comm: Any, asked: argparse.Namespace) -> int:
     if rank:
         code = leaders.serve()
     else:
-        code, record = _map(leaders, pattern, where, steps, asked)
+        code, record = _map(leaders, pattern, where, steps, asked, time.perf_counter() - began)
     if code:
         return code
     report = leaders.report()
@@ -97,7 +97,7 @@ def _lead(comm: Any, asked: argparse.Namespace) -> int:
 
 def _map(
     leaders: Leaders, pattern: Any, where: Allocation, steps: tuple[HybridGreedy, HottestLink],
-    asked: argparse.Namespace,
+    asked: argparse.Namespace, read_seconds: float,
 ) -> tuple[int, dict[str, Any]]:
     """Do what rank 0 does beyond leading; return exit code and the facts of the run."""
     try:
@@ -109,7 +109,7 @@ def _map(
         leaders.close(_complain(_sentence(error)))
         return 1, {}
     leaders.close(0)
-    return 0, map_record(mapping, 0.0, receipt)
+    return 0, map_record(mapping, read_seconds, receipt)
 
 
 def _steps(asked: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:

@@ -255,6 +255,17 @@ def test_passes_leave_no_exchange_and_can_go_through_losses():
     assert ahead > 0
 
 
+def test_passes_keep_what_they_have_when_time_is_up():
+    graph, where = hb.read("stencil:6x6"), hb.machine("node:6@10 core:6@1")
+    search = LockedPasses(graph.symmetric_positive(), where.distance.matrix(), 36)
+    start = np.random.default_rng(0).permutation(36).astype(np.int32)
+    whole, answers = search.once(start), iter([False, False, False])
+    found, saved, made = search.once(start, lambda: next(answers, True))
+    assert made == 3 < whole[2]
+    assert 0 < saved < whole[1]
+    assert np.count_nonzero(found != start) in range(4, 7)
+
+
 def test_passes_refuse_what_does_not_fit():
     graph = hb.CommGraph.from_edges([0, 1], [1, 0], [2**58, 2**58])
     with pytest.raises(ScaleError, match="2\\^60"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,13 +52,16 @@ class LockedPasses:
         if int(self._weight.sum(dtype=np.float64)) * int(table.max(initial=0)) > LARGEST:
             raise ScaleError("mapper 'mpipp': volumes times distances exceed 2^60, expected smaller volumes")
 
-    def once(self, pe: Int32) -> tuple[Int32, int, int]:
-        """Return the placement after one pass, what it saved (0 or more), and the exchanges it keeps."""
+    def once(self, pe: Int32, ended: Callable[[], bool] = bool) -> tuple[Int32, int, int]:
+        """Return the placement after one pass, what it saved (0 or more), and the exchanges it keeps.
+
+        A pass is cut short as soon as `ended` says so, and its best prefix kept all the same.
+        """
         place, cost_at = pe.astype(np.int64), self._weight @ self._table[pe].astype(np.int64)
         free = np.ones(len(pe), bool)
         total, best, kept, made = 0, 0, 0, []
         for step in range(1, len(pe) // 2 + 1):
-            if not free[: self._movable].any():
+            if not free[: self._movable].any() or ended():
                 break
             first, second, change = self._best(place, cost_at, free)
             moved = self._table[place[second]] - self._table[place[first]]

@@ -95,7 +95,7 @@ class Mpipp(Mapper):
     def _by_passes(self, search: LockedPasses, pe: Int32, effort: Effort) -> Int32:
         saved = 1
         while saved > 0 and not effort.used_up:
-            pe, saved, made = search.once(pe)
+            pe, saved, made = search.once(pe, lambda: effort.used_up)
             effort.count(exchanges=made, passes=1)
             effort.spend(len(pe) ** 2 * (1 + len(pe) // 2))
         return pe

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char a[4096], b[4096];
+static char a[4096], b[4096], *shown;
 static int rank, size;
 #define WORLD MPI_COMM_WORLD
 
@@ -165,7 +165,11 @@ int main(int argc, char **argv) {
 #if MPI_VERSION >= 4
         else if (!strcmp(argv[i], "new")) new_calls();
 #endif
-        else if (!strcmp(argv[i], "die")) MPI_Barrier(WORLD), _exit(0);
+        else if (!strcmp(argv[i], "shared")) {
+            MPI_Win win;
+            MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, WORLD, &shown, &win);
+            MPI_Win_free(&win);
+        } else if (!strcmp(argv[i], "die")) MPI_Barrier(WORLD), _exit(0);
         else if (!strcmp(argv[i], "split_type")) {
             MPI_Comm shared;
             MPI_Comm_split_type(WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);

@@ -15,6 +15,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.collectives import expand
 from hopbytes.errors import UnsupportedError
+from hopbytes.launching.launchers import recognise
 from hopbytes.record.application import Application
 from hopbytes.record.missing import reason
 from hopbytes.record.session import record
@@ -149,6 +150,36 @@ def test_calls_of_mpi_4():
         pytest.skip("this MPICH has no MPI 4")
     others = {(i, j) for i in range(4) for j in range(4) if i != j}
     assert found == {pair: 9 + (11 + 200 if pair in NEXT else 0) for pair in others}
+
+
+def test_traffic_that_escapes_is_named(tmp_path):
+    """Shared memory, and libraries really loaded: those of collectives escape Open MPI's counting alone."""
+    launch, compiler, _ = mpi("openmpi")
+    (tmp_path / "empty.c").write_text("")
+    fakes = ["libnccl.so.2", "libhcoll.so.1"]
+    for fake in fakes:
+        subprocess.run(["cc", "-shared", "-fPIC", "empty.c", "-o", fake, f"-Wl,-soname,{fake}"], check=True)
+    linked = ["-Wl,--no-as-needed", *fakes, f"-Wl,-rpath,{tmp_path}"]
+    words = [compiler, "-DNO_NEIGHBOURS", str(CALLS), "-w", "-o", "escaping", *linked]
+    subprocess.run(words, check=True)
+    memory = "memory is shared (MPI_Win_allocate_shared): loads and stores are not in the pattern"
+    past = "{} was in use: what it sent past MPI's messages is not in the pattern"
+    for options, libraries in (({}, ["hcoll", "NCCL"]), ({"compiler": compiler}, ["NCCL"])):
+        done = record([*launch, "./escaping", "shared", "p2p"], **options)
+        assert done.graph is not None, done.problem
+        assert done.graph.meta["notices"] == [memory, *map(past.format, libraries)]
+        assert set(fakes) <= set(done.graph.meta["recorded"]["libraries"])
+
+
+NAMES = {"mpirun.openmpi": "openmpi", "mpirun.mpich": "hydra", "mpiexec.hydra": "hydra"}
+
+
+@pytest.mark.parametrize(("name", "form"), NAMES.items())
+def test_launchers_by_other_names(name, form):
+    if not shutil.which(name):
+        pytest.skip(f"no {name}")
+    launcher, words = recognise([name, "-n", "2"])
+    assert (launcher.form, words) == (form, 1)
 
 
 @pytest.mark.parametrize("family", ["openmpi", "openmpi 4.1"])

@@ -22,7 +22,7 @@ _LIBRARIES = (
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
 #: Libraries of MPI and below it, and those of the system that are in every program.
 _MPI_OWN = re.compile(r"\blib(mpi|open-|ompi|mca_|c\.so|m\.so|pthread|dl\.so|rt\.so|gcc_s|stdc)")
-_NEIGHBOURS = re.compile(rb"mpi_i?neighbor_all", re.IGNORECASE)
+_UNFIT = re.compile(rb"mpi_(i?neighbor_all|comm_spawn)", re.IGNORECASE)
 _PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
 
 
@@ -40,8 +40,9 @@ class Application:
         The program itself names the library; False: it is a script, and the launcher's MPI is assumed.
     library : str
         The file of that library, as the loader finds it.
-    neighbours : bool
-        It, or a library it uses, names neighbourhood collectives.
+    unfit : bool
+        It, or a library it uses, names calls that Open MPI's monitoring does not survive or count:
+        neighbourhood collectives, and spawning, whose new ranks overwrite the files of the old ones.
     persistent : bool
         The same of persistent sends.
     has_mpi_inside : bool
@@ -52,7 +53,7 @@ class Application:
     family: str
     linked: bool
     library: str = ""
-    neighbours: bool = False
+    unfit: bool = False
     persistent: bool = False
     has_mpi_inside: bool = False
 
@@ -80,7 +81,7 @@ def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
         )
     for pattern, family in _LIBRARIES:
         if pattern.search(libraries):
-            named = [_names(path, libraries, pattern) for pattern in (_NEIGHBOURS, _PERSISTENT)]
+            named = [_names(path, libraries, pattern) for pattern in (_UNFIT, _PERSISTENT)]
             return Application(path, family, True, mpi_library(libraries), *named)
     return Application(path, assumed, False, has_mpi_inside=_holds(path, re.compile(rb"PMPI_Init")))
 

@@ -93,9 +93,8 @@ def record(
     counting = application.family != "openmpi" or bool(special)
     model = check_model(collectives or "ring")
     library = str(interposer_for(application, words[0], compiler)) if counting else ""
-    if not counting and application.neighbours:
-        # Its monitoring crashes programs that call them on a graph: it reads every topology as Cartesian
-        # (4.1.4, 5.0.11).
+    if not counting and application.unfit:
+        # Its monitoring reads every topology as Cartesian and crashes on graphs (4.1.4, 5.0.11).
         library = _own_interposer(application, words[0])
         counting = bool(library)
     with _shared_folder() as folder:
@@ -121,8 +120,9 @@ def record(
     notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ())]
     if code:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
-    if not counting and application.neighbours:
-        notices.append("neighbourhood collectives are counted best by the interposer (--cc mpicc)")
+    if not counting and application.unfit:
+        what = "neighbourhood collectives and spawned ranks"
+        notices.append(f"{what} are counted better by the interposer (--cc mpicc)")
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
 

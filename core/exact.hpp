@@ -1,7 +1,7 @@
-// Partitions of small graphs of unit loads into few blocks of exactly given sizes.
+// Partitions of graphs of unit loads into blocks of exactly given sizes.
 //
-// The general engine (multilevel.hpp) is made for thousands of vertices and some slack; without slack its
-// single moves hardly ever fit. Here the graph is coarsened once, tries are made on some dozens of
+// The general engine (multilevel.hpp) is made for blocks with some slack; without, its single moves hardly
+// ever fit. Here the graph is coarsened once, tries are made on some dozens of
 // vertices, and all refinement is between pairs of blocks, where exchanging as many vertices as one gets
 // is natural. More than two blocks are made by halves.
 #pragma once
@@ -14,6 +14,8 @@ namespace hopbytes {
 
 struct ExactOptions {
   int32_t tries = 4;      // partitions of the coarsest graph
+  int32_t runs = 1;       // bisections per cut in two, each of a coarsening of its own; the best is kept
+  int32_t combines = 0;   // recombinations of that one with the others; V-cycles wherever halves are put together
   int32_t coarsest = 15;  // vertices per block there
   int32_t rounds = 4;     // passes over the pairs of blocks on every level
   int32_t patience = 25;  // see SeamSearch
@@ -22,16 +24,12 @@ struct ExactOptions {
 template <class W> class ExactPartition {
  public:
   // More blocks than this are recombined no further: chains of moves look at every path between blocks.
-  static constexpr int32_t kMostBlocks = 16;
-  // With many blocks of few vertices the general engine was measured to be the better one.
-  static constexpr int64_t kFewVertices = 96;
-  static constexpr int64_t kMostVertices = 20'000;
+  static constexpr int32_t kMostBlocks = 64;
 
   // Whether this is what it is made for: sizes that leave no choice.
   static bool suits(const WorkGraph<W>& g, std::span<const int64_t> size) {
     int64_t total = 0;
-    if (size.size() > kMostBlocks && g.n < kFewVertices * static_cast<int64_t>(size.size())) return false;
-    if (g.n > kMostVertices || g.max_load != 1 || g.total_load != g.n) return false;
+    if (g.max_load != 1 || g.total_load != g.n) return false;
     for (int64_t s : size) {
       if (s < 0 || s > g.n) return false;
       total += s;
@@ -44,14 +42,8 @@ template <class W> class ExactPartition {
         pair_(size, load_) {}
 
   Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
-    if (k_ > 2) return in_halves(g, part, seed);
-    Rng rng(seed);
-    auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), fewest(), max_cluster(g), rng);
-    const WorkGraph<W>& coarsest = levels.empty() ? g : levels.back().graph;
-    control_.spend(2 * g.arcs());
-    part = best_try(coarsest, rng);
-    climb(g, levels, part);
-    return score(g, part.data(), size_);
+    if (*std::max_element(size_.begin(), size_.end()) <= 1) return one_each(g, part);
+    return k_ > 2 ? in_halves(g, part, seed) : best_run(g, part, seed);
   }
 
   // Contract what both partitions agree on (`other` may be null: what `part` holds together), start from
@@ -85,6 +77,14 @@ template <class W> class ExactPartition {
                                          *std::max_element(size_.begin(), size_.end()) / 4));
   }
 
+  // At most one vertex per block: every edge is cut whatever one does.
+  Score one_each(const WorkGraph<W>& g, std::vector<int32_t>& part) {
+    part.clear();
+    for (int32_t b = 0; b < k_; ++b)
+      if (size_[b] == 1) part.push_back(b);
+    return score(g, part.data(), size_);
+  }
+
   // Half of the blocks on either side, then each side into its blocks, then all seams. (Several blocks at
   // once on the coarsest graph were measured, and worse for the same work.)
   Score in_halves(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
@@ -111,6 +111,31 @@ template <class W> class ExactPartition {
     adopt(g, part);
     count_loads();
     refine();
+    Score found = score(g, part.data(), size_);
+    for (int32_t c = 0; c < options_.combines && !control_.hurry(); ++c)
+      found = combine(g, part, nullptr, derive(seed, 3 + c));
+    return found;
+  }
+
+  // Two blocks: the best of several runs, recombined with the others.
+  Score best_run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
+    Score best = run(g, part, seed);
+    std::vector<int32_t> other;
+    for (int32_t r = 1; r < options_.runs && !control_.hurry(); ++r) {
+      const Score found = run(g, other, derive(seed, r));
+      if (found < best) best = found, part.swap(other);
+      if (r <= options_.combines) best = combine(g, part, other.data(), derive(seed, 1000 + r));
+    }
+    return best;
+  }
+
+  Score run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
+    Rng rng(seed);
+    auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), fewest(), max_cluster(g), rng);
+    const WorkGraph<W>& coarsest = levels.empty() ? g : levels.back().graph;
+    control_.spend(2 * g.arcs());
+    part = best_try(coarsest, rng);
+    climb(g, levels, part);
     return score(g, part.data(), size_);
   }
 

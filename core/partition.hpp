@@ -12,6 +12,7 @@ struct ManyOptions {
   PartitionOptions partition;
   int32_t runs = 1;      // independent runs per group, side by side, the best is kept; 0: one where there is no candidate
   int32_t combines = 0;  // recombinations of the best run with the others, then V-cycles
+  int32_t bisections = 1;  // where sizes are exact: tries of every cut in two
   int32_t threads = 1;
   int32_t* finished = nullptr;  // counts groups done, for whoever watches
 };
@@ -67,7 +68,7 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
 
   // Where sizes leave no choice another engine is at work; this is the one place that decides.
   auto exact = [&](int64_t i) { return !graph_of(i).unary && ExactPartition<W>::suits(graph_of(i), caps_of(i)); };
-  const ExactOptions exact_options{std::max(1, options.partition.tries)};
+  const ExactOptions exact_options{std::max(1, options.partition.tries), options.bisections, options.bisections - 1};
 
   auto solve = [&](int64_t i, int64_t run) {
     const WorkGraph<W>& graph = graph_of(i);

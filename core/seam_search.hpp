@@ -46,7 +46,6 @@ template <class W> class SeamSearch {
     block_[0] = a, block_[1] = b;
     ++pass_;
     looked_at_ = 0;
-    std::fill(sign_.begin(), sign_.end(), 0);
     sign_[a] = -1, sign_[b] = 1;
     for (int32_t v : seeds)
       if (const int side = side_of(v); side >= 0) consider(v, side);
@@ -77,6 +76,7 @@ template <class W> class SeamSearch {
       put(log_.back(), part_[log_.back()] == a ? b : a);
       log_.pop_back();
     }
+    sign_[a] = sign_[b] = 0;
     gain = best;
     return best_off < first_off || best > 0;
   }
@@ -97,7 +97,8 @@ template <class W> class SeamSearch {
     if (!may[0] || !may[1]) return may[0] ? 0 : may[1] ? 1 : -1;
     const int64_t one = queue_[0].key(queue_[0].top()), other = queue_[1].key(queue_[1].top());
     if (one != other) return one > other ? 0 : 1;
-    return excess(0) >= excess(1) ? 0 : 1;
+    if (excess(0) != excess(1)) return excess(0) > excess(1) ? 0 : 1;
+    return pass_ & 1;  // by turns: where one side leads nowhere, the other may
   }
   bool fits(int side, const Limits& limits) {
     if (queue_[side].empty()) return false;
@@ -106,7 +107,8 @@ template <class W> class SeamSearch {
     return (from <= limits.window && to <= limits.window) || from + to < lean();
   }
 
-  // Queue v if it touches the other block. Branch-free: which block a neighbour is in is hard to guess.
+  // Queue v if it touches the other block, or neither: then it costs nothing to move and makes room.
+  // Branch-free: which block a neighbour is in is hard to guess.
   void consider(int32_t v, int side) {
     const int64_t sign = side == 0 ? 1 : -1;
     const int32_t other = block_[1 - side];
@@ -117,7 +119,7 @@ template <class W> class SeamSearch {
       ties += (p == other) * int64_t{g_->weight[e]};
     }
     looked_at_ += g_->degree(v);
-    if (ties > 0) queue_[side].push(v, sign * balance);
+    if (ties > 0 || balance == 0) queue_[side].push(v, sign * balance);
   }
 
   void put(int32_t v, int32_t to) {

@@ -40,7 +40,8 @@ void bind_engine(nb::module_& m) {
           options.partition.coarsest = static_cast<int32_t>(set[5]);
           options.partition.growths = static_cast<int32_t>(set[6]);
           options.partition.combines = static_cast<int32_t>(set[7]);
-          read_search(set, 8, options.partition.search, options.partition.flow);
+          options.bisections = static_cast<int32_t>(set[8]);
+          read_search(set, 9, options.partition.search, options.partition.flow);
           options.finished = control.size() > 1 ? control.data() + 1 : nullptr;
           nb::gil_scoped_release release;
           with_weights(in(indptr), in(target), in(weights), in(loads),

@@ -58,6 +58,9 @@ class PartitionSettings:
         Grown bisections per initial bisection.
     middle_combines : int
         Recombinations of the tries on the middle graph.
+    bisections : int
+        Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept, and one
+        V-cycle less whenever halves are put together.
     """
 
     runs: int = 1
@@ -67,9 +70,10 @@ class PartitionSettings:
     coarsest: int = 60
     growths: int = 4
     middle_combines: int = 1
+    bisections: int = 1
     search: SearchSettings = SearchSettings()
 
     def array(self, threads: int) -> Int64:
         """Flatten for the compiled side."""
         own = (self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths)
-        return np.array([*own, self.middle_combines, *astuple(self.search)], np.int64)
+        return np.array([*own, self.middle_combines, max(1, self.bisections), *astuple(self.search)], np.int64)

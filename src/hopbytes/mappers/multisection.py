@@ -41,6 +41,8 @@ class Multisection(Mapper):
         Vertices of the coarse graph on which tries are made.
     middle_combines : int
         Recombinations of the tries on the coarse graph.
+    bisections : int
+        Tries of every cut in two where sizes are exact, as with one task per slot.
     rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     kaminpar_tries : int
@@ -75,7 +77,8 @@ class Multisection(Mapper):
     cut can meet (:func:`hopbytes.balance.child_caps`); levels of equal distance are one cut; seeds
     derive from the place in the hierarchy, so the answer does not depend on threads; every cut
     keeps the best of several runs and recombines them; inner cuts, which decide less of the cost,
-    get proportionally fewer runs and tries (:func:`shares_of_cost`).
+    get proportionally fewer runs and tries (:func:`shares_of_cost`). Blocks of exact sizes are made by
+    halves (``core/exact.hpp``).
 
     O(levels x (n + m)) for meshes; all groups of one level are one compiled call.
     """
@@ -85,6 +88,7 @@ class Multisection(Mapper):
     combines: int = 0
     middle: int = 1500
     middle_combines: int = 2
+    bisections: int = 3
     rounds: int = 10
     patience: int = 40
     seeds: int = 25
@@ -207,7 +211,7 @@ class Multisection(Mapper):
         return PartitionSettings(
             runs=max(min(1, self.runs), part(self.runs)), combines=part(self.combines),
             tries=max(1, part(self.tries)), middle=self.middle,
-            middle_combines=part(self.middle_combines), search=search,
+            middle_combines=part(self.middle_combines), bisections=max(1, part(self.bisections)), search=search,
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[Outside | None]:

@@ -87,8 +87,10 @@ def levels_of(where: Allocation, bounds: Bounds, loads: Int64 | None) -> tuple[l
     seams = seam_distances(where, groupings)
     leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
     held = _held(bounds.unary, loads, where.k)
+    single = bounds.exact and int(leaf_caps.max(initial=0)) <= 1
+    shares = shares_of_cost(seams, groupings, seams[-1] if single and seams else 0)
     levels, parents = [], np.zeros(where.k, np.int32)
-    for depth, (grouping, share) in enumerate(zip(groupings, shares_of_cost(seams, groupings), strict=True)):
+    for depth, (grouping, share) in enumerate(zip(groupings, shares, strict=True)):
         count = int(grouping.max()) + 1
         parent = np.empty(count, np.int64)
         parent[grouping] = parents
@@ -191,15 +193,17 @@ def seam_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
     return distances
 
 
-def shares_of_cost(seams: list[int], groupings: list[Int32]) -> list[float]:
+def shares_of_cost(seams: list[int], groupings: list[Int32], innermost: int = 0) -> list[float]:
     """How much of the cost each cut is likely to decide, relative to the one that decides most.
 
     A cut at depth i into g groups in all decides the difference between its distance and the next
     inner one, times the volume between groups, which on meshes grows about like the square root of g.
+    Inside the last one tasks are `innermost` apart: 0 where they share a PE. With one task per PE none do, so
+    that the last cut decides nothing.
     """
     weights = [
         max(0, outer - inner) * float(np.sqrt(int(grouping.max()) + 1))
-        for outer, inner, grouping in zip(seams, [*seams[1:], 0], groupings, strict=True)
+        for outer, inner, grouping in zip(seams, [*seams[1:], innermost], groupings, strict=True)
     ]
     most = max(weights)
     return [weight / most if most > 0 else 1.0 for weight in weights]

@@ -19,7 +19,9 @@ from hopbytes.options import build
 from hopbytes.refiners.distances import both_ways_differ, cheaper, kernel_distances, priced
 
 #: Constructions that compete as starts, in this order, again with other seeds when more are wanted.
-RIVALS = ("identity", "dual_recursive_bipartitioning:tries=16", "bottom_up")
+RIVALS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
+#: A rival dearer than the best by more than one part in so many is not worth a descent.
+HOPELESS = 6
 #: On networks of nodes these compete besides, each after whole groups were exchanged between nodes.
 RIVALS_ON_NODES = ("ug", "curve", "multi_jagged")
 
@@ -97,6 +99,8 @@ class Swap(Refiner):
         least = value(graph, where, best)
         order = np.arange(graph.n, dtype=np.int32)
         for rival in self._rivals(graph, where, bounds, effort):
+            if value(graph, where, rival) > least + least // HOPELESS:
+                continue
             end = self._exchange(graph, where, rival, bounds, effort, 0, 0)
             if (cost := value(graph, where, end)) < least:
                 best, least = end, cost

@@ -39,5 +39,5 @@ def test_the_same_work_every_time():
 
 def test_the_work_is_what_it_was():
     assert measured() == {
-        "cut": 57, "moves": 2844, "cost": 1573, "evaluations": 257980, "swapped cost": 3891,
+        "cut": 58, "moves": 2844, "cost": 1573, "evaluations": 257980, "swapped cost": 3891,
     }

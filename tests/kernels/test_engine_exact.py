@@ -47,14 +47,15 @@ def cut_of(graph, part):
 @given(
     seed=st.integers(0, 2**32), sizes=st.lists(st.integers(0, 40), min_size=2, max_size=16),
     density=st.integers(0, 6), heaviest=st.sampled_from([1, 9, 10**6, 10**12]), runs=st.integers(1, 2),
-    combines=st.integers(0, 2),
+    combines=st.integers(0, 2), bisections=st.integers(1, 3), repeat=st.sampled_from([1, 1, 1, 7]),
 )
 @settings(deadline=None, max_examples=80)
-def test_sizes_are_exact_on_any_graph(seed, sizes, density, heaviest, runs, combines):
+def test_sizes_are_exact_on_any_graph(seed, sizes, density, heaviest, runs, combines, bisections, repeat):
+    sizes = sizes * repeat
     n = max(2, sum(sizes))
     sizes = sizes if sum(sizes) == n else [*sizes[:-1], sizes[-1] + n - sum(sizes)]
     graph = scattered(seed, n, density * n, heaviest)
-    part, cut = cut_up(graph, sizes, seed=seed % 1000, runs=runs, combines=combines)
+    part, cut = cut_up(graph, sizes, seed=seed % 1000, runs=runs, combines=combines, bisections=bisections)
     assert np.bincount(part, minlength=len(sizes)).tolist() == sizes
     assert cut[0] == cut_of(graph, part)
 
@@ -83,6 +84,23 @@ def test_grids_are_cut_straight(sides, sizes, most):
     cuts = [int(cut_up(grid(*sides), sizes, seed=seed)[1][0]) for seed in range(5)]
     assert min(cuts) <= most * 1.1
     assert np.mean(cuts) <= most * 1.3
+
+
+@pytest.mark.parametrize(
+    ("sides", "blocks", "best"),
+    # Squares, or bars of two cubes: blocks by the dozen, and hundreds of few vertices.
+    [((32, 32), 64, 448), ((16, 16, 8), 32, 1024), ((24, 24), 144, 528)],
+)
+def test_many_blocks_come_near_the_best_there_are(sides, blocks, best):
+    size = int(np.prod(sides)) // blocks
+    cut = min(int(cut_up(grid(*sides), [size] * blocks, seed=s, bisections=3)[1][0]) for s in range(3))
+    assert best <= cut <= best * 1.1
+
+
+def test_single_vertices_are_dealt_out_without_a_search():
+    part, cut = cut_up(grid(4, 5), [1] * 7 + [0] + [1] * 13)
+    assert part.tolist() == [b for b in range(21) if b != 7]
+    assert cut[0] == 4 * 4 + 5 * 3
 
 
 def test_more_effort_cuts_less():

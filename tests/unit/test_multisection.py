@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.mappers.sections import seam_distances, shares_of_cost
+from hopbytes.mappers.base import Bounds
+from hopbytes.mappers.sections import levels_of, seam_distances, shares_of_cost
 
 
 def grid(side: int) -> hb.CommGraph:
@@ -39,6 +40,16 @@ def test_a_cut_that_decides_more_gets_a_larger_share() -> None:
     assert shares[0] == 1.0
     assert shares[1] == pytest.approx(9 * 32**0.5 / (90 * 4**0.5))
     assert shares[2] == pytest.approx(1 * 128**0.5 / (90 * 4**0.5))
+
+
+def test_the_last_cut_into_single_tasks_decides_nothing() -> None:
+    where = hb.machine("node:4@10 core:4@1")
+    one_each = np.ones(16, np.int64)
+    shares = [level.share for level in levels_of(where, Bounds(one_each, one_each, exact=True), None)[0]]
+    assert shares == [1.0, 0.0]
+    two_each = 2 * one_each
+    shares = [level.share for level in levels_of(where, Bounds(two_each, two_each, exact=True), None)[0]]
+    assert 0 < shares[1] < 1
 
 
 def test_machines_without_distance_share_evenly() -> None:

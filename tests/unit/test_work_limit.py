@@ -54,6 +54,23 @@ def test_a_search_that_a_deadline_ends_is_not_called_repeatable():
     assert "not repeatable" in timed.info["notices"][-1]
 
 
+def test_one_task_per_slot_goes_on_to_the_limit_and_repeats():
+    """More tasks than the dense search takes: until the limit ends it, the same for any number of threads."""
+    where = hb.machine("node:12@100 package:6@10 core:7@1")
+    number = np.random.default_rng(1).permutation(504).reshape(7, 8, 9)
+    near = [np.take(number, range(6 + axis), axis).ravel() for axis in range(3)]
+    far = [np.take(number, range(1, 7 + axis), axis).ravel() for axis in range(3)]
+    cube = hb.CommGraph.from_edges(np.concatenate(near), np.concatenate(far))
+    runs = [
+        hb.map_tasks(cube, where, preset="best", work_limit=limit, threads=threads, seed=2)
+        for limit, threads in ((1, 1), (20_000_000, 1), (20_000_000, 2))
+    ]
+    assert np.array_equal(runs[1].pe, runs[2].pe)
+    assert runs[1].info["work"]["evolve_steps"] > 2
+    assert runs[1].info["comm_cost"] < runs[0].info["comm_cost"]
+    assert sorted(runs[1].pe.tolist()) == list(range(504))
+
+
 def test_effort_is_used_up_by_work_or_time():
     effort = Effort(work_limit=5)
     effort.spend(4)

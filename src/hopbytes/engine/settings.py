@@ -59,8 +59,8 @@ class PartitionSettings:
     middle_combines : int
         Recombinations of the tries on the middle graph.
     bisections : int
-        Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept, and one
-        V-cycle less whenever halves are put together.
+        Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept,
+        and one V-cycle less whenever halves are put together.
     """
 
     runs: int = 1
@@ -75,5 +75,8 @@ class PartitionSettings:
 
     def array(self, threads: int) -> Int64:
         """Flatten for the compiled side."""
-        own = (self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths)
-        return np.array([*own, self.middle_combines, max(1, self.bisections), *astuple(self.search)], np.int64)
+        own = (
+            self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths,
+            self.middle_combines, max(1, self.bisections),
+        )  # fmt: skip
+        return np.array([*own, *astuple(self.search)], np.int64)

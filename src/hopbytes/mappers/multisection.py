@@ -211,7 +211,8 @@ class Multisection(Mapper):
         return PartitionSettings(
             runs=max(min(1, self.runs), part(self.runs)), combines=part(self.combines),
             tries=max(1, part(self.tries)), middle=self.middle,
-            middle_combines=part(self.middle_combines), bisections=max(1, part(self.bisections)), search=search,
+            middle_combines=part(self.middle_combines), bisections=max(1, part(self.bisections)),
+            search=search,
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[Outside | None]:

@@ -13,6 +13,7 @@ from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.options import build
 from hopbytes.refiners.distances import kernel_distances, priced
 
 
@@ -29,12 +30,16 @@ class Evolve(Refiner):
         New placements made when neither a time limit nor a work limit ends the search.
     runs, tries : int
         How hard each new placement is tried for, see the mapper ``multisection``.
+    dense_up_to : int
+        Placements with exact counts of at most so many tasks come back as they are: see the refiner ``tabu``.
+    shakes : int
+        With exact counts: see the refiner ``swap``, which there follows every multisection.
     flow_rounds, flow_width, venture_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
     Notes
     -----
-    Works on partitions; placements with exact counts come back as they are. Two kinds of steps take turns
+    Two kinds of steps take turns
     once the population is full: a multisection from nothing, and one in which the cuts of two members
     compete with new ones at every level (:class:`hopbytes.mappers.memory.Memory`). Either result is then
     recombined with the best placement: what both agree on is contracted, and refinement under true
@@ -47,6 +52,8 @@ class Evolve(Refiner):
 
     size: int = 5
     steps: int = 10
+    dense_up_to: int = 400
+    shakes: int = 1000
     runs: int = 3
     tries: int = 10
     flow_rounds: int = 2
@@ -55,7 +62,7 @@ class Evolve(Refiner):
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
-        if bounds.exact or where.k < 2 or graph.n == 0:
+        if where.k < 2 or graph.n == 0 or (bounds.exact and graph.n <= self.dense_up_to):
             return pe
         population = _Population(graph, where, bounds, max(2, self.size))
         population.add(pe)
@@ -90,6 +97,8 @@ class Evolve(Refiner):
         if pe is None:
             return
         population.add(pe)
+        if bounds.exact:
+            return
         others = [pe, population.another(seed)]
         better = _whole(lambda: self._recombined(population, population.best, others, own), own)
         if better is not None:
@@ -98,6 +107,8 @@ class Evolve(Refiner):
     def _recombined(self, population: _Population, pe: Int32, others: list[Int32], effort: Effort) -> Int32:
         """Return `pe` recombined with others, one after another, and after a V-cycle."""
         graph, where, bounds = population.graph, population.where, population.bounds
+        if bounds.exact:  # only exchanges keep the counts
+            return build(refiners, f"swap:shakes={self.shakes}").refine(graph, where, pe, bounds, effort)
         csr = graph.symmetric_positive()
         weights, unary = priced(graph, where, bounds.unary)
         search = SearchSettings(
@@ -162,6 +173,8 @@ class _Population:
             del self._members[self._size :]
 
     def _overload(self, pe: Int32) -> int:
+        if self.bounds.exact:
+            return 0
         held = np.zeros(self.where.k, np.int64)
         np.add.at(held, pe, 1 if self.graph.loads is None else self.graph.loads)
         return int(np.maximum(held - self.bounds.load, 0).sum())

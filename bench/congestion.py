@@ -1,75 +1,33 @@
-"""The experiments of UMPA (Fig. 2 and 3) and PTRAM (Fig. 5, 6 and 8) on generated networks.
+"""The experiments of PTRAM (Fig. 5, 6 and 8) on a generated fat tree, and the way to those of UMPA.
 
-``python bench/congestion.py torus --graphs DIR/a.graph.xz DIR/b.graph.xz --out torus.jsonl`` and
-``python bench/congestion.py fattree --out fattree.jsonl``. One JSON line a run; the table at the end holds
+``python bench/congestion.py fattree --out fattree.jsonl``: one JSON line a run; the table at the end holds
 geometric means of ratios to DEF (tasks in order), with CPU seconds of mapping alone.
+``python bench/congestion.py torus --graphs DIR --out torus.jsonl`` runs ``paper003.py``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.nodal import quotient
+import paper003
 from hopbytes.objectives.base import objectives
 from hopbytes.objectives.hybrid import four_terms
 from hopbytes.objectives.links import traffic
 
-#: One router of three dimensions with two nodes of 16 slots each, as the machine of UMPA's experiments.
-TORUS = "torus:17x8x24@10:nodes=2 / core:16@1"
 #: 103 leaf switches of 30 nodes, 3 cables to a line switch of each of two cores (18 line, 9 spine switches).
 FATTREE = "fattree:30x6x18:up=1x2x9:cables=1x3x2:nodes=3090@10 / core:8@1"
 
-TORUS_CHAINS = {
-    "DEF": ("identity", ()), "UG": ("ug", ()), "UWH": ("ug", ("uwh",)), "UMC": ("ug", ("uwh", "umc")),
-    "UMC paper": ("ug", ("umc:rule=paper",)), "UMMC": ("ug", ("uwh", "ummc")),
-    "congestion": ("ug", ("uwh", "congestion")),
-}
 FATTREE_CHAINS = {
     "DEF": ("identity", ()), "partition": ("ug:seeds=0", ()), "PTRAM": ("ptram", ("ptram",)),
     "PTRAM raw": ("ptram:raw=true", ("ptram",)), "congestion": ("ug", ("uwh", "congestion")),
 }
-
-
-def sparse_nodes(where: hb.Allocation, count: int, seed: int) -> hb.Allocation:
-    """Take `count` nodes along a snake through the torus, between runs that other jobs hold."""
-    sizes, per = (17, 8, 24), 2
-    grid = np.stack(np.unravel_index(np.arange(int(np.prod(sizes))), sizes), axis=1)
-    y = np.where(grid[:, 0] % 2, sizes[1] - 1 - grid[:, 1], grid[:, 1])
-    z = np.where((grid[:, 0] * sizes[1] + y) % 2, sizes[2] - 1 - grid[:, 2], grid[:, 2])
-    routers = np.lexsort((z, y, grid[:, 0]))
-    nodes = (routers[:, None] * per + np.arange(per)).reshape(-1)
-    rng, free, at = np.random.default_rng(seed), np.ones(len(nodes), bool), 0
-    while at < len(nodes):
-        at += int(rng.geometric(1 / 40))
-        held = int(rng.geometric(1 / 40))
-        free[at : at + held] = False
-        at += held
-    left = nodes[free]
-    first = int(rng.integers(0, len(left) - count + 1))
-    return where.select(np.flatnonzero(np.isin(where.node_of_pe, left[first : first + count])))
-
-
-def parts(path: Path, count: int) -> hb.CommGraph:
-    """Partition a mesh by recursive bisection; parts are numbered as the bisections go."""
-    graph = hb.read(path)
-    levels = count.bit_length() - 1
-    spec = " ".join(f"l{levels - i}:2@{levels - i}" for i in range(levels))
-    where = hb.map_tasks(graph, hb.machine(spec), mapper="multisection", partition=True)
-    return quotient(graph, where.pe, count)
-
-
-def shuffled(graph: hb.CommGraph, seed: int) -> hb.CommGraph:
-    """Renumber the tasks at random."""
-    new = np.random.default_rng(seed).permutation(graph.n)
-    return hb.CommGraph.from_edges(
-        new[graph.sources()], new[graph.targets], graph.arc_volumes(), graph.arc_messages(), n=graph.n
-    )
 
 
 def patterns() -> dict[str, hb.CommGraph]:
@@ -144,25 +102,15 @@ def run(cases: list[tuple[str, hb.CommGraph, hb.Allocation]], chains: dict[str, 
 
 def main() -> None:
     """Read the command line."""
+    if sys.argv[1:2] == ["torus"]:
+        paper003.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("experiment", choices=("torus", "fattree"))
-    parser.add_argument("--graphs", nargs="*", type=Path, default=[])
-    parser.add_argument("--parts", nargs="*", type=int, default=[1024, 2048, 4096, 8192, 16384])
-    parser.add_argument("--draws", type=int, default=5, help="allocations per size")
+    parser.add_argument("--draws", type=int, default=5, help="allocations: the first nodes, then scattered ones")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     cases: list[tuple[str, hb.CommGraph, hb.Allocation]] = []
-    if asked.experiment == "torus":
-        whole = hb.machine(TORUS)
-        for count in asked.parts:
-            for path in asked.graphs:
-                graph = parts(path, count)
-                for draw in range(asked.draws):
-                    where = sparse_nodes(whole, count // 16, draw)
-                    cases.append((f"{count} in order|{path.name}|{draw}", graph, where))
-                    cases.append((f"{count} shuffled|{path.name}|{draw}", shuffled(graph, draw), where))
-        run(cases, TORUS_CHAINS, asked.out)
-        return
     whole = hb.machine(FATTREE)
     nodes = np.unique(whole.node_of_pe)
     for name, graph in patterns().items():

@@ -52,11 +52,16 @@ def for_objective(base: Chain, name: str) -> Chain:
     """
     if objectives[name].family == "distance sum":
         return base
+    from hopbytes.refiners.evolve import Evolve
     from hopbytes.refiners.routed import Routed
+    from hopbytes.refiners.tabu import Tabu
 
+    # What goes on for as long as it may has to do so on the goal.
+    endless = any(isinstance(step, Evolve | Tabu) or getattr(step, "anneal", False) for step in base.refiners)
+    steps = tuple(step for step in base.refiners if not isinstance(step, Routed | Evolve | Tabu))
     # Work enough for two starts is better spent so.
-    steps = tuple(step for step in base.refiners if not isinstance(step, Routed))
-    links = Routed(goal=name, effort=base.link_effort, second_start=base.link_effort >= 16)
+    two = base.link_effort >= 16
+    links = Routed(goal=name, effort=base.link_effort, second_start=two, anneal=endless)
     return dataclasses.replace(base, refiners=(*steps, links))
 
 
@@ -104,13 +109,18 @@ def best() -> Chain:
         Swap(),
         Evolve(),
         Tabu(work=0),
+        link_effort=16,
     )
 
 
 @presets.register("routed")
 def routed() -> Chain:
-    """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes."""
+    """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes.
+
+    Under ``--time-limit`` or ``--work-limit`` it goes on until that ends it.
+    """
     from hopbytes.refiners.routed import Routed
 
     base = strong()
-    return dataclasses.replace(base, refiners=(*base.refiners, Routed(effort=16, second_start=True)))
+    links = Routed(effort=16, second_start=True, anneal=True)
+    return dataclasses.replace(base, refiners=(*base.refiners, links))

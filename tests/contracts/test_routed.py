@@ -1,5 +1,7 @@
 """What mappers and refiners that look at routes promise, on networks of every kind."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,34 @@ def test_every_preset_follows_every_objective(spec, preset, goal):
     assert found.info["objective_value"] <= value(graph, where, map_tasks(graph, where, mapper="random").pe)
     plain = map_tasks(graph, where, preset=preset)
     assert found.info["objective_value"] <= value(graph, where, plain.pe)
+
+
+@pytest.mark.parametrize("goal", ["max_congestion", "max_messages", "hybrid"])
+def test_annealing_goes_on_while_there_is_work_and_repeats_itself(goal):
+    problem, pe, bounds = posed("torus:4x4@3 / core:2@1", 3, 1)
+    once = build(refiners, f"routed:goal={goal},effort=1").refine(
+        problem.graph, problem.where, pe, bounds, Effort(seed=2)
+    )
+    longer = build(refiners, f"routed:goal={goal},effort=1,anneal=true")
+    efforts = [Effort(seed=2, work_limit=limit) for limit in (3_000_000, 3_000_000, 12_000_000)]
+    found = [longer.refine(problem.graph, problem.where, pe, bounds, effort) for effort in efforts]
+    assert found[0].tobytes() == found[1].tobytes()
+    assert 1 <= efforts[0].work["anneal_rounds"] < efforts[2].work["anneal_rounds"]
+    judge, hops = objectives[goal](), objectives["hops" if goal == "max_messages" else "hop_bytes"]()
+    worth = [judge.value(problem.graph, problem.where, each) for each in (*found, once)]
+    assert worth[2] <= worth[0] <= worth[3]
+    ways = [hops.value(problem.graph, problem.where, each) for each in (found[2], pe)]
+    assert ways[0] <= ways[1]
+    unlimited = longer.refine(problem.graph, problem.where, pe, bounds, Effort(seed=2))
+    assert unlimited.tobytes() == once.tobytes()
+
+
+def test_annealing_ends_with_the_deadline():
+    problem, pe, bounds = posed("torus:4x4@3 / core:2@1", 3, 1)
+    effort = Effort(seed=2, deadline=time.monotonic() + 0.5)
+    build(refiners, "routed:effort=1,anneal=true").refine(problem.graph, problem.where, pe, bounds, effort)
+    assert effort.out_of_time
+    assert effort.work["anneal_rounds"] >= 1
 
 
 @pytest.mark.parametrize("goal", [name for name in objectives if name != "comm_cost"])

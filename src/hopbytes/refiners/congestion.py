@@ -61,8 +61,8 @@ class Congestion(Refiner):
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_congestion"
     goal: str = "max_congestion"
-    group_work: int = 400
-    task_work: int = 40
+    group_work: int = 200
+    task_work: int = 20
     nearest: int = 32
     band_percent: int = 85
     threshold: int = 30_000

@@ -93,14 +93,14 @@ class Evolve(Refiner):
                 pe = maker.map(graph, where, bounds, own)
             return self._recombined(population, pe, [], own)
 
-        pe = _whole(new, own)
+        pe = whole(new, own)
         if pe is None:
             return
         population.add(pe)
         if bounds.exact:
             return
         others = [pe, population.another(seed)]
-        better = _whole(lambda: self._recombined(population, population.best, others, own), own)
+        better = whole(lambda: self._recombined(population, population.best, others, own), own)
         if better is not None:
             population.add(better)
 
@@ -124,7 +124,7 @@ class Evolve(Refiner):
         return better
 
 
-def _whole(work: Callable[[], Int32], effort: Effort) -> Int32 | None:
+def whole(work: Callable[[], Int32], effort: Effort) -> Int32 | None:
     """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.
 
     So a work limit of what has been counted repeats a run that a time limit ended.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from typing import ClassVar
+
+import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
@@ -12,9 +16,13 @@ from hopbytes.mappers.ug import HopGreedy
 from hopbytes.nodal import nodes_of
 from hopbytes.objectives.base import objectives
 from hopbytes.refiners.congestion import Congestion, check_goal
+from hopbytes.refiners.evolve import whole
 from hopbytes.refiners.uth import HopSwap
 from hopbytes.refiners.uwh import WeightedHopSwap
 from hopbytes.repair import meet_caps
+
+#: Thresholds of ``congestion`` that annealing takes in turn.
+HEATS = (10_000, 30_000, 3_000)
 
 
 @refiners.register("routed")
@@ -32,11 +40,19 @@ class Routed(Refiner):
         Also start from ``ug`` and keep the better result.
     hop_percent : int or None
         How far hop-bytes may rise for the sake of the links; None: without limit.
+    anneal : bool
+        Under ``--time-limit`` or ``--work-limit`` go on until it ends: rounds of ``congestion`` with new seeds
+        heat the best placement again, more or less in turn.
 
     Raises
     ------
     UnsupportedError
         An unknown goal.
+
+    Notes
+    -----
+    A round of annealing that the deadline cuts short is as if it had never begun, so a work limit repeats
+    what a time limit ended.
     """
 
     objective: ClassVar[str] = "max_congestion"
@@ -44,6 +60,7 @@ class Routed(Refiner):
     effort: int = 4
     second_start: bool = False
     hop_percent: int | None = 0
+    anneal: bool = False
 
     def __post_init__(self) -> None:
         check_goal("routed", self.goal)
@@ -60,7 +77,33 @@ class Routed(Refiner):
                 other = meet_caps(graph, where, other, None if bounds.exact else graph.loads, bounds.load).pe
                 found.append(self._improved(graph, where, other, bounds, effort))
         judge = objectives[self.goal]()
-        return min(found, key=lambda one: judge.value(graph, where, one))
+        best = min(found, key=lambda one: judge.value(graph, where, one))
+        endless = effort.deadline is not None or effort.work_limit is not None
+        return self._annealed(graph, where, best, bounds, effort) if self.anneal and endless else best
+
+    def _annealed(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        goal = objectives[self.goal]()
+        hops = objectives["hops" if self.goal == "max_messages" else "hop_bytes"]()
+        now = goal.value(graph, where, pe), hops.value(graph, where, pe)
+        most = now[1] * (100 + (self.hop_percent or 0)) // 100
+        for step in count():
+            before = effort.work.get("arcs", 0)
+            if effort.used_up or now[1] == 0:
+                return pe
+            seed = int(np.random.SeedSequence((effort.seed, 1, step)).generate_state(1, np.uint64)[0] >> 1)
+            room = None if self.hop_percent is None else int(100 * (most - now[1]) // now[1])
+            links = Congestion(goal=self.goal, threshold=HEATS[step % len(HEATS)], hop_percent=room)
+            own = replace(effort, seed=seed)
+            better = whole(partial(links.refine, graph, where, pe, bounds, own), own)
+            if better is None or effort.work.get("arcs", 0) == before:
+                return pe
+            effort.count(anneal_rounds=1)
+            then = goal.value(graph, where, better), hops.value(graph, where, better)
+            if then < now:
+                pe, now = better, then
+        raise AssertionError("the rounds end above")
 
     def _improved(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort

@@ -107,7 +107,7 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("experiment", choices=("torus", "fattree"))
-    parser.add_argument("--draws", type=int, default=5, help="allocations: the first nodes, then scattered ones")
+    parser.add_argument("--draws", type=int, default=5, help="the first nodes, then scattered ones")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     cases: list[tuple[str, hb.CommGraph, hb.Allocation]] = []

@@ -55,12 +55,14 @@ def table(rows: list[dict[str, Any]]) -> str:
                 chosen = counts if count == 0 else [count]
                 means = []
                 for metric in METRICS:
-                    logs = [np.log(found[metric][order, c, step]) for c in chosen if (order, c, step) in found[metric]]
+                    known = [found[metric].get((order, c, step), np.nan) for c in chosen]
+                    logs = [np.log(ratio) for ratio in known if not np.isnan(ratio)]
                     means.append(100 * (float(np.exp(np.mean(logs))) - 1) if logs else float("nan"))
                 if step != "DEF" and not np.isnan(means[0]):
                     lines.append(f"{count or 'all':>6} {step:12s} " + " ".join(f"{m:6.1f}" for m in means)
                                  + (f"  {PUBLISHED.get(step, '')}" if count == 0 else ""))
-    lines += ["CPU seconds of mapping, geometric means", f"{'step':12s} " + " ".join(f"{c:>8d}" for c in counts)]
+    lines.append("CPU seconds of mapping, geometric means")
+    lines.append(f"{'step':12s} " + " ".join(f"{c:>8d}" for c in counts))
     times = seconds(rows)
     for step in steps[1:]:
         cells = [f"{times[c, step]:8.3f}" if (c, step) in times else " " * 8 for c in counts]
@@ -84,7 +86,8 @@ def draw(rows: list[dict[str, Any]], out: Path) -> list[Path]:
             found = ratios(rows, metric)
             for i, step in enumerate(steps):
                 at = [j + (i + 0.5) / len(steps) * 0.85 for j in range(len(counts))]
-                axis.bar(at, [found.get((order, c, step), np.nan) for c in counts], 0.85 / len(steps), label=step)
+                heights = [found.get((order, c, step), np.nan) for c in counts]
+                axis.bar(at, heights, 0.85 / len(steps), label=step)
             axis.axhline(1, color="black", linewidth=0.8)
             axis.set_ylabel(f"{metric} / DEF")
             axis.set_xticks([j + 0.42 for j in range(len(counts))], [str(c) for c in counts])

@@ -132,6 +132,35 @@ def test_relief_of_the_hottest_links(spec, paper):
         assert routed_twin.rank(world, place, paper) <= routed_twin.rank(world, start, paper)
 
 
+@pytest.mark.parametrize("spec", ["torus:3x2@5:nodes=2 / core:2@1", "fattree:3x3:up=1x2@5 / core:3@1"])
+def test_places_that_share_an_endpoint(spec):
+    # What goes to the places of one endpoint is rerouted as one flow; the twin reroutes flow by flow.
+    for seed in range(6):
+        rng, where = np.random.default_rng(500 + seed), machine(spec)
+        nodes, network = nodes_of(where), where.machine.network()
+        arcs = rng.integers(0, where.k, (2, 6 * where.k))
+        graph = CommGraph.from_edges(*arcs, rng.integers(0, 9, 6 * where.k), n=where.k)
+        ones, endpoints = np.ones(where.k, np.int64), where.node_of_pe
+        table = {
+            (a, b): network.routes([endpoints[a]], [endpoints[b]]).links.tolist()
+            for a in range(where.k) for b in range(where.k)
+        }
+        columns = graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist()
+        hops = levels_between(nodes)[nodes.of_pe][:, nodes.of_pe].tolist()
+        world = routed_twin.World(
+            list(zip(*columns, strict=True)), lambda a, b: table[a, b], [1] * network.n_links,
+            ones.tolist(), ones.tolist(), hops,
+        )
+        problem = routed(nodes, graph, graph.volumes, ones, ones, "a test", of_pes=True)
+        start = rng.permutation(where.k).astype(np.int32)
+        place, made, _ = congestion_swap(
+            problem.traffic, problem.routing, vicinity_of(nodes, of_pes=True), start, delta=8,
+            paper_rule=False, limit=10**6,
+        )
+        assert made > 0
+        assert place.tolist() == routed_twin.congestion_swap(world, start.tolist(), 8, paper=False)
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_ptram_chooses_as_its_twin(spec):
     for seed in range(8):

@@ -41,8 +41,8 @@ class Routed(Refiner):
     hop_percent : int or None
         How far hop-bytes may rise for the sake of the links; None: without limit.
     anneal : bool
-        Under ``--time-limit`` or ``--work-limit`` go on until it ends: rounds of ``congestion`` with new seeds
-        heat the best placement again, more or less in turn.
+        Under ``--time-limit`` or ``--work-limit`` go on until it ends: rounds of ``congestion`` with new
+        seeds heat the best placement again, more or less in turn.
 
     Raises
     ------

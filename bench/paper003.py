@@ -2,9 +2,9 @@
 
 ``python bench/congestion.py torus --graphs DIR --out torus.jsonl`` partitions eight meshes and matrices by
 recursive bisection, takes the communication of a sparse matrix-vector product between the parts as pattern,
-and maps it to drawn allocations; one JSON line a placement. A run that was stopped goes on where it ended. Then it prints
-geometric means of ratios to DEF (parts in order) beside the published ones, and draws both figures
-(``--table`` does only that). CPU seconds are of mapping alone, one thread.
+and maps it to drawn allocations; one JSON line a placement. A run that was stopped goes on where it
+ended. Then it prints geometric means of ratios to DEF (parts in order) beside the published ones, and draws
+both figures (``--table`` does only that). CPU seconds are of mapping alone, one thread.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def test_places_that_share_an_endpoint(spec):
         columns = graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist()
         hops = levels_between(nodes)[nodes.of_pe][:, nodes.of_pe].tolist()
         world = routed_twin.World(
-            list(zip(*columns, strict=True)), lambda a, b: table[a, b], [1] * network.n_links,
+            list(zip(*columns, strict=True)), lambda a, b, table=table: table[a, b], [1] * network.n_links,
             ones.tolist(), ones.tolist(), hops,
         )
         problem = routed(nodes, graph, graph.volumes, ones, ones, "a test", of_pes=True)

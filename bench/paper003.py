@@ -37,11 +37,14 @@ MACHINE = f"torus:17x8x24@10:nodes={NODES_PER_ROUTER} / core:{SLOTS}@1"
 #: Large enough for 16384 parts; of finite elements, other simulations, optimisation and circuits.
 GRAPHS = ("copter2", "crankshaft_n", "delaunay_n16", "finan512", "ibm13_c8", "linkrods_d", "pump_n", "wing")
 MOST_PARTS = 16384
-#: Name, what it starts from, what is done. Times add up along the way back to the mapper.
+#: Name, what it starts from, what is done; quick: one bisection where others choose among several.
+#: Times add up along the way back to the mapper.
 STEPS = (
     ("DEF", "", "identity"), ("UG", "", "ug"), ("UWH", "UG", "uwh"), ("UMC", "UG", "umc"),
     ("UMC paper", "UG", "umc:rule=paper"), ("UMMC", "UG", "ummc"), ("UWH+UMC", "UWH", "umc"),
     ("congestion", "UWH", "congestion"),
+    ("UG quick", "", "ug:tries=1,growths=1"), ("UWH quick", "UG quick", "uwh"),
+    ("UMC quick", "UG quick", "umc"), ("congestion quick", "UWH quick", "congestion"),
 )
 
 
@@ -143,10 +146,10 @@ def by_scotch(graph: hb.CommGraph, where: hb.Allocation) -> tuple[np.ndarray, fl
     """
     routers, of_pe = np.unique(where.node_of_pe // NODES_PER_ROUTER, return_inverse=True)
     target = f"sub\n{len(routers)} {' '.join(map(str, routers))}\ntorus3D {' '.join(map(str, SIZES[::-1]))}\n"
-    router, seconds, _ = scotch_gmap.onto(graph, target, largest=sum(SIZES) // 2)
+    answer = scotch_gmap.place(graph, where, "plain", target=target)  # as numbers in the list above
     first = np.searchsorted(of_pe, np.arange(len(routers)))
-    pe, _, _ = repaired(pose(graph, where, Request()), first[router].astype(np.int32), Effort())
-    return pe, seconds
+    pe, _, _ = repaired(pose(graph, where, Request()), first[answer.pe].astype(np.int32), Effort())
+    return pe, answer.cpu_seconds
 
 
 @cache

@@ -49,7 +49,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     for order in dict.fromkeys(row["order"] for row in rows):
         cases = len({row["case"] for row in rows if row["order"] == order})
         lines += [f"{order}, {cases} cases: change against DEF in percent",
-                  f"{'parts':>6s} {'step':12s} " + " ".join(f"{m:>6s}" for m in METRICS) + "  published"]
+                  f"{'parts':>6s} {'step':16s} " + " ".join(f"{m:>6s}" for m in METRICS) + "  published"]
         for count in [*counts, 0]:
             for step in steps:
                 chosen = counts if count == 0 else [count]
@@ -59,14 +59,14 @@ def table(rows: list[dict[str, Any]]) -> str:
                     logs = [np.log(ratio) for ratio in known if not np.isnan(ratio)]
                     means.append(100 * (float(np.exp(np.mean(logs))) - 1) if logs else float("nan"))
                 if step != "DEF" and not np.isnan(means[0]):
-                    lines.append(f"{count or 'all':>6} {step:12s} " + " ".join(f"{m:6.1f}" for m in means)
+                    lines.append(f"{count or 'all':>6} {step:16s} " + " ".join(f"{m:6.1f}" for m in means)
                                  + (f"  {PUBLISHED.get(step, '')}" if count == 0 else ""))
     lines.append("CPU seconds of mapping, geometric means")
-    lines.append(f"{'step':12s} " + " ".join(f"{c:>8d}" for c in counts))
+    lines.append(f"{'step':16s} " + " ".join(f"{c:>8d}" for c in counts))
     times = seconds(rows)
     for step in steps[1:]:
         cells = [f"{times[c, step]:8.3f}" if (c, step) in times else " " * 8 for c in counts]
-        lines.append(f"{step:12s} " + " ".join(cells))
+        lines.append(f"{step:16s} " + " ".join(cells))
     return "\n".join(lines)
 
 

@@ -18,10 +18,11 @@ def share_of(graph: CommGraph, bounds: Bounds) -> Share:
     return Share(bounds.load, graph.loads)
 
 
-def settings_of(runs: int, tries: int) -> PartitionSettings:
+def settings_of(runs: int, tries: int, growths: int = 4) -> PartitionSettings:
     """Effort of the cut into groups."""
     return PartitionSettings(
-        runs=runs, tries=tries, combines=max(0, runs - 1), search=SearchSettings(flow_rounds=1)
+        runs=runs, tries=tries, growths=growths, combines=max(0, runs - 1),
+        search=SearchSettings(flow_rounds=1),
     )
 
 

@@ -216,6 +216,29 @@ def test_neighbourhoods_survive(family):
     assert volumes(done.graph)[3, 0] == 100
 
 
+def test_settings_that_would_leave_the_monitoring_out(monkeypatch, tmp_path):
+    """Components named by the environment or a file get it added; typed ones go to the interposer."""
+    launch, _, program = mpi("openmpi", "-DNO_NEIGHBOURS")
+
+    def by(*words):
+        done = record([*launch, *words, "p2p"], hosts=False)
+        assert done.graph is not None, done.problem
+        assert volumes(done.graph) == dict.fromkeys(NEXT, P2P)
+        return done.graph.meta["recorded"]["by"]
+
+    assert by("--mca", "pml", "ob1", program) == "interposer"
+    assert by("--mca", "pml", "^ucx", program).startswith("monitoring")
+    monkeypatch.setenv("OMPI_MCA_pml", "ob1")
+    assert by(program).startswith("monitoring")
+    monkeypatch.delenv("OMPI_MCA_pml")
+    (tmp_path / "settings").write_text("pml = ob1\n")
+    monkeypatch.setenv("OMPI_MCA_mca_base_param_files", str(tmp_path / "settings"))
+    assert by(program).startswith("monitoring")
+    monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, launcher: "")
+    with pytest.raises(UnsupportedError, match="--mca pml ob1: leaves Open MPI's monitoring out, expected"):
+        record([*launch, "--mca", "pml", "ob1", program, "p2p"])
+
+
 #: A remote shell that hands on nothing of the environment, as on a cluster.
 SHELL = """#!/bin/sh
 while [ $# -gt 0 ]; do case $1 in -*) shift;; *) break;; esac; done

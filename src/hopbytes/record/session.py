@@ -24,7 +24,7 @@ from hopbytes.record.application import Application, application_of
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
-from hopbytes.record.injection import handed_on, monitoring, preloading
+from hopbytes.record.injection import handed_on, keeps_monitoring_out, monitoring, preloading
 from hopbytes.record.missing import hosts_of, reason
 
 
@@ -93,15 +93,20 @@ def record(
     counting = application.family != "openmpi" or bool(special)
     model = check_model(collectives or "ring")
     library = str(interposer_for(application, words[0], compiler)) if counting else ""
-    if not counting and application.unfit:
+    barred = keeps_monitoring_out(command)
+    if not counting and (application.unfit or barred):
         # Its monitoring reads every topology as Cartesian and crashes on graphs (4.1.4, 5.0.11).
         library = _own_interposer(application, words[0])
         counting = bool(library)
+        if barred and not counting:
+            what = "leaves Open MPI's monitoring out"
+            raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or --cc mpicc")
     with _shared_folder() as folder:
         if counting:
             settings = handed_on(command, preloading(library, folder, skip_first))
         else:
-            settings = monitoring(folder) | handed_on(command, _witness(application, words[0], folder))
+            witness = _witness(application, words[0], folder)
+            settings = monitoring(folder, command) | handed_on(command, witness)
         begun = time.monotonic()
         code = run_through(words, settings)
         seconds = time.monotonic() - begun
@@ -168,8 +173,8 @@ def _monitored(
     except FormatError:  # no witness
         with open(parts[0], encoding="utf-8", errors="replace") as file:
             facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
-        if application.persistent:
-            facts["notices"].append("persistent sends are not counted by Open MPI: --cc mpicc counts them")
+        if application.persistent or not application.linked:
+            facts["notices"].append("persistent sends, if any, are not counted by Open MPI (--cc mpicc counts them)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
         graph = _sum(graph, persistent)

@@ -32,7 +32,7 @@ def monitoring(folder: str, command: LaunchCommand) -> dict[str, str]:
 
 
 def keeps_monitoring_out(command: LaunchCommand) -> str:
-    """Return the user's own words that leave Open MPI's monitoring out, which no environment overrules; or ""."""
+    """Return the user's words that leave Open MPI's monitoring out, which no environment overrules; or ""."""
     typed = pml_typed(command)
     return f"--mca pml {typed}" if _leaves_out(typed) else ""
 

@@ -174,7 +174,8 @@ def _monitored(
         with open(parts[0], encoding="utf-8", errors="replace") as file:
             facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
         if application.persistent or not application.linked:
-            facts["notices"].append("persistent sends, if any, are not counted by Open MPI (--cc mpicc counts them)")
+            what = "persistent sends, if any, are not counted by Open MPI"
+            facts["notices"].append(f"{what} (--cc mpicc counts them)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
         graph = _sum(graph, persistent)

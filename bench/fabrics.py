@@ -153,12 +153,12 @@ def mean_of(ratios: list[float]) -> float:
 def table(rows: list[dict[str, Any]]) -> str:
     """Geometric means over in-order placement; metrics that are 0 in either are left out of that mean."""
     columns = ("hop_bytes", "hops", "max_congestion", "max_messages", "avg_congestion", "hybrid", "comm_cost")
-    lines = [f"{'contender':32} {'runs':>5} {'CPU s':>8}  " + "  ".join(f"{name:>22}" for name in columns)]
+    lines = [f"{'contender':38} {'runs':>5} {'CPU s':>8}  " + "  ".join(f"{name:>22}" for name in columns)]
     for name in sorted({row["contender"] for row in rows}):
         good = [row for row in rows if row["contender"] == name and "metrics" in row]
         if not good:
             reason = next(row["error"] for row in rows if row["contender"] == name)
-            lines.append(f"{name:32}     0  {reason[:120]}")
+            lines.append(f"{name:38}     0  {reason[:120]}")
             continue
         cells = []
         for column in columns:
@@ -168,7 +168,7 @@ def table(rows: list[dict[str, Any]]) -> str:
                 continue
             cells.append(f"{mean_of(ratios):8.3f} ({min(ratios):5.2f}-{max(ratios):5.2f})")
         seconds = sum(row["cpu_seconds"] for row in good) / len(good)
-        lines.append(f"{name:32} {len(good):5} {seconds:8.3f}  " + "  ".join(f"{cell:>22}" for cell in cells))
+        lines.append(f"{name:38} {len(good):5} {seconds:8.3f}  " + "  ".join(f"{cell:>22}" for cell in cells))
     return "\n".join(lines)
 
 

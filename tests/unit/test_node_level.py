@@ -1,0 +1,60 @@
+"""Groups cut to the size of nodes: exactly, also where nodes differ; the better of UMPA's greedy runs."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.engine import PartitionSettings
+from hopbytes.engine.places import hop_greedy
+from hopbytes.graph import CommGraph
+from hopbytes.mappers.base import Bounds, Effort
+from hopbytes.mappers.node_level import cut, settings_of
+from hopbytes.mappers.ug import HopGreedy, weighed
+from hopbytes.nodal import Pace, partition_to_nodes, place_distances, vicinity_of
+from hopbytes.nodal.level import balance_fix
+
+
+def path(n):
+    ends = np.arange(n - 1)
+    return CommGraph.from_edges(np.concatenate([ends, ends + 1]), np.concatenate([ends + 1, ends]), n=n)
+
+
+@pytest.mark.parametrize(
+    ("capacities", "expected"), [((3, 3), [0, 0, 0, 1, 1, 1]), ((4, 2), [0, 0, 0, 0, 1, 1])]
+)
+def test_the_task_at_the_seam_goes_over(capacities, expected):
+    # Any other of the first four would cut a second edge.
+    parts = np.array([0, 0, 0, 0, 1, 1], np.int32)
+    assert balance_fix(path(6), parts, np.array(capacities), None).tolist() == expected
+    assert parts.tolist() == [0, 0, 0, 0, 1, 1], "the input is the caller's"
+
+
+def test_every_group_fits_its_node_exactly_also_unequal_ones():
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        capacities = rng.integers(1, 9, int(rng.integers(2, 9)))
+        n = int(capacities.sum())
+        graph = CommGraph.from_edges(*rng.integers(0, n, (2, 4 * n)), rng.integers(1, 9, 4 * n), n=n)
+        crooked = rng.integers(0, len(capacities), n).astype(np.int32)
+        fixed = balance_fix(graph, crooked, capacities, None)
+        assert np.bincount(fixed, minlength=len(capacities)).tolist() == capacities.tolist()
+        again = balance_fix(graph, fixed, capacities, None)
+        assert again.tobytes() == fixed.tobytes(), "what fits stays as it is"
+        group = partition_to_nodes(graph, capacities, None, PartitionSettings(), Pace(seed))
+        assert np.bincount(group, minlength=len(capacities)).tolist() == capacities.tolist()
+
+
+def test_ug_keeps_the_better_of_its_starts():
+    where = hb.machine("torus:5x4@3 / core:2@1")
+    ones, better = np.ones(where.k, np.int64), set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        graph = CommGraph.from_edges(*rng.integers(0, where.k, (2, 90)), rng.integers(1, 9, 90), n=where.k)
+        grouped = cut(graph, where, Bounds(ones, ones, exact=True), Effort(seed=seed), settings_of(1, 1))
+        around, distances = vicinity_of(grouped.nodes), place_distances(grouped.nodes)
+        runs = [hop_greedy(weighed(grouped, "volume"), around, distances, seeds) for seeds in (0, 1)]
+        costs = [cost for _, cost in runs]
+        found = HopGreedy(seeds=1).place(grouped)
+        assert found.tobytes() == runs[int(np.argmin(costs))][0].tobytes()
+        better.add(costs[0] > costs[1])
+    assert better == {True, False}, "each of the two wins somewhere"

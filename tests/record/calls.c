@@ -1,5 +1,6 @@
 /* One class of MPI calls per word on the command line, with sizes that tell them apart. Four ranks. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,21 @@ static void new_calls(void) {
 }
 #endif
 
+static volatile sig_atomic_t told;
+
+static void tell(int number) { told = number; }
+
+/* Rank 0 says the line it reads; then all wait for a signal, half a minute at most. */
+static void listening(void) {
+    char line[80] = "nothing";
+    struct sigaction act = {.sa_handler = tell};
+    sigaction(SIGUSR1, &act, NULL);
+    MPI_Barrier(WORLD);
+    if (rank == 0 && fgets(line, sizeof line, stdin)) printf("heard %s", line), fflush(stdout);
+    for (int i = 0; i < 300 && !told; i++) usleep(100000);
+    printf("signal %d\n", told == SIGUSR1), fflush(stdout);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(WORLD, &rank);
@@ -162,6 +178,7 @@ int main(int argc, char **argv) {
 #endif
         else if (!strcmp(argv[i], "rma")) one_sided();
         else if (!strcmp(argv[i], "phases")) phases();
+        else if (!strcmp(argv[i], "listening")) listening();
 #if MPI_VERSION >= 4
         else if (!strcmp(argv[i], "new")) new_calls();
 #endif

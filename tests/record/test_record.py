@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -282,6 +283,36 @@ def test_the_command_passes_everything_through(tmp_path):
     # The launcher ends the other ranks when one fails, so what is left of the recording is not certain.
     assert subprocess.run([*words, "fail"], **quiet).returncode == 7
     assert [path.name for path in tmp_path.iterdir()] == ["app.pattern"]
+
+
+@pytest.mark.parametrize("family", ["openmpi", "openmpi 4.1", "mpich"])
+def test_input_and_signals_reach_the_program(family):
+    """A line of input goes to rank 0, a signal sent to us to every rank, and all of it is recorded."""
+    launch, compiler, program = mpi(family, "-DNO_NEIGHBOURS")
+    words = [sys.executable, "-m", "hopbytes", "record", "-o", "app.pattern", "--no-hosts", "-q"]
+    words += ["--cc", compiler]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*words, "--", *launch, program, "listening", "p2p"], **pipes) as ours:
+        assert ours.stdin is not None
+        assert ours.stdout is not None
+        ours.stdin.write("a line\n")
+        ours.stdin.flush()
+        said = [ours.stdout.readline()]
+        ours.send_signal(signal.SIGUSR1)
+        ours.stdin.close()
+        said += ours.stdout.readlines()
+        assert ours.wait(60) == 0
+    assert said[0] == "heard a line\n"
+    assert said.count("signal 1\n") == 4
+    assert volumes(hb.read("app.pattern")) == dict.fromkeys(NEXT, P2P)
+
+
+def test_a_compiler_of_another_mpi_is_refused():
+    """Two MPIs in one program would be loaded otherwise."""
+    launch, _, program = mpi("openmpi", "-DNO_NEIGHBOURS")
+    _, other, _ = mpi("mpich")
+    with pytest.raises(UnsupportedError, match=r"its MPI is .*mpi.*, that of .*, expected the compiler of"):
+        record([*launch, program, "p2p"], compiler=other)
 
 
 def test_what_cannot_be_recorded_is_said_first(tmp_path):

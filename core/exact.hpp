@@ -73,7 +73,7 @@ template <class W> class ExactPartition {
  private:
   int64_t fewest() const { return int64_t{options_.coarsest} * k_; }
   int64_t max_cluster(const WorkGraph<W>& g) const {
-    return std::max<int64_t>(2, std::min(g.n / std::max<int64_t>(1, fewest() / 3),
+    return std::max(average_pair(g), std::min(g.total_load / std::max<int64_t>(1, fewest() / 3),
                                          *std::max_element(size_.begin(), size_.end()) / 4));
   }
 
@@ -219,7 +219,8 @@ template <class W> class ExactPartition {
     }
     if (levels.empty()) adopt(g, part), count_loads(), refine();
     // Seams level out what they can; what is left goes along chains, which bend seams again.
-    if (level_out(g, part.data(), load_, size_, control_)) refine();
+    const bool unit = g.max_load == 1 && g.total_load == g.n;
+    if (unit && level_out(g, part.data(), load_, size_, control_)) refine();
   }
 
   void adopt(const WorkGraph<W>& g, std::vector<int32_t>& part) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "contacts.hpp"
 #include "local_search.hpp"
 
 namespace hopbytes {
@@ -318,22 +319,12 @@ int64_t flow_refine(const WorkGraph<W>& g, const D& distance, int32_t* part, std
                     const int64_t* cap, const FlowOptions& options, const Control& control) {
   PairFlow<W, D> flow(g, distance, part, load, cap, options, control);
   std::vector<uint8_t> active(load.size(), 1), next_active(load.size());
-  struct Contact { int32_t a, b, vertex; int64_t cost; };
   std::vector<Contact> contacts;
   int64_t total = 0;
   const int64_t budget = flow.work_left();
   for (int32_t round = 0; round < options.rounds; ++round) {
     control.spend(g.arcs());
-    contacts.clear();
-    for (int32_t v = 0; v < g.n; ++v)
-      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
-        const int32_t p = part[v], q = part[g.adj[e]];
-        if (p == q || !(active[p] || active[q])) continue;
-        contacts.push_back({std::min(p, q), std::max(p, q), v, g.weight[e] * distance(p, q)});
-      }
-    std::sort(contacts.begin(), contacts.end(), [](const Contact& x, const Contact& y) {
-      return x.a != y.a ? x.a < y.a : x.b != y.b ? x.b < y.b : x.vertex < y.vertex;
-    });
+    find_contacts(g, distance, part, active, contacts);
     struct Pair { size_t begin, end; int64_t cost; };
     std::vector<Pair> pairs;
     for (size_t i = 0; i < contacts.size(); ++i) {

@@ -2,6 +2,7 @@
 // coarse graph, keep the best, refine it on the way back; recombine several such partitions.
 #pragma once
 #include "climb.hpp"
+#include "exact.hpp"
 #include "initial.hpp"
 
 namespace hopbytes {
@@ -23,6 +24,17 @@ template <class W> class Multilevel {
       : cap_(cap), options_(options), control_(control), climb_({}, cap, options.search, FlowOptions{0}, control),
         fine_climb_({}, cap, options.search, options.flow, control) {
     smallest_cap_ = *std::min_element(cap.begin(), cap.end());
+  }
+
+  // One of several independent runs. They are of different kinds, since what these find differs: bundles of
+  // many blocks only, or halves. Where caps leave little room, blocks of equal size are the first kind:
+  // searches that exchange vertices get further there than searches that move them one at a time.
+  Score run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t number) {
+    if (number % 2 == 0 && tight(g)) {
+      const Score found = from_equal(g, part, seed);
+      if (found.overload == 0) return found;
+    }
+    return partition(g, part, seed, number % 2 ? 2 : 4);
   }
 
   // Partition from nothing; more than `direct` blocks are made in bundles.
@@ -57,6 +69,42 @@ template <class W> class Multilevel {
   }
 
  private:
+  // Whether a block has less room than one of its sides needs to move by about a vertex. Many blocks of few
+  // vertices come out better the other way; all three numbers were measured.
+  bool tight(const WorkGraph<W>& g) const {
+    constexpr int64_t few_blocks = 16, few_vertices = 96;
+    const int64_t k = static_cast<int64_t>(cap_.size());
+    if (g.unary || g.total_load == 0 || (k > few_blocks && g.n < few_vertices * k)) return false;
+    const double vertex = static_cast<double>(g.total_load) / static_cast<double>(g.n);
+    const double blocks = static_cast<double>(k);
+    const double room = std::accumulate(cap_.begin(), cap_.end(), 0.0) - static_cast<double>(g.total_load);
+    const double side = vertex * std::sqrt(static_cast<double>(g.n) / blocks);
+    return room >= 0 && g.max_load <= smallest_cap_ / 8 && room / blocks < 0.8 * side;
+  }
+
+  // Blocks of equal size (of sizes like the caps), then a V-cycle that may use the room there is.
+  Score from_equal(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
+    const std::vector<int64_t> size = fair_sizes(g.total_load);
+    ExactPartition<W>(size, ExactOptions{std::max(1, options_.tries)}, control_).partition(g, part, derive(seed, 1));
+    return combine(g, part, nullptr, derive(seed, 2));
+  }
+
+  // The load shared out like the caps, which hold it, none above its cap.
+  std::vector<int64_t> fair_sizes(int64_t load) const {
+    const double room = std::accumulate(cap_.begin(), cap_.end(), 0.0);
+    std::vector<int64_t> size(cap_.size());
+    int64_t left = load;
+    for (size_t b = 0; b < cap_.size(); ++b) {
+      const double share = static_cast<double>(load) * (static_cast<double>(cap_[b]) / room);
+      left -= size[b] = std::min(cap_[b], static_cast<int64_t>(share));
+    }
+    for (size_t b = 0, full = 0; left > 0 && full < cap_.size(); b = (b + 1) % cap_.size()) {
+      if (size[b] < cap_[b]) ++size[b], --left, full = 0;
+      else ++full;
+    }
+    return size;
+  }
+
   // Many blocks: a few bundles of them first, each cut further on its own, then one V-cycle over all.
   // Grown all at once on a small graph, many blocks come out worse, and searches among few are quicker.
   Score nested(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t direct) {

@@ -84,8 +84,7 @@ void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_st
       return;
     }
     Multilevel<W> multilevel(caps_of(i), options.partition, control);
-    // Runs of two kinds: bundles of many blocks only, or halves; what they find differs.
-    scores[i][run] = multilevel.partition(graph, part[i][run], derive(seed[i], run), run % 2 ? 2 : 4);
+    scores[i][run] = multilevel.run(graph, part[i][run], derive(seed[i], run), run);
   };
   auto finish = [&](int64_t i) {
     const WorkGraph<W>& graph = graph_of(i);

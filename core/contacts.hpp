@@ -1,0 +1,51 @@
+// Where the blocks of a partition touch.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// A vertex of block a or b with neighbours in the other, and what its edges there cost.
+struct Contact {
+  int32_t a, b, vertex;
+  int64_t cost;
+};
+
+// The contacts of all pairs a < b with an active block, pair by pair, vertices ascending.
+template <class W, class D>
+void find_contacts(const WorkGraph<W>& g, const D& distance, const int32_t* part, const std::vector<uint8_t>& active,
+                   std::vector<Contact>& contacts) {
+  const size_t k = active.size();
+  std::vector<int32_t> last(k, -1);  // vertex that was entered last for a block
+  std::vector<size_t> place(k + 1, 0);
+  std::vector<Contact> found;
+  for (int32_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t p = part[v], q = part[g.adj[e]];
+      if (p == q || !(active[p] || active[q])) continue;
+      const int64_t cost = g.weight[e] * distance(p, q);
+      if (last[q] == v) {
+        found[place[q]].cost += cost;
+        continue;
+      }
+      last[q] = v, place[q] = found.size();
+      found.push_back({std::min(p, q), std::max(p, q), v, cost});
+    }
+  // By counting, first the larger number, then the smaller: where everything touches everything there are
+  // almost as many contacts as arcs.
+  contacts.resize(found.size());
+  auto sort_by = [&](auto key, const std::vector<Contact>& from, std::vector<Contact>& to) {
+    std::fill(place.begin(), place.end(), 0);
+    for (const Contact& c : from) ++place[key(c) + 1];
+    for (size_t b = 0; b < k; ++b) place[b + 1] += place[b];
+    for (const Contact& c : from) to[place[key(c)]++] = c;
+  };
+  sort_by([](const Contact& c) { return c.b; }, found, contacts);
+  sort_by([](const Contact& c) { return c.a; }, contacts, found);
+  contacts.swap(found);
+}
+
+}  // namespace hopbytes

@@ -77,7 +77,8 @@ class Multisection(Mapper):
     cut can meet (:func:`hopbytes.balance.child_caps`); levels of equal distance are one cut; seeds
     derive from the place in the hierarchy, so the answer does not depend on threads; every cut
     keeps the best of several runs and recombines them; inner cuts, which decide less of the cost,
-    get proportionally fewer runs and tries (:func:`shares_of_cost`). Blocks of exact sizes are made by
+    get proportionally fewer runs and tries (:func:`shares_of_cost`). Where blocks have little
+    room, as deep in a hierarchy, cuts start from blocks of equal size. Blocks of exact sizes are made by
     halves (``core/exact.hpp``).
 
     O(levels x (n + m)) for meshes; all groups of one level are one compiled call.

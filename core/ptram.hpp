@@ -149,15 +149,15 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, 
 enum class ReliefRule { count, paper };
 
 // Rounds of the single exchange that relieves most, among groups over hot links and the `nearest` places
-// around them. Returns rounds won.
+// around them: of places as far the lower, or with `nearby` the nearer by number. Returns rounds won.
 inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
                             const Vicinity& vicinity, int32_t nearest, int64_t rounds, ReliefRule rule,
-                            const Control& control, int64_t& evaluations) {
+                            bool nearby, const Control& control, int64_t& evaluations) {
   using Heat = std::pair<int64_t, int64_t>;  // highest congestion, links that have it
   const bool paper = rule == ReliefRule::paper;
   PlaceFit fit(size, capacity);
   PlaceSearch search(vicinity);
-  std::vector<int32_t> near, homes;
+  std::vector<int32_t> near, homes, equals;
   for (int64_t round = 0; round < rounds; ++round) {
     if (state.links().max() == 0) return round;
     auto hot = state.hottest();
@@ -175,7 +175,11 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, 
     for (const int32_t home : homes) {
       near.clear();
       search.run(std::span<const int32_t>(&home, 1), [&](std::span<const int32_t> level) {
-        for (const int32_t p : level)
+        equals.assign(level.begin(), level.end());
+        if (nearby)
+          std::stable_sort(equals.begin(), equals.end(),
+                           [&](int32_t a, int32_t b) { return std::abs(a - home) < std::abs(b - home); });
+        for (const int32_t p : equals)
           if (p != home && static_cast<int32_t>(near.size()) < nearest) near.push_back(p);
         return static_cast<int32_t>(near.size()) < nearest;
       });

@@ -51,7 +51,7 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& pro
     }
     case Job::refine:
       made = ptram_refine(state, problem.size, problem.capacity, problem.vicinity, static_cast<int32_t>(set[0]), set[1],
-                          set[2] ? ReliefRule::paper : ReliefRule::count, control, evaluations);
+                          set[2] ? ReliefRule::paper : ReliefRule::count, set[3] != 0, control, evaluations);
       break;
   }
   return {made, evaluations};

@@ -146,6 +146,7 @@ def test_mappers_that_need_routes_say_so(name):
     [
         ("umc:rule=best", "expected one of lexicographic, paper"),
         ("ptram:rule=best", "expected one of paper, count"),
+        ("ptram:ties=odd", "expected one of number, nearby"),
         ("congestion:goal=hops", "expected one of max_congestion"),
         ("routed:goal=x", "expected one of max_congestion"),
     ],

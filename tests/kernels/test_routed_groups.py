@@ -176,11 +176,14 @@ def test_ptram_chooses_as_its_twin(spec):
             )
             assert place.tolist() == routed_twin.hybrid_greedy(world, weights, by_share=by_share)
         start = one.start(rng)
-        for paper in (True, False):
+        for paper, nearby in ((True, False), (False, False), (True, True)):
             place, rounds, _ = hottest_link_refine(
-                problem.traffic, problem.routing, around, start, nearest=5, rounds=4, paper_rule=paper
+                problem.traffic, problem.routing, around, start, nearest=5, rounds=4, paper_rule=paper,
+                nearby=nearby,
             )
-            assert place.tolist() == routed_twin.hottest_link_refine(world, start.tolist(), 5, 4, paper=paper)
+            assert place.tolist() == routed_twin.hottest_link_refine(
+                world, start.tolist(), 5, 4, paper=paper, nearby=nearby
+            )
             assert rounds <= 4
 
 

@@ -80,7 +80,8 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
     for seed in range(4):
         graph, where = case(spec, seed)
         rng, rule = np.random.default_rng(seed), ("paper", "count")[seed % 2]
-        refiner = HottestLink(nearest=9, rounds=6, rule=rule)
+        nearby = seed > 1
+        refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
         share = Share(np.ones(where.k, np.int64), None)
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
         grouped = groups_of_placement(graph, where, pe, share)
@@ -88,11 +89,13 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
         serial = refiner.search(grouped, problem, Effort())
         won += serial[1]
 
-        def lead(comm, where=where, problem=problem, start=grouped.start, rule=rule):
+        def lead(comm, where=where, problem=problem, start=grouped.start, rule=rule, nearby=nearby):
             leaders = Leaders(comm, where.machine.network())
             if comm.Get_rank():
                 return leaders.serve()
-            found = leaders.refine(problem, start, nearest=9, rounds=6, paper_rule=rule == "paper")
+            found = leaders.refine(
+                problem, start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
+            )
             leaders.close(0)
             return found
 

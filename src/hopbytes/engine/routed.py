@@ -149,7 +149,7 @@ def hybrid_greedy(
 
 def hottest_link_refine(
     traffic: Traffic, routing: Routing, vicinity: Vicinity, place: Int32, *, nearest: int, rounds: int,
-    paper_rule: bool, deadline: float | None = None,
+    paper_rule: bool, nearby: bool = False, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
     """Make, in each round, the one exchange that relieves the hottest links most.
 
@@ -158,13 +158,15 @@ def hottest_link_refine(
     paper_rule : bool
         Only what lowers the highest congestion counts, not fewer links that have it, and only the first
         of them is looked at.
+    nearby : bool
+        Of places as many hops away those come first that are nearer by number, else the lower ones.
 
     Returns
     -------
     int32[G], int, int
         Places; rounds won; exchanges evaluated.
     """
-    options = (nearest, rounds, paper_rule)
+    options = (nearest, rounds, paper_rule, nearby)
     return _search(_REFINE, traffic, routing, vicinity, place, options, deadline=deadline)
 
 

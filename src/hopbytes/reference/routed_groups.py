@@ -126,7 +126,7 @@ def _put(where: Sequence[int], group: int, place: int) -> list[int]:
 
 
 def hottest_link_refine(
-    world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True
+    world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True, nearby: bool = False
 ) -> list[int]:
     """Return the places after PTRAM's rounds of single exchanges; see ``ptram_refine``."""
     fit, where = Fit(world.sizes, world.capacities), list(place)
@@ -145,7 +145,10 @@ def hottest_link_refine(
         }
         best = (top, 0 if paper else len(hot)), where
         for home in sorted(homes):
-            around = [p for level in levels_around([home], world.near) for p in level if p != home]
+            around = [
+                p for level in levels_around([home], world.near)
+                for p in (sorted(level, key=lambda q: (abs(q - home), q)) if nearby else level) if p != home
+            ]
             group = where.index(home)
             for p in around[:nearest]:
                 if may_exchange(fit, where, group, p):

@@ -17,6 +17,7 @@ from hopbytes.nodal import Grouped, Routed, groups_of_placement, vicinity_of
 from hopbytes.refiners.umpa import relocated
 
 RULES = ("paper", "count")
+TIES = ("number", "nearby")
 
 Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 
@@ -36,6 +37,9 @@ class HottestLink(Refiner):
         ``"paper"``: only what lowers the highest congestion helps, and groups over the first of the hottest
         links are tried. ``"count"``: so does what leaves fewer links that hot, and groups over all of them
         are tried, so ties do not end the search.
+    ties : {"number", "nearby"}
+        Which of equally near nodes come first: those with low numbers, or with numbers near that of the
+        node, so that all nodes of a switch get their turn.
 
     Raises
     ------
@@ -54,10 +58,12 @@ class HottestLink(Refiner):
     nearest: int = 7
     rounds: int = 10
     rule: str = "paper"
+    ties: str = "number"
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise UnsupportedError(f"refiner 'ptram': rule={self.rule}, expected one of {', '.join(RULES)}")
+        for key, value, known in (("rule", self.rule, RULES), ("ties", self.ties, TIES)):
+            if value not in known:
+                raise UnsupportedError(f"refiner 'ptram': {key}={value}, expected one of {', '.join(known)}")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement with no higher maximum congestion."""
@@ -79,5 +85,5 @@ class HottestLink(Refiner):
         return hottest_link_refine(
             problem.traffic, problem.routing, vicinity_of(grouped.nodes), grouped.start,
             nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",
-            deadline=effort.deadline,
+            nearby=self.ties == "nearby", deadline=effort.deadline,
         )

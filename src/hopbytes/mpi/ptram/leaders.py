@@ -39,6 +39,7 @@ class Job:
     rounds: int = 0
     by_share: bool = False
     paper_rule: bool = True
+    nearby: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -86,7 +87,7 @@ class Leaders:
         return place, evaluations
 
     def refine(
-        self, problem: Routed, start: Int32, *, nearest: int, rounds: int, paper_rule: bool
+        self, problem: Routed, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
     ) -> tuple[Int32, int, int]:
         """int32[G]: place of every group; rounds won; exchanges evaluated by all. On rank 0.
 
@@ -99,7 +100,7 @@ class Leaders:
         return self._start(
             Job(
                 problem.traffic, routing.endpoints, routing.shift, None, start, nearest, rounds,
-                paper_rule=paper_rule,
+                paper_rule=paper_rule, nearby=nearby,
             )
         )
 
@@ -146,7 +147,8 @@ class Leaders:
             else:
                 assert job.start is not None
                 place, rounds, evaluations = led_refine(
-                    part, job.start, nearest=job.nearest, rounds=job.rounds, paper_rule=job.paper_rule
+                    part, job.start, nearest=job.nearest, rounds=job.rounds, paper_rule=job.paper_rule,
+                    nearby=job.nearby,
                 )
             return place, rounds, sum(self.wire.gathered(evaluations, 8))
         except Exception as error:

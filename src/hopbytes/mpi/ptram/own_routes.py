@@ -104,10 +104,13 @@ class OwnRoutes:
         found[np.searchsorted(self.routes.indptr, hits, side="right") - 1] = True
         return found
 
-    def nearest(self, place: int, count: int) -> Int64:
-        """Return the `count` places nearest to an own one by hops of the longer way, the lower of equals."""
+    def nearest(self, place: int, count: int, *, nearby: bool = False) -> Int64:
+        """Return the `count` places nearest to an own one by hops of the longer way.
+
+        Of equals the lower, or with `nearby` the nearer by number.
+        """
         sites, hops = self._network_hops[place - int(self.places[0])]
-        order = np.argsort(hops, kind="stable")
+        order = np.lexsort((sites, np.abs(sites - place) if nearby else sites, hops))
         found: Int64 = sites[order][sites[order] != place][:count]
         return found
 

@@ -6,6 +6,8 @@ each of their leaders works out its half, and that of the node under the hottest
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ Int32 = NDArray[np.int32]
 
 
 def led_refine(
-    part: Part, start: Int32, *, nearest: int, rounds: int, paper_rule: bool
+    part: Part, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
 ) -> tuple[Int32, int, int]:
     """int32[G]: places after exchanges off the hottest link; rounds won; exchanges this leader evaluated.
 
@@ -37,7 +39,9 @@ def led_refine(
         group_at[place] = np.arange(len(place))
         hot = np.flatnonzero(values == top)
         over = own.over(hot[:1] if paper_rule else hot)
-        pairs = _pairs(part, talk, room, place, group_at, over, nearest)
+        pairs = _pairs(
+            part, talk, room, place, group_at, over, lambda home: own.nearest(home, nearest, nearby=nearby)
+        )
         mine, changes = _changes(part, talk, place, group_at, pairs)
         evaluations += len(mine)
         tops, counts = heat_after_each(changes, load, part.prices)
@@ -83,7 +87,8 @@ def _loads(part: Part, talk: Talk, place: Int32) -> Int64:
 
 
 def _pairs(
-    part: Part, talk: Talk, room: Room, place: Int32, group_at: Int64, hot: NDArray[np.bool_], nearest: int
+    part: Part, talk: Talk, room: Room, place: Int32, group_at: Int64, hot: NDArray[np.bool_],
+    around: Callable[[int], Int64],
 ) -> list[tuple[int, int]]:
     """Return all leaders' pairs of a node with a flow over the hot link and a near node to exchange with."""
     mine = []
@@ -93,7 +98,7 @@ def _pairs(
         flow = Flow(place[arcs.others].astype(np.int64), arcs.volumes, arcs.leaves)
         if not hot[part.own.rows(home, flow)].any():
             continue
-        for near in part.own.nearest(home, nearest).tolist():
+        for near in around(home).tolist():
             other = int(group_at[near])
             back = other < 0 or room.place_class[home] >= room.group_class[other]
             if back and room.place_class[near] >= room.group_class[group]:

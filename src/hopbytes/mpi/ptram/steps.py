@@ -50,5 +50,5 @@ class LedRefinement(Refiner):
         plain = self._plain
         return self._leaders.refine(
             problem, grouped.start, nearest=plain.nearest, rounds=plain.rounds,
-            paper_rule=plain.rule == "paper",
+            paper_rule=plain.rule == "paper", nearby=plain.ties == "nearby",
         )

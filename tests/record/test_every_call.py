@@ -161,6 +161,6 @@ def test_fortran(family, binding, tmp_path):
 def test_sessions(family, tmp_path):
     """Sessions without MPI_Init: ranks are those of mpi://WORLD, also of one that lives beside another."""
     said, folder = phases_of(family, "sessions.c", tmp_path)
-    assert said == ["done"] * 4
+    assert "".join(said) == "done" * 4  # launchers may mix the lines of ranks
     back = [(j, i) for i, j in NEXT]
     assert matrix(folder, 0) == {**each(NEXT, 11 + 2), **each(back, 5)}

@@ -303,7 +303,7 @@ def test_input_and_signals_reach_the_program(family):
         said += ours.stdout.readlines()
         assert ours.wait(60) == 0
     assert said[0] == "heard a line\n"
-    assert said.count("signal 1\n") == 4
+    assert "".join(said).count("signal 1") == 4  # launchers may mix the lines of ranks
     assert volumes(hb.read("app.pattern")) == dict.fromkeys(NEXT, P2P)
 
 

@@ -51,7 +51,7 @@ def map_for(
     UnsupportedError
         No such format, or one for patterns.
     InfeasibleError
-        Blocks that do not fit the nodes.
+        Blocks that do not fit the nodes, or are too small for a format that wants consecutive ranks.
 
     Examples
     --------
@@ -69,6 +69,13 @@ def map_for(
     mapping = map_in_blocks(graph, where, block, inside=can.per_rank_cores, **spreading, **options)
     if can.scattered_ranks:
         return mapping
+    node = where.node_of_pe[mapping.pe]
+    runs = 1 + int(np.count_nonzero(np.diff(node)))
+    if graph.n and runs > len(np.unique(node)):
+        raise InfeasibleError(
+            f"blocks of {block} ranks scatter the ranks of a host, expected blocks of all its ranks for "
+            f"{form} (leave --block away)"
+        )
     limit = f"{form} leaves only consecutive ranks to a host; newrank and hopbytes.mpi.reorder leave any"
     return Mapping(mapping.pe, where, {**mapping.info, "notices": [*mapping.info["notices"], limit]})
 

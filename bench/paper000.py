@@ -62,10 +62,10 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
     ("rms", "identity", "n_cd:d=10", 55.4),
     ("rms", "top_down", "", 54.1),
     ("rms", "top_down", "n_cd:d=10", 56.1),
-    ("rb", "top_down", "swap:starts=3,shakes=300", None),
-    ("rb", "top_down", "swap:starts=3,shakes=2000,chains=2,steps=3000", None),
-    ("rms", "top_down", "swap:starts=3,shakes=300", None),
-    ("rms", "top_down", "swap:starts=3,shakes=2000,chains=2,steps=3000", None),
+    ("rb", "multisection:runs=2,combines=1", "swap:shakes=300", None),
+    ("rb", "multisection:runs=2,combines=1", "evolve:steps=10,runs=1,tries=4,shakes=300,dense_up_to=0", None),
+    ("rms", "multisection:runs=2,combines=1", "swap:shakes=300", None),
+    ("rms", "multisection:runs=2,combines=1", "evolve:steps=10,runs=1,tries=4,shakes=300,dense_up_to=0", None),
 )
 
 

@@ -82,17 +82,20 @@ def eco() -> Chain:
     return chain(
         Multisection(runs=2, middle_combines=1, combines=1, flow_rounds=1),
         VCycle(cycles=1),
-        Swap(starts=3, chains=2, steps=2000, anneal_up_to=256, shakes=500),
+        Swap(starts=2, chains=2, steps=2000, anneal_up_to=256, shakes=500),
     )
 
 
 @presets.register("strong")
 def strong() -> Chain:
     """Best placements when a few times the work does not matter."""
+    from hopbytes.refiners.evolve import Evolve
+
     return chain(
         Multisection(runs=5, tries=8, combines=4, flow_rounds=2),
         VCycle(cycles=2, chains=2),
-        Swap(starts=6, chains=4, steps=4000, shakes=10_000, one_way=100),
+        Swap(starts=6, chains=4, steps=4000, anneal_up_to=400, shakes=10_000, one_way=100),
+        Evolve(steps=10, slots_only=True, runs=1, tries=4, shakes=300),
         link_effort=16,
     )
 

@@ -6,6 +6,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import Level
+from hopbytes.machines.table import Table
 from hopbytes.machines.tree import Tree
 from hopbytes.mappers.base import Bounds, Effort, mappers
 from hopbytes.mappers.halving import halved
@@ -51,6 +52,27 @@ def test_mueller_merbach_by_hand():
     for name in ("mueller_merbach", "greedy_all_c"):
         mapping = map_tasks(graph, where, mapper=name)
         assert mapping.pe.tolist() == [1, 2, 0, 3]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mueller_merbach_is_what_the_definition_gives(seed):
+    """Dense matrices, every sum anew: distances and volumes so diverse that no choice is a tie."""
+    rng = np.random.default_rng(seed)
+    n = 18
+    distance = np.triu(rng.choice(10**6, (n, n), replace=False) + 1, 1)
+    distance += distance.T
+    volume = np.triu((rng.choice(10**6, (n, n), replace=False) + 1) * rng.integers(0, 2, (n, n)), 1)
+    volume += volume.T
+    pe = {int(volume.sum(0).argmax()): int(distance.sum(0).argmin())}
+    while len(pe) < n:
+        talk = {task: sum(volume[task, done] for done in pe) for task in range(n) if task not in pe}
+        task = max(talk, key=lambda each: talk[each])
+        far = {p: sum(distance[p, q] for q in pe.values()) for p in range(n) if p not in pe.values()}
+        pe[task] = min(far, key=lambda each: far[each])
+    near, beyond = np.nonzero(volume)
+    graph = hb.CommGraph.from_edges(near, beyond, volume[near, beyond], n=n)
+    where = hb.Allocation.whole(Table(distance))
+    assert map_tasks(graph, where, mapper="mueller_merbach").pe.tolist() == [pe[task] for task in range(n)]
 
 
 def test_greedy_all_c_joins_what_mueller_merbach_tears_apart():

@@ -30,6 +30,8 @@ class Evolve(Refiner):
         New placements made when neither a time limit nor a work limit ends the search.
     runs, tries : int
         How hard each new placement is tried for, see the mapper ``multisection``.
+    slots_only : bool
+        Partitions come back as they are, too.
     dense_up_to : int
         Placements with exact counts of at most so many tasks come back as they are: see the refiner ``tabu``.
     shakes : int
@@ -52,6 +54,7 @@ class Evolve(Refiner):
 
     size: int = 5
     steps: int = 10
+    slots_only: bool = False
     dense_up_to: int = 400
     shakes: int = 1000
     runs: int = 3
@@ -63,6 +66,8 @@ class Evolve(Refiner):
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
         if where.k < 2 or graph.n == 0 or (bounds.exact and graph.n <= self.dense_up_to):
+            return pe
+        if self.slots_only and not bounds.exact:
             return pe
         population = _Population(graph, where, bounds, max(2, self.size))
         population.add(pe)

@@ -57,7 +57,7 @@ def for_objective(base: Chain, name: str) -> Chain:
     from hopbytes.refiners.tabu import Tabu
 
     # What goes on for as long as it may has to do so on the goal.
-    endless = any(isinstance(step, Evolve | Tabu) or getattr(step, "anneal", False) for step in base.refiners)
+    endless = any(isinstance(step, Tabu) or getattr(step, "anneal", False) for step in base.refiners)
     steps = tuple(step for step in base.refiners if not isinstance(step, Routed | Evolve | Tabu))
     # Work enough for two starts is better spent so.
     two = base.link_effort >= 16

@@ -62,9 +62,9 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
     ("rms", "identity", "n_cd:d=10", 55.4),
     ("rms", "top_down", "", 54.1),
     ("rms", "top_down", "n_cd:d=10", 56.1),
-    ("rb", "multisection:runs=2,combines=1", "swap:shakes=300", None),
+    ("rb", "multisection:runs=2,combines=1", "swap:starts=1,shakes=300", None),
     ("rb", "multisection:runs=2,combines=1", "evolve:runs=1,tries=4,shakes=300,dense_up_to=0", None),
-    ("rms", "multisection:runs=2,combines=1", "swap:shakes=300", None),
+    ("rms", "multisection:runs=2,combines=1", "swap:starts=1,shakes=300", None),
     ("rms", "multisection:runs=2,combines=1", "evolve:runs=1,tries=4,shakes=300,dense_up_to=0", None),
 )
 

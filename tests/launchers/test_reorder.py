@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from several_hosts import ENVIRONMENT, farm
+from several_hosts import ENVIRONMENT, farm, launched
 
 import hopbytes as hb
 from hopbytes.errors import HopbytesError
@@ -37,9 +37,7 @@ def test_communicators_are_reordered_across_hosts(tmp_path):
     """Hosts and affinity are what the processes find, nothing is made up."""
     hosts = farm("openmpi-5", tmp_path)
     command = [*hosts.words, "-n", "4", sys.executable, str(PROGRAM)]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=hosts.environment, capture_output=True, text=True, timeout=120
-    )
+    done = launched(command, cwd=tmp_path, env=hosts.environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"rank \d is content", done.stdout)) == 4
 

@@ -107,8 +107,8 @@ def best() -> Chain:
     from hopbytes.refiners.tabu import Tabu
 
     return chain(
-        Multisection(runs=3, tries=10, combines=2, flow_rounds=2),
-        VCycle(cycles=1, flow_rounds=2),
+        Multisection(runs=5, tries=8, combines=4, flow_rounds=2),
+        VCycle(cycles=2, chains=2),
         Swap(),
         Evolve(),
         Tabu(work=0),

@@ -41,24 +41,24 @@ class Evolve(Refiner):
 
     Notes
     -----
-    Two kinds of steps take turns
-    once the population is full: a multisection from nothing, and one in which the cuts of two members
-    compete with new ones at every level (:class:`hopbytes.mappers.memory.Memory`). Either result is then
-    recombined with the best placement: what both agree on is contracted, and refinement under true
-    distances chooses between them elsewhere. So the best never gets worse, and what follows it differs
-    from it. Recombination of partitions after KaFFPaE (Sanders and Schulz, 2012), here on the
-    communication cost.
+    A step is a multisection in which the cuts of all members compete with new ones at every level, and are
+    recombined with them (:class:`hopbytes.mappers.memory.Memory`). Its result is then recombined with the best
+    placement: what both agree on is contracted, and refinement under true distances chooses between them
+    elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of partitions
+    after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With equal work, few steps of
+    many new cuts gain more than many steps of few. With exact counts every other step is a multisection from
+    nothing, and the refiner ``swap`` takes the place of recombination.
 
-    A step looks at about as many arcs as the preset ``eco`` does twice. Memory: `size` placements.
+    A step looks at about as many arcs as the preset ``strong`` does. Memory: `size` placements.
     """
 
     size: int = 5
-    steps: int = 10
+    steps: int = 8
     slots_only: bool = False
     dense_up_to: int = 400
     shakes: int = 1000
-    runs: int = 3
-    tries: int = 10
+    runs: int = 5
+    tries: int = 8
     flow_rounds: int = 2
     flow_width: int = 4
     venture_percent: int = 10
@@ -90,9 +90,13 @@ class Evolve(Refiner):
         )
 
         def new() -> Int32:
-            if population.full and step % 2:
+            if not bounds.exact:
+                known = population.members
+                # As many recombinations as there are candidates: so each takes part in one.
+                more = replace(maker, combines=len(known) + self.runs)
+                pe = more.again(graph, where, bounds, own, known)
+            elif population.full and step % 2:
                 known = [population.best, population.another(seed)]
-                # One run is new, the cuts of both members are candidates: so each is recombined once.
                 pe = replace(maker, runs=1, combines=len(known) + 1).again(graph, where, bounds, own, known)
             else:
                 pe = maker.map(graph, where, bounds, own)
@@ -154,6 +158,11 @@ class _Population:
     def best(self) -> Int32:
         """The cheapest of those that keep the bound."""
         return self._members[0][1]
+
+    @property
+    def members(self) -> list[Int32]:
+        """All, the best first."""
+        return [pe for _, pe in self._members]
 
     @property
     def cost(self) -> int:

@@ -92,8 +92,8 @@ def strong() -> Chain:
     from hopbytes.refiners.evolve import Evolve
 
     return chain(
-        Multisection(runs=5, tries=8, combines=4, flow_rounds=2),
-        VCycle(cycles=2, chains=2),
+        Multisection(runs=8, tries=8, combines=7, flow_rounds=2),
+        VCycle(cycles=3, chains=2),
         Swap(starts=6, chains=4, steps=4000, anneal_up_to=400, shakes=10_000, one_way=100),
         Evolve(steps=10, slots_only=True, runs=1, tries=4, shakes=300),
         link_effort=16,

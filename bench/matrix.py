@@ -4,7 +4,8 @@
 
 Every preset against SharedMap's strong: geometric means of J and of seconds, instances won, answers over the
 bound. Instances whose SharedMap runs failed are left out of the means and counted. Settings are chosen on
-the even half of the list of instances; the odd half is only looked at.
+the even half of the list of instances; the odd half is only looked at. Of several
+rows of one run the last counts.
 """
 
 from __future__ import annotations
@@ -66,8 +67,6 @@ def main() -> None:
     )
     parser.add_argument("results", type=Path)
     rows = read_rows(parser.parse_args().results)
-    newest = next(row["versions"] for row in reversed(rows) if row["tool"] == "hopbytes")
-    rows = [row for row in rows if row["tool"] != "hopbytes" or row["versions"] == newest]
     print("| group | preset | J | wall | map | CPU | won-tied-lost | runs | failed | over bound |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for group, belongs in groups(rows).items():

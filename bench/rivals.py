@@ -168,4 +168,4 @@ def code_digest(package: str) -> str:
     core = importlib.util.find_spec(f"{package}._core")
     if core is not None and core.origin:
         files.add(Path(core.origin))
-    return _digest(sorted(files, key=lambda path: path.name))
+    return _digest(sorted(files))

@@ -43,7 +43,7 @@ def once(tool: Hopbytes | SharedMap, task: Task, graph: instances.Arrays) -> Row
         out = Path(folder, "mapping")
         run = run_measured(tool.command(task, out), timeout=3600)
         if run.error:
-            raise SystemExit(f"{task.graph.name}: {run.error}")
+            raise RuntimeError(f"{task.graph.name}: {task.preset}: {run.error.splitlines()[-1]}")
         answer = tool.answer(out, run.stdout)
         judged = evaluate(graph, answer.pe, task.hierarchy, task.distance, task.imbalance)
     return {
@@ -120,7 +120,11 @@ def main() -> None:
             prepared = instances.prepare(instance)
             if (prepared.name, code) in done:
                 continue
-            rows.append(compared(prepared, options))
+            try:
+                rows.append(compared(prepared, options))
+            except RuntimeError as error:  # SharedMap ends on volumes beyond 32 bits
+                print(f"left out: {error}", file=sys.stderr, flush=True)
+                continue
             with open(options.out, "a") as file:
                 file.write(json.dumps(rows[-1]) + "\n")
             print(prepared.name, file=sys.stderr, flush=True)

@@ -4,6 +4,7 @@ Every host is a name space of its own (``unshare --uts``), so that launchers, pr
 different host names. All of them have the cores of this computer.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ ROOT_ALLOWED = {
 }
 ENVIRONMENT = {**os.environ, **ROOT_ALLOWED}
 #: Seconds for a launch, which takes one to ten, and how often it may hang.
-PATIENCE, TRIES = 60, 4
+PATIENCE, TRIES = 40, 4
 HOSTS = ("n3", "n1", "n4", "n2")
 AGENT = """\
 #!/bin/sh
@@ -74,10 +75,21 @@ def launched(command, **options):
             try:
                 out, err = process.communicate(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                end(process)
+                for left in Path(options["cwd"]).glob(".hopbytes*"):  # of one that had to be killed
+                    shutil.rmtree(left, ignore_errors=True)
                 continue
             return subprocess.CompletedProcess(command, process.returncode, out, err)
     return pytest.skip(f"no launch within {PATIENCE} s, {TRIES} times: {command}")
+
+
+def end(process):
+    """End a process and all it started: first so that it can tidy up."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, kind)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
 
 
 @dataclass(frozen=True)

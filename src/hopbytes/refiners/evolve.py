@@ -42,12 +42,11 @@ class Evolve(Refiner):
     Notes
     -----
     A step is a multisection in which the cuts of all members compete with new ones at every level, and are
-    recombined with them (:class:`hopbytes.mappers.memory.Memory`). Its result is then recombined with the best
-    placement: what both agree on is contracted, and refinement under true distances chooses between them
-    elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of partitions
-    after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With equal work, few steps of
-    many new cuts gain more than many steps of few. With exact counts every other step is a multisection from
-    nothing, and the refiner ``swap`` takes the place of recombination.
+    recombined with them (:class:`hopbytes.mappers.memory.Memory`). Its result is then recombined with the
+    best placement: what both agree on is contracted, and refinement under true distances chooses between
+    them elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of
+    partitions after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With exact counts
+    every other step is a multisection from nothing, and ``swap`` takes the place of recombination.
 
     A step looks at about as many arcs as the preset ``strong`` does. Memory: `size` placements.
     """

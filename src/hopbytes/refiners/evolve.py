@@ -48,7 +48,7 @@ class Evolve(Refiner):
     partitions after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With exact counts
     every other step is a multisection from nothing, and ``swap`` takes the place of recombination.
 
-    A step looks at about as many arcs as the preset ``strong`` does. Memory: `size` placements.
+    Memory: `size` placements.
     """
 
     size: int = 5

@@ -102,7 +102,7 @@ def strong() -> Chain:
 
 @presets.register("best")
 def best() -> Chain:
-    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; several times `strong` without either."""
+    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; eight steps of `evolve` without either."""
     from hopbytes.refiners.evolve import Evolve
     from hopbytes.refiners.tabu import Tabu
 

@@ -30,19 +30,26 @@ class Chain:
     refiners : tuple of Refiner
     link_effort : int
         How hard to work on links where the objective follows routes, see :class:`Routed`.
+    anytime : bool
+        Meant to be ended whenever its user likes: Ctrl-C is then no failure.
     """
 
     mapper: Mapper
     refiners: tuple[Refiner, ...] = ()
     link_effort: int = 4
+    anytime: bool = False
 
 
 presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.presets")
 
 
-def chain(mapper: str | Mapper, *refiner: str | Refiner, link_effort: int = 4) -> Chain:
+def chain(
+    mapper: str | Mapper, *refiner: str | Refiner, link_effort: int = 4, anytime: bool = False
+) -> Chain:
     """Build a chain from names with options or from instances."""
-    return Chain(build(mappers, mapper), tuple(build(refiners, each) for each in refiner), link_effort)
+    return Chain(
+        build(mappers, mapper), tuple(build(refiners, each) for each in refiner), link_effort, anytime
+    )
 
 
 def for_objective(base: Chain, name: str) -> Chain:
@@ -113,6 +120,7 @@ def best() -> Chain:
         Evolve(),
         Tabu(work=0),
         link_effort=16,
+        anytime=True,
     )
 
 

@@ -153,6 +153,7 @@ def _run(
             symmetric, loads, pe, caps, labels, costs, control, fill_empty=fill_empty, unary=unary
         ),
         control, None, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
+        to_the_end=True,
     )
     return Repaired(pe, moves, swaps, change)
 

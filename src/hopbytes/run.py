@@ -16,6 +16,7 @@ from hopbytes import __version__
 from hopbytes.allocation import Allocation
 from hopbytes.comm_time import SearchForm, comm_time, search_form, times_of
 from hopbytes.constraints import constraints
+from hopbytes.engine import stop_asked, stopping_when
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
 from hopbytes.keeping import balance_report, migration_report, verify
@@ -59,6 +60,7 @@ def map_tasks(
     initial: Mapping | Int32 | None = None,
     migration_price: int = 0,
     progress: Progress | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Mapping:
     """Place every task on a PE so that tasks that talk much are close.
 
@@ -120,6 +122,9 @@ def map_tasks(
         What each task costs that is not where `initial` has it, in units of the communication cost.
     progress : callable, optional
         Called with (stage, done, total).
+    stop : callable, optional
+        Asked a few times a second, without arguments; once it says yes the best placement found so far is
+        returned soon, as at a time limit.
 
     Returns
     -------
@@ -173,7 +178,9 @@ def map_tasks(
         clock.reserve(lambda: problem.comm_cost(np.zeros(graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
     seen_graph, seen_where = goal.lowered(problem.graph, problem.where)
-    pe, notices = solve(dataclasses.replace(problem, graph=seen_graph, where=seen_where), steps, effort)
+    with stopping_when(stop):
+        pe, notices = solve(dataclasses.replace(problem, graph=seen_graph, where=seen_where), steps, effort)
+        early = stop_asked()
     map_seconds = clock.seconds()
     verify(problem, pe)
     cost = problem.comm_cost(pe)
@@ -190,14 +197,14 @@ def map_tasks(
         "seed": effort.seed,
         "threads": effort.threads,
         "version": __version__,
-        "deterministic": steps.mapper.deterministic and time_limit is None,
+        "deterministic": steps.mapper.deterministic and time_limit is None and not early,
         "work": dict(sorted(effort.work.items())),
         "comm_cost": cost,
         **({} if weight != "time" else _time_report(graph, where, placed, form)),
         "imbalance": imbalance_of(graph, where, placed),
         **balance_report(problem, pe),
         **migration_report(said, placed),
-        "notices": [*problem.notices, *notices, *_work_notice(effort, time_limit)],
+        "notices": [*problem.notices, *notices, *_work_notice(effort, time_limit, early=early)],
         "seconds": {"map": map_seconds, "verify": verify_seconds},
     }
     return Mapping(placed, where, info)
@@ -214,14 +221,16 @@ def _time_report(graph: CommGraph, where: Allocation, pe: Int32, form: SearchFor
     return {"comm_seconds": seconds, "search_form_error": form.error}
 
 
-def _work_notice(effort: Effort, time_limit: float | None) -> list[str]:
-    """Say how a run under a time limit can be repeated."""
-    if time_limit is None:
+def _work_notice(effort: Effort, time_limit: float | None, *, early: bool) -> list[str]:
+    """Say how a run under a time limit, or one that was stopped, can be repeated."""
+    if time_limit is None and not early:
         return []
+    limit = "being stopped" if early else "the time limit"
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
+    said = ["stopped early: the best placement until then"] if early else []
     if cut_short:
-        return [f"{arcs} arcs looked at; the time limit ended {cut_short} searches early: not repeatable"]
-    return [f"{arcs} arcs looked at; --work-limit {arcs} instead of the time limit repeats this run"]
+        return [*said, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"]
+    return [*said, f"{arcs} arcs looked at; --work-limit {arcs} instead of {limit} repeats this run"]
 
 
 class _Clock:

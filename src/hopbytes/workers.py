@@ -19,9 +19,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from hopbytes import _worker
+from hopbytes.engine import stop_asked
 
 START_WORK = 1 << 18
 """Work (see `Job.work`) below which everything runs in this process: about as long as starting a worker."""
+
+#: Seconds after which whoever waits for a worker looks whether somebody asked to stop.
+LOOK_ROUND = 0.2
 
 _READ_SIZE = 1 << 20
 
@@ -194,9 +198,9 @@ class WorkerPool:
     def wait_until(self, condition: Callable[[], bool], deadline: float | None = None) -> None:
         """Run jobs until `condition`, which depends on jobs of this pool, holds.
 
-        When ``time.monotonic()`` reaches `deadline`, every job of the pool that is not done is given
-        up and busy workers are killed. KeyboardInterrupt (and any other exception) kills all workers
-        before it goes on.
+        When ``time.monotonic()`` reaches `deadline`, or somebody asks to stop, every job of the pool that
+        is not done is given up and busy workers are killed. KeyboardInterrupt (and any other exception)
+        kills all workers before it goes on.
 
         Raises
         ------
@@ -210,11 +214,11 @@ class WorkerPool:
                     raise ValueError("waiting for a job that was never submitted to this pool")
                 if self._stopped:
                     self._give_up("stopped")
-                elif left is not None and left <= 0:
+                elif stop_asked() or (left is not None and left <= 0):
                     self._give_up("no time left")
                 elif self._use_workers():
                     self._hand_out()
-                    self._collect(left)
+                    self._collect(LOOK_ROUND if left is None else min(left, LOOK_ROUND))
                 else:
                     self._waiting.popleft().run_here()
 
@@ -261,13 +265,13 @@ class WorkerPool:
             except OSError as error:
                 self._bury(worker, str(error))
 
-    def _collect(self, seconds: float | None) -> None:
-        """Wait until a busy worker has something to say and take it."""
+    def _collect(self, seconds: float) -> None:
+        """Wait until a busy worker has something to say, but not longer than that, and take it."""
         busy = {worker.channel.fileno(): worker for worker in self._workers if worker.job is not None}
         poll = select.poll()  # unlike select, without a limit on file numbers
         for number in busy:
             poll.register(number, select.POLLIN)
-        for number, _ in poll.poll(None if seconds is None else 1 + int(1000 * seconds)):
+        for number, _ in poll.poll(1 + int(1000 * seconds)):
             worker = busy[number]
             try:
                 worker.receive()

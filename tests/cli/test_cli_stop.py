@@ -132,6 +132,31 @@ def processes_of_session(session):
     return found
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_search_with_a_limit_that_is_stopped_writes_its_best(hopbytes, tmp_path, number):
+    grid = write_grid(tmp_path / "grid.graph", SMALL_SIDE)
+    where = ("--hierarchy", "4:4", "--distance", "1:10")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, "map", grid, *where, "--partition", "--preset", "best", "--time-limit", "600", "-o", "out"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path, start_new_session=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        read_until(ours, b"evolve, J ")  # so there is a placement
+        process.send_signal(number)
+        process.communicate(timeout=PATIENCE)
+        read_until(ours, b"stopped early: the best placement until then")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    assert process.returncode == 0
+    judged = hopbytes("eval", grid, tmp_path / "out", *where, "--json")
+    assert judged.returncode == 0, judged.stderr
+
+
 def test_no_progress_bar_without_a_terminal(hopbytes, tmp_path):
     """The talk of a run in a batch job is plain text, however long it takes."""
     grid = write_grid(tmp_path / "grid.graph", SMALL_SIDE)

@@ -217,6 +217,24 @@ def test_progress_and_an_interrupt_pass_through():
     assert seen == [("working", 1, 2)]
 
 
+@pytest.mark.parametrize("mapper", ["multisection", "multisection:schedule=queue"])
+def test_who_asks_to_stop_gets_a_placement_and_how_to_repeat_it(mapper):
+    """Nothing of size is under way at once here, so the answer is that of a work limit of 0."""
+    graph, asked = chain_of(3000), []
+
+    def stop():
+        asked.append(None)
+        return True
+
+    options = {"mapper": mapper, "refine": "vcycle", "partition": True, "threads": 2}
+    stopped = map_tasks(graph, cluster(), stop=stop, **options)
+    assert asked
+    assert stopped.info["notices"][0] == "stopped early: the best placement until then"
+    assert not stopped.info["deterministic"]
+    assert "moves" not in stopped.info["work"]  # the refiner never began
+    assert np.bincount(stopped.pe).max() <= stopped.info["bound_kept"]
+
+
 def test_the_deadline_reaches_the_mapper_in_time_for_verification():
     class Asks(Mapper):
         def map(self, graph, where, bounds, effort):

@@ -36,8 +36,11 @@ def map(
     """Place every task of PATTERN on the machine, verify the placement and write it.
 
     The placement goes to -o FILE, or to stdout unless --json is given. A summary goes to stderr.
+    With a limit or preset best, Ctrl-C (or SIGTERM) ends the search and writes the best found; a
+    second one gives up.
     """
     from hopbytes.cli.output import print_json, seconds_of, tell, tell_launch
+    from hopbytes.cli.stopping import early_stop
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
@@ -47,8 +50,8 @@ def map(
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
     options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
     options |= places.keywords(graph, where)
-    with progress_bar(quiet=quiet) as progress:
-        mapping = blocks.map(graph, where, progress=progress, **options)
+    with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
+        mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     receipt = None
     if output is not None or not json:
         receipt = writing.write(

@@ -280,6 +280,14 @@ class MethodOptions:
         ),
     ] = None
 
+    @property
+    def anytime(self) -> bool:
+        """Whether an early end is no failure: with a limit, or by the preset."""
+        from hopbytes.presets import presets
+
+        limited = self.time_limit is not None or self.work_limit is not None
+        return limited or (self.preset is not None and presets[self.preset]().anytime)
+
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
         return {

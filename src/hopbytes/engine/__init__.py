@@ -4,7 +4,16 @@ These are heuristics: they have no definition to compare with, so they have no t
 :mod:`hopbytes.reference`; tests check their properties instead.
 """
 
-from hopbytes.engine.control import MOST, SMALL, Spend, interruptible, moderate, moderate_unary
+from hopbytes.engine.control import (
+    MOST,
+    SMALL,
+    Spend,
+    interruptible,
+    moderate,
+    moderate_unary,
+    stop_asked,
+    stopping_when,
+)
 from hopbytes.engine.partition import partition_many
 from hopbytes.engine.refine import refine_placement
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
@@ -21,5 +30,7 @@ __all__ = [
     "moderate_unary",
     "partition_many",
     "refine_placement",
+    "stop_asked",
+    "stopping_when",
     "swap_refine",
 ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import numpy as np
@@ -26,6 +28,26 @@ SMALL = 4_000
 #: What sums over all arcs of weight x distance may reach in compiled code: gains double it, flows run
 #: both ways through an edge, and 2^60 stands for "endless" there.
 MOST = 2**59
+
+
+#: Asked by everything that runs for long; a variable of the context, because every search needs it.
+_stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
+
+
+@contextmanager
+def stopping_when(asked: Callable[[], bool] | None) -> Iterator[None]:
+    """Let searches inside the block end early once `asked` says yes, as if their deadline had come."""
+    before = _stop.set(asked)
+    try:
+        yield
+    finally:
+        _stop.reset(before)
+
+
+def stop_asked() -> bool:
+    """Whether somebody wants what has been found so far."""
+    asked = _stop.get()
+    return asked is not None and asked()
 
 
 def moderate(
@@ -76,15 +98,23 @@ def interruptible(
     watch: Callable[[int], None] | None = None,
     spent: Int64 | None = None,
     spend: Spend | None = None,
+    *,
+    to_the_end: bool = False,
 ) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
 
     Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
-    at the deadline the control word tells it to come home, which takes milliseconds. Meanwhile `watch`
-    is told a few times a second what ``control[1]`` counts, and at the end `spend` what was added to
-    `spent`, and whether the work came to its own end.
+    at the deadline the control word tells it to come home, which takes milliseconds; so it does once
+    :func:`stop_asked`, unless the work has to come `to_the_end`. Meanwhile `watch` is told a few times a
+    second what ``control[1]`` counts, and at the end `spend` what was added to `spent`, and whether the
+    work came to its own end.
     """
-    if deadline is not None and time.monotonic() >= deadline:
+
+    def late() -> bool:
+        passed = deadline is not None and time.monotonic() >= deadline
+        return passed or (not to_the_end and stop_asked())
+
+    if late():
         control[0] = HURRY
     if size < SMALL:
         whole = control[0] != HURRY
@@ -113,7 +143,7 @@ def interruptible(
             home.wait(min(max(left, 0.0), 0.2))
             if watch is not None:
                 watch(int(control[1]))
-            if deadline is not None and time.monotonic() >= deadline:
+            if late():
                 control[0] = HURRY
         whole = control[0] != HURRY
     finally:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
+from hopbytes.engine.control import stop_asked
 from hopbytes.graph import CommGraph
 from hopbytes.registry import Registry
 from hopbytes.unary import Unary
@@ -94,8 +95,8 @@ class Effort:
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the deadline has passed."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+        """Whether the deadline has passed, or somebody asked to stop."""
+        return stop_asked() or (self.deadline is not None and time.monotonic() >= self.deadline)
 
     @property
     def used_up(self) -> bool:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import IO
 
@@ -91,7 +92,8 @@ def carry_out(
         try:
             orders = schedule.begin(root)
             while orders or pending:
-                pending |= {threads.submit(solve, order) for order in orders}
+                # Each in a copy of this context, so that what asks to stop here does there.
+                pending |= {threads.submit(copy_context().run, solve, order) for order in orders}
                 ready, pending = wait(pending, return_when=FIRST_COMPLETED)
                 orders = []
                 for done in sorted((future.result() for future in ready), key=lambda each: each.end):

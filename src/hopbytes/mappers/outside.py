@@ -7,6 +7,7 @@ import time
 
 from hopbytes.backends import BACKENDS
 from hopbytes.candidates import CandidateSettings, candidates
+from hopbytes.engine import stop_asked
 from hopbytes.mappers.base import Effort, Int32
 from hopbytes.mappers.sections import Problem
 from hopbytes.workers import START_WORK, WorkerPool
@@ -59,7 +60,7 @@ class Outside:
         found = candidates(*problem, settings, self._pool(effort.threads), deadline)
         effort.count(**{f"{self._backend}_used": found.used, f"{self._backend}_failed": found.failed})
         if found.work:
-            late = deadline is not None and time.monotonic() >= deadline
+            late = stop_asked() or (deadline is not None and time.monotonic() >= deadline)
             effort.spend(found.work, not late)
         return found.rows
 

@@ -97,6 +97,41 @@ def child_caps(load: int, shares: Int64, leaf_caps: Int64, levels_left: int) -> 
     return caps
 
 
+def sure_loads(leaves: Int64, leaf_caps: Int64, heaviest: int) -> Int64:
+    """Return loads that fit the leaves of each child, whatever tasks they are made of.
+
+    Parameters
+    ----------
+    leaves : int64[children]
+        Number of PEs below each child, >= 1.
+    leaf_caps : int64[children]
+        Sum of their caps.
+    heaviest : int
+        Largest load of a task.
+
+    Returns
+    -------
+    int64[children]
+        All that p PEs hold where every task counts one; in general ``(p - 1) (heaviest - 1)`` less, never
+        below 0.
+
+    Notes
+    -----
+    Put each task on the first PE that has room for it. If a task of load s fits nowhere, every PE holds at
+    least its cap - s + 1, so that all of it makes more than the caps together less (p - 1) (s - 1). The
+    same holds for every split on the way: what is sure for a child is sure for its children together.
+
+    Examples
+    --------
+    >>> sure_loads(np.array([4, 4]), np.array([440, 440]), 1), sure_loads(np.array([4]), np.array([440]), 11)
+    (array([440, 440]), array([410]))
+    """
+    if heaviest <= 1:
+        return leaf_caps.astype(np.int64)
+    pairs = zip(leaves.tolist(), leaf_caps.tolist(), strict=True)
+    return np.array([max(0, cap - (pes - 1) * (heaviest - 1)) for pes, cap in pairs], np.int64)
+
+
 def integer_root(value: int, degree: int) -> int:
     """Return the largest r with ``r ** degree <= value``, for integers >= 0 of any size.
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes.balance import child_caps, exact_imbalance, integer_root, load_bound
+from hopbytes.balance import child_caps, exact_imbalance, integer_root, load_bound, sure_loads
 from hopbytes.errors import ScaleError, UnsupportedError
 
 THREE_PERCENT = Fraction(3, 100)
@@ -59,6 +59,24 @@ def test_children_hold_the_load_and_leaves_hold_the_children(load, pes, percent,
     assert int(caps.sum()) >= load
     assert np.all(caps <= shares * leaf)
     assert np.all(caps >= -(-load * shares.astype(object) // k))
+
+
+def test_sure_loads_are_all_of_it_where_tasks_count_one_each():
+    assert sure_loads(np.array([64, 3]), np.array([64 * 65, 9]), 1).tolist() == [4160, 9]
+    assert sure_loads(np.array([4, 2]), np.array([40, 4]), 6).tolist() == [25, 0]
+
+
+@given(
+    caps=st.lists(st.integers(5, 40), min_size=1, max_size=5),
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=200),
+)
+def test_sure_loads_fit_in_any_order(caps, sizes):
+    """Tasks up to the sure load, each on the first PE with room: none is left over."""
+    sure = int(sure_loads(np.array([len(caps)]), np.array([sum(caps)]), 5)[0])
+    held = [0] * len(caps)
+    for size in sizes:
+        if sum(held) + size <= sure:
+            held[next(pe for pe, load in enumerate(held) if load + size <= caps[pe])] += size
 
 
 @given(value=st.integers(0, 2**400), degree=st.integers(1, 9))

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.errors import UnsupportedError
 from hopbytes.mappers.base import Bounds
+from hopbytes.mappers.multisection import Multisection
 from hopbytes.mappers.sections import levels_of, seam_distances, shares_of_cost
+from hopbytes.unary import FORBIDDEN, Unary, from_entries
 
 
 def grid(side: int) -> hb.CommGraph:
@@ -50,6 +53,42 @@ def test_the_last_cut_into_single_tasks_decides_nothing() -> None:
     two_each = 2 * one_each
     shares = [level.share for level in levels_of(where, Bounds(two_each, two_each, exact=True), None)[0]]
     assert 0 < shares[1] < 1
+
+
+def test_outer_cuts_take_the_slack_that_inner_ones_do_not_need() -> None:
+    where = hb.machine("island:4@100 node:8@10 core:4@1")
+    bounds, loads, total = Bounds(np.full(128, 65)), np.ones(8192, np.int64), np.array([8192])
+    outer, even = (levels_of(where, bounds, loads, even=even)[0][0] for even in (False, True))
+    assert outer.caps(total, 0, exact=False).tolist() == [32 * 65] * 4
+    assert even.caps(total, 0, exact=False).tolist() == [2058] * 4
+    loads[0] = 4  # 31 PEs of each island may be left with 3 too little room for it
+    heavy = levels_of(where, bounds, loads, even=False)[0][0]
+    assert heavy.caps(total, 0, exact=False).tolist() == [2058] * 4
+    assert heavy.sure.tolist() == [32 * 65 - 31 * 3] * 4
+    nowhere_sure = Bounds(bounds.load, unary=forbidden_places(8192))
+    assert levels_of(where, nowhere_sure, None, even=False)[0][0].sure.tolist() == [0] * 4
+
+
+def forbidden_places(tasks: int) -> Unary:
+    """Task 0 must not be on PE 3."""
+    return from_entries(np.array([0]), np.array([3]), np.array([FORBIDDEN]), np.zeros(tasks, np.int64))
+
+
+def test_more_room_outside_costs_less() -> None:
+    where = hb.machine("node:4@100 package:4@10 core:4@1")
+    cost = {
+        slack: sum(
+            hb.map_tasks(grid(64), where, mapper=f"multisection:slack={slack}", seed=seed).info["comm_cost"]
+            for seed in range(3)
+        )
+        for slack in ("outer", "even")
+    }
+    assert cost["outer"] < cost["even"]
+
+
+def test_unknown_slack_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="slack 'inner'"):
+        Multisection(slack="inner")
 
 
 def test_machines_without_distance_share_evenly() -> None:

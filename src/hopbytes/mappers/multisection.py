@@ -45,6 +45,10 @@ class Multisection(Mapper):
         Tries of every cut in two where sizes are exact, as with one task per slot.
     rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
+    slack : {"outer", "even"}
+        Who may use the room that PEs have beyond an even share: the outer cuts, which decide most of the
+        cost, all that surely leaves the inner ones enough; or every level the same factor. Where tasks
+        may not go everywhere it is even.
     kaminpar_tries : int
         Partitions of the outermost cut by KaMinPar, which compete with the runs and are recombined
         with them. Needs a bound on loads (never exact counts) and the package; without, the built-in
@@ -74,7 +78,8 @@ class Multisection(Mapper):
     Notes
     -----
     After SharedMap (Schulz and Woydt, 2025), with these differences: integer caps that every later
-    cut can meet (:func:`hopbytes.balance.child_caps`); levels of equal distance are one cut; seeds
+    cut can meet (:func:`hopbytes.balance.child_caps`), the outer ones as roomy as that allows (`slack`);
+    levels of equal distance are one cut; seeds
     derive from the place in the hierarchy, so the answer does not depend on threads; every cut
     keeps the best of several runs and recombines them; inner cuts, which decide less of the cost,
     get proportionally fewer runs and tries (:func:`shares_of_cost`). Where blocks have little
@@ -96,6 +101,7 @@ class Multisection(Mapper):
     flow_rounds: int = 0
     flow_width: int = 4
     venture_percent: int = 10
+    slack: str = "outer"
     kaminpar_tries: int = 0
     kaminpar_inner_tries: int = 0
     kaminpar_preset: str = "strong"
@@ -107,6 +113,8 @@ class Multisection(Mapper):
     def __post_init__(self) -> None:
         if self.schedule != "level" and self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, ["level", *SCHEDULES])
+        if self.slack not in ("outer", "even"):
+            raise unknown_name("slack", self.slack, ["outer", "even"])
         if self.trace and self.schedule == "level":
             raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
         if self._outside_tries() is not None:
@@ -125,7 +133,7 @@ class Multisection(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        levels, pe_of_leaf = levels_of(where, bounds, graph.loads)
+        levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
         with self._outside(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
         pe: Int32 = pe_of_leaf[leaf]
@@ -135,7 +143,7 @@ class Multisection(Mapper):
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, known: Sequence[Int32]
     ) -> Int32:
         """Return int32[n], the PE of every task, where cuts of `known` placements compete with new ones."""
-        levels, pe_of_leaf = levels_of(where, bounds, graph.loads)
+        levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
         by_level, memory = replace(self, schedule="level", trace=""), Memory(levels, known)
         leaf = by_level._cut(graph, levels, bounds, effort, memory)
         pe: Int32 = pe_of_leaf[leaf]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
-from hopbytes.balance import child_caps
+from hopbytes.balance import child_caps, sure_loads
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import Bounds, Int32, Int64
 from hopbytes.unary import FORBIDDEN, Unary
@@ -34,6 +34,8 @@ class Level:
     parent : int64[children]
     shares, leaf_caps, held : int64[children]
         Capacity of each child, what its PEs may hold together, and load fixed to them.
+    sure : int64[children]
+        What every child may hold at least, whatever it is made of.
     left : int
         Levels from here to the leaves, this one included.
     distance, inside : int
@@ -48,6 +50,7 @@ class Level:
     shares: Int64
     leaf_caps: Int64
     held: Int64
+    sure: Int64
     left: int
     distance: int
     inside: int
@@ -70,7 +73,7 @@ class Level:
             caps[own.start - part.start : own.stop - part.start] = child_caps(
                 int(loads[group - low]), self.shares[own], self.leaf_caps[own], self.left
             )
-        return np.maximum(caps, self.held[part])
+        return np.maximum(caps, np.maximum(self.held, self.sure)[part])
 
     def unary(self, unary: Unary | None, group: Int32, each: int) -> Unary | None:
         """Costs of tasks in each child of their group, in units of weight cut here."""
@@ -81,14 +84,22 @@ class Level:
         return unary.grouped(group, self.child_of_pe, self.parent, place).scaled(1, unit)
 
 
-def levels_of(where: Allocation, bounds: Bounds, loads: Int64 | None) -> tuple[list[Level], Int32]:
-    """Return the levels from the outermost on, and int32[k], the PE of each group of the last one."""
+def levels_of(
+    where: Allocation, bounds: Bounds, loads: Int64 | None, *, even: bool = True
+) -> tuple[list[Level], Int32]:
+    """Return the levels from the outermost on, and int32[k], the PE of each group of the last one.
+
+    Unless `even`, outer cuts may use up all slack that inner ones can surely do without; where tasks may not
+    go everywhere nothing is sure.
+    """
     groupings = where.groups()
     seams = seam_distances(where, groupings)
     leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
     held = _held(bounds.unary, loads, where.k)
     single = bounds.exact and int(leaf_caps.max(initial=0)) <= 1
     shares = shares_of_cost(seams, groupings, seams[-1] if single and seams else 0)
+    heaviest = 1 if loads is None else int(loads.max(initial=1))
+    even = even or (bounds.unary is not None and bool(bounds.unary.restricted().any()))
     levels, parents = [], np.zeros(where.k, np.int32)
     for depth, (grouping, share) in enumerate(zip(groupings, shares, strict=True)):
         count = int(grouping.max()) + 1
@@ -99,10 +110,12 @@ def levels_of(where: Allocation, bounds: Bounds, loads: Int64 | None) -> tuple[l
         number[np.argsort(parent, kind="stable")] = np.arange(count, dtype=np.int32)
         child_of_pe, parent = number[grouping], np.sort(parent, kind="stable")
         start = np.searchsorted(parent, np.arange(int(parents.max()) + 2)).astype(np.int64)
+        below, held_below = group_sums(child_of_pe, leaf_caps, count), group_sums(child_of_pe, held, count)
+        sure = sure_loads(group_sums(child_of_pe, None, count), below, heaviest)
         levels.append(
             Level(
-                start, child_of_pe, parent, group_sums(child_of_pe, where.capacity, count),
-                group_sums(child_of_pe, leaf_caps, count), group_sums(child_of_pe, held, count),
+                start, child_of_pe, parent, group_sums(child_of_pe, where.capacity, count), below,
+                held_below, np.zeros_like(sure) if even else sure,
                 len(groupings) - depth, seams[depth], [*seams, 0][depth + 1], share,
             )
         )  # fmt: skip

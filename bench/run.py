@@ -25,6 +25,7 @@ import instances
 from evaluate import evaluate
 from measure import fingerprint, run_measured
 from rivals import TOOLS, Task
+from shapes import SUITES
 
 #: Drawn once at random; ``--seeds 3`` takes the first three.
 SEEDS = (7193, 40822, 15366, 88014, 2607, 61945, 33570, 94128, 50731, 12489)
@@ -65,7 +66,7 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[instances.Instance, i
 
     One pass over all instances for each seed, so that a run that is ended early has seen all of them.
     """
-    chosen = instances.SUITES[options.suite]()
+    chosen = SUITES[options.suite]()
     if options.instances:
         known = {instance.name: instance for instance in chosen}
         missing = [name for name in options.instances if name not in known]
@@ -164,7 +165,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--suite", choices=sorted(instances.SUITES), default="foundation")
+    parser.add_argument("--suite", choices=sorted(SUITES), default="foundation")
     parser.add_argument("--out", type=Path, required=True, help="results file; rows are appended")
     parser.add_argument("--tools", type=names, default=list(TOOLS))
     parser.add_argument("--presets", type=names, default=["fast", "eco", "strong"])

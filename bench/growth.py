@@ -19,7 +19,7 @@ from deep import Row, latest
 
 def report(rows: list[Row]) -> None:
     """Print every run."""
-    heads = "preset", "instance", "vertices", "edges", "J", "map s", "us an edge", "CPU us", "peak MB", "bytes"
+    heads = ("preset", "instance", "vertices", "edges", "J", "map s", "us an edge", "CPU us", "MB", "bytes")
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for row in rows:
         time, size = per_edge(row)

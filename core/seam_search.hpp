@@ -21,11 +21,12 @@ template <class W> class SeamSearch {
   SeamSearch(std::span<const int64_t> target, std::vector<int64_t>& load)
       : target_(target), load_(load), sign_(load.size(), 0) {}
 
-  void adopt(const WorkGraph<W>& g, int32_t* part) {
-    g_ = &g, part_ = part;
+  // `bias` (may be null): what each vertex costs in the second block of a pair beyond what it costs in the first.
+  void adopt(const WorkGraph<W>& g, int32_t* part, const int64_t* bias = nullptr) {
+    g_ = &g, part_ = part, bias_ = bias;
     int64_t strongest = 0;
     for (int64_t v = 0; v < g.n; ++v) {
-      int64_t degree = 0;
+      int64_t degree = bias ? std::abs(bias[v]) : 0;
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) degree += g.weight[e];
       strongest = std::max(strongest, degree);
     }
@@ -107,19 +108,20 @@ template <class W> class SeamSearch {
     return (from <= limits.window && to <= limits.window) || from + to < lean();
   }
 
-  // Queue v if it touches the other block, or neither: then it costs nothing to move and makes room.
+  // Queue v if it touches the other block, or loses nothing by moving: then it makes room.
   // Branch-free: which block a neighbour is in is hard to guess.
   void consider(int32_t v, int side) {
     const int64_t sign = side == 0 ? 1 : -1;
     const int32_t other = block_[1 - side];
-    int64_t balance = 0, ties = 0;  // weight into block 1 less that into block 0; weight into the other one
+    // Weight into block 1 less that into block 0 and less the bias; weight into the other block.
+    int64_t balance = bias_ ? -bias_[v] : 0, ties = 0;
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t p = part_[g_->adj[e]];
       balance += sign_[p] * int64_t{g_->weight[e]};
       ties += (p == other) * int64_t{g_->weight[e]};
     }
     looked_at_ += g_->degree(v);
-    if (ties > 0 || balance == 0) queue_[side].push(v, sign * balance);
+    if (ties > 0 || sign * balance >= 0) queue_[side].push(v, sign * balance);
   }
 
   void put(int32_t v, int32_t to) {
@@ -148,6 +150,7 @@ template <class W> class SeamSearch {
   std::vector<int64_t>& load_;
   const WorkGraph<W>* g_ = nullptr;
   int32_t* part_ = nullptr;
+  const int64_t* bias_ = nullptr;
   int32_t block_[2] = {0, 1};
   std::vector<int64_t> sign_;  // -1 and 1 for the two blocks, 0 for others
   BucketQueue queue_[2];

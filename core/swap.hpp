@@ -45,6 +45,37 @@ template <class W, class D> class SwapSearch {
   int64_t swaps() const { return swaps_; }
   int64_t work() const { return work_; }
 
+  int64_t distance(int32_t p, int32_t q) const { return exchange_.distance()(p, q); }
+  int64_t price(int32_t v, int32_t p) const { return exchange_.price(v, p); }
+  int32_t pe(int32_t v) const { return exchange_.pe(v); }
+  std::span<const int32_t> tasks(PeRange range) const { return slots_.tasks(range); }
+
+  // Exchange tasks that leave a unit with tasks that come there, as many, each with the best partner left;
+  // descend; take everything back unless that gained. Returns the change.
+  int64_t attempt(std::span<const int32_t> leave, std::vector<int32_t>& come) {
+    constexpr size_t most_partners = 64;
+    log_.clear();
+    logging_ = true;
+    int64_t change = 0;
+    for (const int32_t u : leave) {
+      Partner best;
+      for (size_t i = 0; i < std::min(come.size(), most_partners); ++i) {
+        if (!exchange_.allowed(u, come[i])) continue;
+        const int64_t here = exchange_.delta(u, come[i]);
+        ++evaluations_;
+        spend(g_.degree(u) + g_.degree(come[i]));
+        if (best.task < 0 || here < best.change) best = {here, static_cast<int32_t>(i)};
+      }
+      if (best.task < 0) continue;
+      trade_and_wake(u, come[best.task], false);
+      change += best.change;
+      come.erase(come.begin() + best.task);
+    }
+    change += descend(false);
+    logging_ = false;
+    return keep_or_undo(change, 0);
+  }
+
   // Exchange until no candidate gains, starting from all tasks in random order. Returns the change.
   int64_t descend_everywhere(Rng& rng) {
     std::vector<int32_t> order(g_.n);
@@ -97,11 +128,7 @@ template <class W, class D> class SwapSearch {
       spend(1);
       const int64_t change = kick(rng) + descend(false);
       logging_ = false;
-      if (change > 0) {
-        for (size_t j = log_.size(); j-- > 0;) trade(log_[j].first, log_[j].second);
-      } else {
-        total += change;
-      }
+      total += keep_or_undo(change, 1);
     }
     return total;
   }
@@ -153,6 +180,13 @@ template <class W, class D> class SwapSearch {
     if (there.empty()) return {u, -1};
     const int32_t v = there[rng.below(there.size())];
     return {u, exchange_.allowed(u, v) && !hub(v) ? v : -1};
+  }
+
+  // Take back what was logged if it changed the cost by `most` or more. Returns the change that is left.
+  int64_t keep_or_undo(int64_t change, int64_t most) {
+    if (change < most) return change;
+    for (size_t j = log_.size(); j-- > 0;) trade(log_[j].first, log_[j].second);
+    return 0;
   }
 
   void spend(int64_t arcs) { work_ += arcs, work_left_ -= arcs; }

@@ -1,6 +1,8 @@
-"""Twins of the searches over fixed sets of pairs and of the greedy constructions (one task per slot)."""
+"""Twins of the searches by exchanges and of the greedy constructions (one task per slot)."""
 
 from __future__ import annotations
+
+import heapq
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,13 @@ class _Places:
         self.k = len(labels) or round(len(table) ** 0.5)
         self.prices: list[dict[int, int]] = []
         self.rests: list[int] = []
+
+    def read_prices(self, start: Int64, blocks: Int32, costs: Int64, rests: Int64) -> None:
+        """Take over what single tasks cost on PEs."""
+        for v in range(len(rests)):
+            entries = range(int(start[v]), int(start[v + 1]))
+            self.prices.append({int(blocks[e]): int(costs[e]) for e in entries})
+            self.rests.append(int(rests[v]))
 
     def price(self, v: int, p: int) -> int:
         """Return what v costs on p beyond communication."""
@@ -145,10 +154,7 @@ def pair_search(
 ) -> None:
     """Exchange tasks of one kind of pairs until none gains; count evaluations and exchanges."""
     places = _Places(indptr, targets, weights, labels, bit_costs, table)
-    for v in range(len(unary_rests)):
-        entries = range(int(unary_start[v]), int(unary_start[v + 1]))
-        places.prices.append({int(unary_blocks[e]): int(unary_costs[e]) for e in entries})
-        places.rests.append(int(unary_rests[v]))
+    places.read_prices(unary_start, unary_blocks, unary_costs, unary_rests)
     search = _Search(places, loads, caps, pe, counted)
     n = len(pe)
     if kind == ALL_PAIRS:
@@ -161,6 +167,97 @@ def pair_search(
                 _cyclic(search, first, min(n, first + reach))
     else:
         _near(search, reach, order)
+    spent[0] += search.arcs
+
+
+class _Chains:
+    """Exchanges through losses around one task at a time (``core/chains.hpp``)."""
+
+    def __init__(self, search: _Search, patience: int, budget: int) -> None:
+        self.search, self.patience, self.budget = search, patience, budget
+        self.places, self.pe = search.places, search.pe
+        self.locked: set[int] = set()
+        self.offers: dict[int, tuple[int, int, int]] = {}
+        self.heap: list[tuple[int, int, int]] = []
+
+    def judge(self, u: int, v: int) -> int:
+        """Return the change of the cost, every edge once."""
+        self.search.counted[0] += 1
+        self.trade(u, v)
+        change = self.places.cost(self.pe) - self.search.now
+        self.pe[u], self.pe[v] = self.pe[v], self.pe[u]
+        return change // 2
+
+    def trade(self, u: int, v: int) -> None:
+        self.pe[u], self.pe[v] = self.pe[v], self.pe[u]
+        self.search.arcs += len(self.places.near[u]) + len(self.places.near[v])
+
+    def partners(self, u: int) -> list[int]:
+        """Return the tasks in the innermost units of the neighbours."""
+        single, near = self.search.single, {int(self.pe[t]) for t, _ in self.places.near[u]}
+        return [
+            v for v in range(self.places.n)
+            if any(self.places.alike(int(self.pe[v]), p, single=single) for p in near)
+        ]
+
+    def offer(self, u: int) -> None:
+        if u in self.locked or self.search.arcs >= self.budget:
+            return
+        free = [v for v in self.partners(u) if v not in self.locked and self.search.allowed(u, v)]
+        self.offers[u] = min(((self.judge(u, v), u, v) for v in free), default=(0, u, -1))
+        if free:
+            heapq.heappush(self.heap, self.offers[u])
+
+    def chain(self, seed: int) -> list[tuple[int, int]]:
+        """Return the exchanges kept."""
+        self.locked, self.offers, self.heap = set(), {}, []
+        made: list[tuple[int, int]] = []
+        total = best = kept = fruitless = 0
+        self.offer(seed)
+        while self.heap and self.search.arcs < self.budget:
+            change, u, v = heapq.heappop(self.heap)
+            if u in self.locked or self.offers[u] != (change, u, v):
+                continue
+            if v in self.locked or not self.search.allowed(u, v) or self.judge(u, v) != change:
+                self.offer(u)
+                continue
+            self.trade(u, v)
+            self.search.now += 2 * change
+            self.locked |= {u, v}
+            made.append((u, v))
+            total += change
+            fruitless += 1
+            if total < best:
+                best, kept, fruitless = total, len(made), 0
+            elif fruitless > self.patience:
+                break
+            for moved in (u, v):
+                for t, _ in self.places.near[moved]:
+                    self.offer(t)
+        for u, v in reversed(made[kept:]):
+            self.trade(u, v)
+        self.search.now += 2 * (best - total)
+        self.search.counted[1] += kept
+        return made[:kept]
+
+
+def chain_search(
+    patience: int, budget: int, order: Int32, indptr: Int64, targets: Int32, weights: Int64, loads: Int64,
+    labels: UInt64, bit_costs: Int64, table: Int64, caps: Int64, control: Int32, spent: Int64,
+    unary_start: Int64, unary_blocks: Int32, unary_costs: Int64, unary_rests: Int64,
+    pe: Int32, counted: Int64,
+) -> None:
+    """Make chains of exchanges from all tasks, and again from those around a chain that gained."""
+    places = _Places(indptr, targets, weights, labels, bit_costs, table)
+    places.read_prices(unary_start, unary_blocks, unary_costs, unary_rests)
+    search = _Search(places, loads, caps, pe, counted)
+    chains, queue = _Chains(search, patience, budget), [int(v) for v in order]
+    while queue and search.arcs < budget:
+        for moved in chains.chain(queue.pop(0)):
+            for u in moved:
+                for v in (u, *(t for t, _ in places.near[u])):
+                    if v not in queue:
+                        queue.append(v)
     spent[0] += search.arcs
 
 

@@ -1,0 +1,140 @@
+// Chains of exchanges through losses (Kernighan, Lin 1970; Lin, Kernighan 1973), around one task at a time.
+//
+// A chain begins with one task on offer. The cheapest exchange on offer is made, gain or loss, both tasks are
+// locked, and their neighbours come on offer; after `patience` exchanges without a new best the chain ends
+// and is taken back to its best state. Partners of a task are those in the innermost units of its
+// neighbours.
+#pragma once
+#include <queue>
+
+#include "cells.hpp"
+#include "csr.hpp"
+#include "exchange.hpp"
+#include "pair_search.hpp"
+
+namespace hopbytes {
+
+template <class W, class D> class ChainSearch {
+ public:
+  // Looks at about `budget` arcs and no more.
+  ChainSearch(Exchange<W, D>& exchange, std::span<const int32_t> pe, int64_t k, int64_t patience, int64_t budget,
+              const Control& control, PairCounts& counts)
+      : exchange_(exchange), g_(exchange.graph()), patience_(patience), budget_(budget), control_(control),
+        counts_(counts), slots_(pe, k), cells_(cells_of(exchange.distance(), k, exchange.indifferent(), 1)),
+        locked_(g_.n, 0), offer_(g_.n), seen_cell_(cells_.count(), 0) {}
+
+  // Chains from all tasks in the given order, and again from those around a chain that gained.
+  void run(In<int32_t> order) {
+    std::vector<int32_t> queue(order.begin(), order.end());
+    std::vector<uint8_t> waiting(g_.n, 1);
+    for (size_t head = 0; head < queue.size() && open(); ++head) {
+      waiting[queue[head]] = 0;
+      if (!chain(queue[head])) continue;
+      auto wake = [&](int32_t v) {
+        if (!waiting[v]) waiting[v] = 1, queue.push_back(v);
+      };
+      for (const auto& [u, v] : made_)
+        for (const int32_t moved : {u, v}) {
+          wake(moved);
+          for (int64_t e = g_.start[moved]; e < g_.start[moved + 1]; ++e) wake(g_.adj[e]);
+        }
+    }
+  }
+
+ private:
+  struct Offer {
+    int64_t change = 0;
+    int32_t task = -1, partner = -1;
+    bool operator>(const Offer& other) const {
+      return std::tie(change, task, partner) > std::tie(other.change, other.task, other.partner);
+    }
+    bool operator==(const Offer&) const = default;
+  };
+
+  bool open() const { return counts_.arcs < budget_ && !control_.hurry(); }
+
+  // Whether the chain from `seed` gained; `made_` then holds its exchanges.
+  bool chain(int32_t seed) {
+    ++turn_;
+    heap_ = {};
+    made_.clear();
+    offer(seed);
+    int64_t total = 0, best = 0, fruitless = 0;
+    size_t kept = 0;
+    while (!heap_.empty() && open()) {
+      const Offer next = heap_.top();
+      heap_.pop();
+      if (locked_[next.task] == turn_ || !(offer_[next.task] == next)) continue;
+      if (!stands(next)) {
+        offer(next.task);
+        continue;
+      }
+      trade(next.task, next.partner);
+      made_.emplace_back(next.task, next.partner);
+      locked_[next.task] = locked_[next.partner] = turn_;
+      total += next.change;
+      if (total < best) best = total, kept = made_.size(), fruitless = 0;
+      else if (++fruitless > patience_) break;
+      for (const int32_t moved : {next.task, next.partner})
+        for (int64_t e = g_.start[moved]; e < g_.start[moved + 1]; ++e) offer(g_.adj[e]);
+    }
+    for (; made_.size() > kept; made_.pop_back()) trade(made_.back().first, made_.back().second);
+    counts_.swaps += static_cast<int64_t>(kept);
+    return kept > 0;
+  }
+
+  // What was offered can still be had.
+  bool stands(const Offer& next) {
+    if (locked_[next.partner] == turn_ || !exchange_.allowed(next.task, next.partner)) return false;
+    return judge(next.task, next.partner) == next.change;
+  }
+
+  int64_t judge(int32_t u, int32_t v) {
+    ++counts_.evaluations;
+    counts_.arcs += g_.degree(u) + g_.degree(v);
+    return exchange_.delta(u, v);
+  }
+
+  void trade(int32_t u, int32_t v) {
+    exchange_.apply(u, v);
+    slots_.swap(u, v);
+    counts_.arcs += g_.degree(u) + g_.degree(v);
+  }
+
+  // Put the cheapest exchange of u on offer; of equally cheap ones that with the smallest task.
+  void offer(int32_t u) {
+    if (locked_[u] == turn_ || counts_.arcs >= budget_) return;
+    Offer best{0, u, -1};
+    ++look_;
+    for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e) {
+      const int32_t there = exchange_.pe(g_.adj[e]);
+      int64_t& seen = seen_cell_[cells_.cell_of(there)];
+      if (seen == look_) continue;
+      seen = look_;
+      for (const int32_t v : slots_.tasks(cells_.cell_range(there))) {
+        if (locked_[v] == turn_ || !exchange_.allowed(u, v)) continue;
+        const int64_t change = judge(u, v);
+        if (best.partner < 0 || change < best.change || (change == best.change && v < best.partner))
+          best.change = change, best.partner = v;
+      }
+    }
+    offer_[u] = best;
+    if (best.partner >= 0) heap_.push(best);
+  }
+
+  Exchange<W, D>& exchange_;
+  const WorkGraph<W>& g_;
+  int64_t patience_, budget_;
+  const Control& control_;
+  PairCounts& counts_;
+  Slots slots_;
+  decltype(cells_of(std::declval<const D&>(), 0, 0, 0)) cells_;
+  std::vector<int64_t> locked_;  // chain in which a task moved
+  std::vector<Offer> offer_;
+  std::vector<int64_t> seen_cell_;
+  std::priority_queue<Offer, std::vector<Offer>, std::greater<Offer>> heap_;
+  std::vector<std::pair<int32_t, int32_t>> made_;
+  int64_t turn_ = 0, look_ = 0;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,129 @@
+"""One task per slot: chains of exchanges, and pairs of units that are cut anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.engine.control import SMALL, Spend, call_size, interruptible, moderate_unary
+from hopbytes.engine.distances import prepare
+from hopbytes.engine.slots import Searched
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, implementation, optional
+from hopbytes.unary import Unary, as_arrays
+
+_implementation = implementation("slots")
+
+
+def chain_search(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    pe: Int32,
+    caps: Int64,
+    order: Int32,
+    *,
+    patience: int,
+    budget: int,
+    labels: UInt64 | None = None,
+    bit_costs: Int64 | None = None,
+    table: Int64 | None = None,
+    deadline: float | None = None,
+    spend: Spend | None = None,
+    unary: Unary | None = None,
+) -> Searched:
+    """Make chains of exchanges through losses (``core/chains.hpp``).
+
+    Parameters are those of :func:`hopbytes.engine.slots.pair_search`, and
+
+    Parameters
+    ----------
+    order : int32[n]
+        In which tasks begin a chain.
+    patience : int
+        Exchanges without a new best that end a chain.
+    budget : int
+        Arcs to look at, about.
+    """
+    control, spent = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    counted, result = np.zeros(2, np.int64), pe.copy()
+    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
+    unary = moderate_unary(unary, weights, len(targets), scale)
+    interruptible(
+        lambda: _implementation.chain_search(
+            patience, budget, order, indptr, targets, optional(seen), optional(loads), *distances, caps,
+            control, spent, *as_arrays(unary), result, counted,
+        ),
+        control, deadline, min(SMALL, len(targets) * (patience + 1)), None, spent, spend,
+    )
+    return Searched(result, int(counted[0]), int(counted[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class ResplitSettings:
+    """How hard to try.
+
+    Parameters
+    ----------
+    tries : int
+        New bisections of a pair of units, beside the one there is.
+    rounds : int
+        Passes over the pairs; from the second on only over those with a unit that changed.
+    budget : int
+        Arcs to look at, about.
+    """
+
+    tries: int = 1
+    rounds: int = 3
+    budget: int = 2**40
+
+
+def resplit_pairs(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    pe: Int32,
+    k: int,
+    unit_start: Int64,
+    pairs: Int32,
+    settings: ResplitSettings,
+    *,
+    seed: int = 0,
+    labels: UInt64 | None = None,
+    bit_costs: Int64 | None = None,
+    table: Int64 | None = None,
+    deadline: float | None = None,
+    spend: Spend | None = None,
+    unary: Unary | None = None,
+) -> tuple[Searched, int]:
+    """Free the tasks of two units at a time and cut them anew (``core/resplit.hpp``).
+
+    Parameters
+    ----------
+    unit_start : int64[units+1]
+        Unit u is the PEs from ``unit_start[u]`` to ``unit_start[u+1] - 1``.
+    pairs : int32[p, 2]
+        Pairs of units, in the order in which they are tried.
+    settings : ResplitSettings
+
+    Returns
+    -------
+    Searched, int
+        A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
+    """
+    control, spent = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    counted, result = np.zeros(4, np.int64), pe.copy()
+    room = np.full(k, len(indptr), np.int64)
+    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
+    unary = moderate_unary(unary, weights, len(targets), scale)
+    flat = np.ascontiguousarray(pairs, np.int32).reshape(-1)
+    options = np.array([settings.tries, settings.rounds, settings.budget], np.int64)
+    interruptible(
+        lambda: compiled.resplit_pairs(
+            flat, unit_start, options, seed % 2**64, indptr, targets, optional(seen), *distances, room,
+            control, spent, *as_arrays(unary), result, counted,
+        ),
+        control, deadline, call_size(indptr, targets, room) * (1 + settings.tries), None, spent, spend,
+    )
+    return Searched(result, int(counted[0]), int(counted[1])), int(counted[2])

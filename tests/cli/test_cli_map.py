@@ -118,6 +118,17 @@ def test_map_once_write_often(hopbytes, tmp_path):
     assert (tmp_path / "elsewhere").read_text() == (tmp_path / "direct").read_text().replace("=a", "=b")
 
 
+def test_mapped_for_a_launcher_and_stored(hopbytes, tmp_path):
+    """The name of the file wins: what is mapped for a launcher can be verified and written later."""
+    hosts = ("--hosts", "a[1-8]")
+    done = hopbytes("map", EXAMPLE, *ON, *hosts, "--for", "hydra", "-o", "stored.json")
+    assert "mpiexec" not in done.stderr
+    hopbytes("map", EXAMPLE, *ON, *hosts, "--for", "hydra", "-o", "direct")
+    done = hopbytes("write", "stored.json", "-o", "later", "--format", "hydra")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "later").read_text() == (tmp_path / "direct").read_text()
+
+
 @pytest.mark.parametrize("way", ["file", "gz", "stdin", "gz on stdin"])
 def test_the_way_a_pattern_comes_in_does_not_matter(hopbytes, tmp_path, way):
     expected = hopbytes("map", EXAMPLE, *ON, "-q").stdout

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,18 +81,28 @@ def expected(name, starts):
     raise AssertionError(f"{name}: a call nobody expects")
 
 
+@cache
+def version_of(launcher):
+    """Return name and major version of a launcher, as in ``openmpi 5``; "" where it is not installed."""
+    if not shutil.which(launcher):
+        return ""
+    said = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=60).stdout
+    found = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+)", said)
+    return f"openmpi {found[1]}" if found else "mpich" * ("HYDRA" in said)
+
+
 def mpi(family, language="c"):
-    """Return (launcher words, compiler); skips where it is not installed."""
+    """Return (launcher words, compiler); skips where it is not installed.
+
+    Open MPI 5 of PyPI has no Fortran; the system's may (Debian's since 13, where 4.1 is no more).
+    """
     compiler = {"c": "mpicc", "fortran": "mpifort"}[language]
-    launcher, more = {
-        "openmpi 5": (f"{OURS}/mpirun", ["--oversubscribe"]),
-        "openmpi 4.1": ("mpirun.openmpi", ["--oversubscribe"]),
-        "mpich": ("mpirun.mpich", []),
-    }[family]
-    compiler = f"{OURS}/{compiler}" if family == "openmpi 5" else f"{compiler}.{family.split()[0]}"
-    if not shutil.which(launcher) or not shutil.which(compiler):
-        pytest.skip(f"{family} for {language} is not installed")
-    return [launcher, *more, "-n", "4"], compiler
+    name = family.split()[0]
+    system = (f"mpirun.{name}", f"{compiler}.{name}")
+    for launcher, wrapper in [(f"{OURS}/mpirun", f"{OURS}/{compiler}"), system]:
+        if family.startswith(version_of(launcher) or "-") and shutil.which(wrapper):
+            return [launcher, *(["--oversubscribe"] if name == "openmpi" else []), "-n", "4"], wrapper
+    return pytest.skip(f"{family} for {language} is not installed")
 
 
 @pytest.fixture(autouse=True)

@@ -103,7 +103,7 @@ def test_pals_separates_ranks_by_colons():
 def test_hydra_and_intel_join_the_cores_of_a_rank():
     mapping = place(MACHINE, [2, 3, 0, 1], hosts=HOSTS, cores_per_slot=2)
     assert "-bind-to user:0+1,2+3 ./app" in write("hydra", mapping).launch
-    assert "-genv I_MPI_PIN_DOMAIN='[3,c]' -genv OMP_NUM_THREADS 2" in write("intel", mapping).launch
+    assert "-genv I_MPI_PIN_DOMAIN='[0x3,0xc]' -genv OMP_NUM_THREADS 2" in write("intel", mapping).launch
     assert "-genv I_MPI_PIN_PROCESSOR_LIST=0,1,2,3 ./app" in write("intel", IN_ORDER).launch
 
 

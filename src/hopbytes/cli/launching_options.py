@@ -46,7 +46,7 @@ class BlockOptions:
 
     for_format: Annotated[
         str | None,
-        _launching("--for", metavar="FORMAT", help="Map so that FORMAT can say it, and write that."),
+        _launching("--for", metavar="FORMAT", help="Map so that FORMAT can say it; written but to .json."),
     ] = None
     block: Annotated[
         int | None,

@@ -45,7 +45,7 @@ def map(
     from hopbytes.report.summary import map_record, map_summary
 
     where, per = machine.allocation(), machine.tasks_per_unit()
-    writing = writing.preferring(blocks.for_format)
+    writing = writing.preferring(blocks.for_format, output)
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
     options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}

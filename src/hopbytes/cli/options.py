@@ -322,9 +322,10 @@ class WritingOptions:
         """Return keywords of :func:`hopbytes.convert`."""
         return {"format": self.format, "force": self.force}
 
-    def preferring(self, form: str | None) -> WritingOptions:
-        """Return these options with another format where none was given."""
-        return self if self.format is not None or form is None else dataclasses.replace(self, format=form)
+    def preferring(self, form: str | None, output: str | None) -> WritingOptions:
+        """Return these options with another format where none was given; FILE.json is a stored mapping."""
+        said = self.format is not None or form is None or (output or "").endswith(".json")
+        return self if said else dataclasses.replace(self, format=form)
 
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""

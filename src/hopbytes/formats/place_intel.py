@@ -19,7 +19,9 @@ class Intel(Format):
     """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; processes pinned by environment.
 
     ``I_MPI_PIN_PROCESSOR_LIST`` names the CPU of the i-th rank of every host, ``I_MPI_PIN_DOMAIN`` its set
-    of CPUs. Both hold for all hosts; where they differ, ``.place.sh`` binds and pinning is off.
+    of CPUs. Both hold for all hosts; where they differ, ``.place.sh`` binds and pinning is off. It is off as
+    well where a host has fewer ranks than another: its ranks would not be pinned at all (2021.19: a single
+    rank beside a longer list runs on all CPUs, more domains than ranks are reported and ignored).
 
     Source: Intel MPI Library Developer Reference for Linux 2021.15, sections "Global Hydra Options"
     (-machinefile), "Environment Variables for Process Pinning" (I_MPI_PIN, I_MPI_PIN_PROCESSOR_LIST,
@@ -32,7 +34,7 @@ class Intel(Format):
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True,
         unequal_nodes=True, gpus=True,
-        launcher="mpirun of Intel MPI",
+        launcher="mpirun of Intel MPI", tested_with_launcher=True,
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
@@ -88,8 +90,9 @@ formats.register("intel")(Intel())
 
 
 def _pinning(binding: Binding) -> str | None:
-    if binding.cpus is None or binding.gpus:
+    ranks = {run.count for run in binding.launch.runs()}  # of a host, since they are consecutive
+    if binding.cpus is None or binding.gpus or len(ranks) > 1:
         return None
     if all(len(own) == 1 for own in binding.cpus):
         return "-genv I_MPI_PIN_PROCESSOR_LIST=" + ",".join(str(own[0]) for own in binding.cpus)
-    return "-genv I_MPI_PIN_DOMAIN='[" + ",".join(cpu_mask(own)[2:] for own in binding.cpus) + "]'"
+    return "-genv I_MPI_PIN_DOMAIN='[" + ",".join(cpu_mask(own) for own in binding.cpus) + "]'"

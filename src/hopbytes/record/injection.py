@@ -10,7 +10,8 @@ import subprocess
 from hopbytes.launching.command import LaunchCommand
 
 COMPONENT = "monitoring"
-PML = "OMPI_MCA_pml"
+#: Frameworks of Open MPI with a component that counts. Where collectives leave theirs out, ranks crash.
+FRAMEWORKS = ("pml", "coll", "osc")
 #: Open MPI's setting with variables for every process: NAME=value, separated by semicolons.
 ENV_LIST = "OMPI_MCA_mca_base_env_list"
 
@@ -18,32 +19,29 @@ ENV_LIST = "OMPI_MCA_mca_base_env_list"
 def monitoring(folder: str, command: LaunchCommand) -> dict[str, str]:
     """Return the environment that makes Open MPI count; 2: collectives apart, 3: to a file.
 
-    Where the user's environment or files name the messaging components to choose from (``pml``), the one that
-    counts is added to them.
+    Where the user's environment or files name the components to choose from, the one that counts is added.
     """
-    chosen = "" if pml_typed(command) else _pml_set(command)
-    added = {PML: f"{chosen},{COMPONENT}"} if _leaves_out(chosen) else {}
+    typed = _typed(command)
+    named = _set(command).items()
+    chosen = {name: value for name, value in named if name not in typed and _leaves_out(value)}
     return {
         "OMPI_MCA_pml_monitoring_enable": "2",
         "OMPI_MCA_pml_monitoring_enable_output": "3",
         "OMPI_MCA_pml_monitoring_filename": os.path.join(folder, "rank"),
-        **added,
+        **{f"OMPI_MCA_{name}": f"{value},{COMPONENT}" for name, value in chosen.items()},
     }
 
 
 def keeps_monitoring_out(command: LaunchCommand) -> str:
     """Return the user's words that leave Open MPI's monitoring out, which no environment overrules; or ""."""
-    typed = pml_typed(command)
-    return f"--mca pml {typed}" if _leaves_out(typed) else ""
+    words = (f"--mca {name} {value}" for name, value in _typed(command).items() if _leaves_out(value))
+    return next(words, "")
 
 
-def pml_typed(command: LaunchCommand) -> str:
-    """Return the messaging components named on the command line; "" where none are."""
-    typed = [
-        option.words[2] for option in command.options
-        if option.name in ("mca", "gmca") and option.words[1:2] == ("pml",) and len(option.words) > 2
-    ]  # fmt: skip
-    return typed[-1] if typed else ""
+def _typed(command: LaunchCommand) -> dict[str, str]:
+    """Return the components named on the command line, by framework."""
+    words = (option.words for option in command.options if option.name in ("mca", "gmca"))
+    return {option[1]: option[2] for option in words if len(option) > 2 and option[1] in FRAMEWORKS}
 
 
 def _leaves_out(chosen: str) -> bool:
@@ -51,19 +49,20 @@ def _leaves_out(chosen: str) -> bool:
     return bool(chosen) and not chosen.startswith("^") and COMPONENT not in chosen.split(",")
 
 
-def _pml_set(command: LaunchCommand) -> str:
+def _set(command: LaunchCommand) -> dict[str, str]:
     """Return the components named by environment or files of settings, as Open MPI itself reads them."""
     folder = os.path.dirname(shutil.which(command.start[0]) or "")
-    words = [os.path.join(folder, "ompi_info"), "--parsable", "--param", "pml", "all", "--level", "9"]
+    words = [os.path.join(folder, "ompi_info"), "--parsable", "--all", "--level", "9"]
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
-        )  # fmt: skip
+            words, capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL
+        )
         said = done.stdout
     except (OSError, subprocess.TimeoutExpired):
         said = ""
-    found = re.search(r"^mca:pml:base:param:pml:value:(.*)$", said, re.MULTILINE)
-    return found[1].strip() if found else os.environ.get(PML, "")
+    lines = r"^mca:(pml|coll|osc):base:param:\1:value:(.*)$"
+    named = {name: os.environ.get(f"OMPI_MCA_{name}", "") for name in FRAMEWORKS}
+    return named | {name: value.strip() for name, value in re.findall(lines, said, re.MULTILINE)}
 
 
 def preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:

@@ -21,7 +21,7 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
 from hopbytes.keeping import balance_report, migration_report, verify
 from hopbytes.machines.base import Machine
-from hopbytes.mappers.base import Effort, Int32, Mapper, Refiner, mappers, refiners
+from hopbytes.mappers.base import Effort, Int32, Mapper, Progress, Refiner, mappers, refiners
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.placement import imbalance_of
 from hopbytes.objectives.base import objectives
@@ -31,8 +31,6 @@ from hopbytes.problem import Request, pose
 from hopbytes.solve import solve
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
-
-Progress = Callable[[str, int, int], None]
 
 
 def map_tasks(

@@ -91,6 +91,26 @@ def test_unknown_names_are_refused_with_the_known_ones(partitioner, what):
         hb.map_tasks(grid(4), WHERE, mapper=f"multisection:partitioner={partitioner}")
 
 
+@needs("kahip")
+@needs("kaminpar")
+def test_pieces_with_several_threads_can_go_to_another_one():
+    """SharedMap's way; two pieces of a level share two threads, so only the first cut has both."""
+    method = "multisection:runs=0,schedule=nb_layer,partitioner=kahip:fast,parallel_partitioner=kaminpar:fast"
+    large = grid(150)  # smaller pieces are not handed round
+    serial = hb.map_tasks(large, WHERE, mapper=method, threads=1)
+    assert serial.info["work"]["kahip_used"] == 3
+    parallel = hb.map_tasks(large, WHERE, mapper=method, threads=2)
+    assert (parallel.info["work"]["kaminpar_used"], parallel.info["work"]["kahip_used"]) == (1, 2)
+    assert parallel.info["balance"] == "met"
+    assert not serial.info["deterministic"]
+
+
+@pytest.mark.parametrize("options", ["", "partitioner=kahip:fast,", "schedule=naive,"])
+def test_a_parallel_partitioner_needs_a_serial_one_and_a_schedule(options):
+    with pytest.raises(UnsupportedError, match="needs a partitioner for one thread and a schedule"):
+        hb.map_tasks(grid(4), WHERE, mapper=f"multisection:{options}parallel_partitioner=mtkahypar:quality")
+
+
 @pytest.mark.parametrize("name", ["kahip", "mtkahypar", "kaminpar"])
 def test_a_missing_package_is_named_with_how_to_get_it(name, monkeypatch):
     monkeypatch.setenv(f"HOPBYTES_WITHOUT_{name.upper()}", "1")

@@ -20,6 +20,9 @@ from hopbytes.unary import Unary
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
+#: Told what is being done, how much of it is done, and of how much (0: nobody knows).
+Progress = Callable[[str, int, int], None]
+
 mappers: Registry[type[Mapper]] = Registry("mapper", "hopbytes.mappers")
 refiners: Registry[type[Refiner]] = Registry("refiner", "hopbytes.refiners")
 
@@ -79,7 +82,7 @@ class Effort:
     seed: int = 0
     threads: int = 1
     deadline: float | None = None
-    progress: Callable[[str, int, int], None] | None = None
+    progress: Progress | None = None
     work: dict[str, int] = field(default_factory=dict)
     work_limit: int | None = None
     cancel: Int32 | None = None

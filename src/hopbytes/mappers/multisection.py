@@ -63,6 +63,10 @@ class Multisection(Mapper):
         A partitioner that cuts every group instead: ``"kahip:eco"``, ``"mtkahypar:quality"``,
         ``"kaminpar:strong"`` (:mod:`hopbytes.backends`), once unless `kaminpar_tries` and
         `kaminpar_inner_tries` say more. With ``runs=0`` the built-in one cuts only where it fails.
+    parallel_partitioner : str
+        A second one, for pieces that a schedule gives several threads: what SharedMap calls eco is
+        ``runs=0,schedule=nb_layer,partitioner=kahip:eco,parallel_partitioner=mtkahypar:quality``. The
+        placement then depends on the number of threads.
     schedule : {"level", "naive", "layer", "queue", "nb_layer"}
         Who works on what: all groups of a level in one compiled call, or one of the four schedules of
         the paper (:mod:`hopbytes.mappers.scheduling`). The placement is the same.
@@ -107,6 +111,7 @@ class Multisection(Mapper):
     kaminpar_preset: str = "strong"
     kaminpar_from: int = 20_000
     partitioner: str = ""
+    parallel_partitioner: str = ""
     schedule: str = "level"
     trace: str = ""
 
@@ -117,10 +122,13 @@ class Multisection(Mapper):
             raise unknown_name("slack", self.slack, ["outer", "even"])
         if self.trace and self.schedule == "level":
             raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
+        if self.parallel_partitioner and (self.schedule == "level" or not self.partitioner):
+            raise UnsupportedError("parallel_partitioner needs a partitioner for one thread and a schedule")
         if self._outside_tries() is not None:
             from hopbytes.backends import check_backend
 
-            check_backend(*self._backend(), required=bool(self.partitioner))
+            for backend in self._backends():
+                check_backend(*backend, required=bool(self.partitioner))
 
     @property
     def deterministic(self) -> bool:
@@ -129,7 +137,7 @@ class Multisection(Mapper):
             return True
         from hopbytes.backends import repeats_itself
 
-        return repeats_itself(*self._backend())
+        return not self.parallel_partitioner and repeats_itself(*self._backends()[0])
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
@@ -229,13 +237,14 @@ class Multisection(Mapper):
         tries = self._outside_tries()
         if tries is None:
             return nullcontext()
-        effort.count(**{f"{self._backend()[0]}_used": 0, f"{self._backend()[0]}_failed": 0})
+        for name, _ in self._backends():
+            effort.count(**{f"{name}_used": 0, f"{name}_failed": 0})
         if bounds.exact:
             return nullcontext()
         # Imported only where it is wanted: worker processes need modules that take time to load.
         from hopbytes.mappers.outside import Outside
 
-        return Outside(*self._backend(), *tries, self._smallest())
+        return Outside(self._backends(), *tries, self._smallest())
 
     def _outside_tries(self) -> tuple[int, int] | None:
         """Tries of the outermost and of every other cut; None when nobody is asked."""
@@ -244,12 +253,12 @@ class Multisection(Mapper):
             return max(1, tries[0]), max(1, tries[1])
         return tries if max(tries) > 0 else None
 
-    def _backend(self) -> tuple[str, str]:
-        """Name and setting of the partitioner."""
+    def _backends(self) -> list[tuple[str, str]]:
+        """Name and setting of the partitioner for one thread, then of that for several if it is another."""
         if not self.partitioner:
-            return "kaminpar", self.kaminpar_preset
-        name, _, setting = self.partitioner.partition(":")
-        return name, setting
+            return [("kaminpar", self.kaminpar_preset)]
+        named = [each.partition(":") for each in (self.partitioner, self.parallel_partitioner) if each]
+        return [(name, setting) for name, _, setting in named]
 
     def _smallest(self) -> int:
         return 0 if self.partitioner else self.kaminpar_from

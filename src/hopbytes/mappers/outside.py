@@ -18,8 +18,8 @@ class Outside:
 
     Parameters
     ----------
-    backend, setting : str
-        See :data:`hopbytes.backends.BACKENDS`.
+    backends : list of (name, setting)
+        See :data:`hopbytes.backends.BACKENDS`. Of two the second is for callers with several threads.
     tries, inner_tries : int
         Partitions of the outermost cut and of every other one.
     smallest : int
@@ -30,8 +30,10 @@ class Outside:
     No process starts before there is work for it; leaving the context ends all of them.
     """
 
-    def __init__(self, backend: str, setting: str, tries: int, inner_tries: int, smallest: int) -> None:
-        self._backend, self._setting = backend, setting
+    def __init__(
+        self, backends: list[tuple[str, str]], tries: int, inner_tries: int, smallest: int
+    ) -> None:
+        self._backends = backends
         self._tries, self._inner_tries, self._smallest = tries, inner_tries, smallest
         self._mine = threading.local()
         self._pools: list[WorkerPool] = []
@@ -54,26 +56,22 @@ class Outside:
         now = time.monotonic()
         deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
         tries = self._tries if depth == 0 else self._inner_tries
-        settings = CandidateSettings(
-            tries, self._setting, self._smallest, self._backend, effort.threads if self._alone else 1
-        )
-        found = candidates(*problem, settings, self._pool(effort.threads), deadline)
-        effort.count(**{f"{self._backend}_used": found.used, f"{self._backend}_failed": found.failed})
+        backend, setting = self._backends[-1 if effort.threads > 1 else 0]
+        alone = BACKENDS[backend].many_threads
+        settings = CandidateSettings(tries, setting, self._smallest, backend, effort.threads if alone else 1)
+        found = candidates(*problem, settings, self._pool(effort.threads, alone=alone), deadline)
+        effort.count(**{f"{backend}_used": found.used, f"{backend}_failed": found.failed})
         if found.work:
             late = stop_asked() or (deadline is not None and time.monotonic() >= deadline)
             effort.spend(found.work, not late)
         return found.rows
 
-    @property
-    def _alone(self) -> bool:
-        return BACKENDS[self._backend].many_threads
-
-    def _pool(self, threads: int) -> WorkerPool:
-        """Return the pool of this thread. Libraries with threads of their own never run in this process."""
-        if not hasattr(self._mine, "pool"):
-            self._mine.pool = WorkerPool(
-                1 if self._alone else threads, start_work=0 if self._alone else START_WORK
-            )
-            self._pools.append(self._mine.pool)
-        pool: WorkerPool = self._mine.pool
+    def _pool(self, threads: int, *, alone: bool) -> WorkerPool:
+        """Return this thread's pool. Libraries with threads of their own never run in this process."""
+        name = "alone" if alone else "shared"
+        if not hasattr(self._mine, name):
+            made = WorkerPool(1 if alone else threads, start_work=0 if alone else START_WORK)
+            self._pools.append(made)
+            setattr(self._mine, name, made)
+        pool: WorkerPool = getattr(self._mine, name)
         return pool

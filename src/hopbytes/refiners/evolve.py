@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Int32, Progress, Refiner, refiners
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
@@ -82,7 +82,7 @@ class Evolve(Refiner):
 
     def _step(self, population: _Population, step: int, effort: Effort) -> None:
         seed = int(np.random.SeedSequence((effort.seed, step)).generate_state(1, np.uint64)[0] >> 1)
-        own = replace(effort, seed=seed)
+        own = replace(effort, seed=seed, progress=_live(population, step, effort))
         graph, where, bounds = population.graph, population.where, population.bounds
         maker = Multisection(
             runs=self.runs, tries=self.tries, combines=max(1, self.runs - 1), flow_rounds=self.flow_rounds
@@ -130,6 +130,18 @@ class Evolve(Refiner):
         )
         effort.count(moves=moves)
         return better
+
+
+def _live(population: _Population, step: int, effort: Effort) -> Progress | None:
+    """Report what a step does beside what the best placement costs now."""
+    report = effort.progress
+    if report is None:
+        return None
+
+    def tell(stage: str, done: int, total: int) -> None:
+        report(f"evolve, J {population.cost:,}, step {step + 1}: {stage.partition(',')[0]}", done, total)
+
+    return tell
 
 
 def whole(work: Callable[[], Int32], effort: Effort) -> Int32 | None:

@@ -1,0 +1,52 @@
+"""Figures 2 to 6 of bench/paper001.py as pictures: performance profiles and sorted speed-ups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def draw(drawn: dict[int, Any], folder: Path) -> None:
+    """Write one file per figure."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, what in drawn.items():
+        if not what:
+            continue
+        pictures = ["profile", what] if "ratio" in what else list(what.values())
+        figure, axes = plt.subplots(1, len(pictures), figsize=(5 * len(pictures), 4), squeeze=False)
+        if "ratio" in what:
+            profile(axes[0][0], what)
+            sorted_speeds(axes[0][1], what, "speed-up")
+        else:
+            for axis, (label, part) in zip(axes[0], what.items(), strict=True):
+                sorted_speeds(axis, part, label)
+        figure.tight_layout()
+        figure.savefig(folder / f"paper001_fig{number}.png", dpi=120)
+        plt.close(figure)
+
+
+def profile(axis: Any, what: dict[str, Any]) -> None:
+    """Share of instances (y) on which J is at most x times the best of all."""
+    limits = np.linspace(1, max(1.05, float(np.quantile(what["ratio"], 0.98))), 400)
+    for name, ratio in zip(what["names"], what["ratio"], strict=True):
+        axis.step(limits, [float(np.mean(ratio <= limit)) for limit in limits], where="post", label=name)
+    axis.set_xlabel("J / best")
+    axis.set_ylabel("share of instances")
+    axis.legend(fontsize=7)
+
+
+def sorted_speeds(axis: Any, what: dict[str, Any], label: str) -> None:
+    """Speed-ups of each contender over the instances, from the least to the most."""
+    for name, speed in zip(what["names"], what["speed"], strict=True):
+        axis.plot(np.sort(speed), label=name)
+    axis.set_yscale("log")
+    axis.set_title(label, fontsize=9)
+    axis.set_xlabel("instances, sorted")
+    axis.legend(fontsize=7)

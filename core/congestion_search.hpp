@@ -6,6 +6,7 @@
 #include "congestion_swap.hpp"
 #include "hybrid.hpp"
 #include "rng.hpp"
+#include "set_moves.hpp"
 
 namespace hopbytes {
 
@@ -15,6 +16,7 @@ struct CongestionOptions {
   int32_t band_percent = 85;    // links from this share of the highest congestion on are hot
   int32_t threshold = 30'000;   // what a move may cost at first, in thousandths of a group's fair share of the sum
   int32_t hop_percent = 0;      // hop-bytes may rise by so much above those at the start; -1: without limit
+  int32_t set_percent = 0;      // of the looks that go to several groups at once
   std::optional<Hybrid> hybrid;  // lower this metric instead of the highest congestion
 };
 
@@ -25,6 +27,7 @@ class CongestionSearch {
       : state_(state), fit_(size, capacity), vicinity_(vicinity), options_(options), rng_(seed) {
     for (int32_t g = 0; g < state.flows().n(); ++g) talks_ |= state.partners(g) > 0;
     reach_ = static_cast<uint64_t>(std::clamp<int64_t>(options_.nearest + 1, 1, vicinity_.reach()));
+    if (options_.set_percent > 0) sets_.emplace(state_, fit_, vicinity_, reach_);
   }
 
   // Leaves the placement of lowest hybrid metric, or of lowest (highest congestion, links that have it,
@@ -80,10 +83,8 @@ class CongestionSearch {
       const int64_t arc = state_.one_over(hot[rng_.below(hot.size())], rng_);
       if (arc < 0) continue;
       const int32_t group = rng_.below(2) ? state_.flows().source(arc) : state_.flows().target(arc);
-      const int32_t p = somewhere(group);
-      if (p < 0) continue;
-      ++counted;
-      state_.propose(group, p);
+      if (const int64_t looks = propose(group)) i += looks - 1, counted += looks;
+      else continue;
       if (cost() >= allowed * static_cast<double>(rng_.below(1024)) / 1024) continue;
       state_.commit();
       above_ += rise_, level_ += level_rise_;
@@ -91,6 +92,20 @@ class CongestionSearch {
       if (better_than_best()) remember(), since = kRefresh;
     }
     return made;
+  }
+
+  // Proposes that a group moves, alone or in a set; the number of groups that go elsewhere by it, 0 if none may.
+  // An exchange counts once.
+  int64_t propose(int32_t group) {
+    if (sets_ && static_cast<int32_t>(rng_.below(kSetMean * 100)) < options_.set_percent) {
+      const auto moves = sets_->draw(group, rng_);
+      if (!moves.empty()) state_.propose(moves);
+      return static_cast<int64_t>(moves.size());
+    }
+    const int32_t p = somewhere(group);
+    if (p < 0) return 0;
+    state_.propose(group, p);
+    return 1;
   }
 
   // A place near one of those the group talks to, or near its own, that it fits on; -1 if luck is out.
@@ -158,11 +173,13 @@ class CongestionSearch {
   }
 
   static constexpr int64_t kRefresh = 64;
+  static constexpr int64_t kSetMean = 8;  // groups in a set, about
   RoutedGroups& state_;
   PlaceFit fit_;
   Vicinity vicinity_;
   CongestionOptions options_;
   Rng rng_;
+  std::optional<SetMoves> sets_;
   uint64_t reach_ = 1;
   bool talks_ = false;
   int64_t above_ = 0, level_ = 0, rise_ = 0, level_rise_ = 0;

@@ -26,7 +26,8 @@ template <class Distance, class Nearest> class Repair {
          int32_t* control, const Unary* unary = nullptr)
       : g_(graph), unary_(unary), load_(load), pe_(pe), distance_(distance), nearest_(nearest), control_(control),
         k_(static_cast<int64_t>(cap.size())), room_(room_per_pe(cap)), first_(k_, -1), next_(g_.n(), -1),
-        previous_(g_.n(), -1), seen_(k_, 0) {
+        previous_(g_.n(), -1), asked_(g_.n(), -1),
+        seen_(k_, 0) {
     for (int64_t u = g_.n() - 1; u >= 0; --u)
       if (weight(u) > 0) link(u, pe_[u]);
   }
@@ -75,6 +76,7 @@ template <class Distance, class Nearest> class Repair {
   static constexpr int64_t kMembersTried = 1024;  // bounds the search in very full PEs
   static constexpr size_t kNeighboursTried = 16;
   static constexpr int64_t kPartnersTried = 64;
+  static constexpr int64_t kAskedAgain = 256;  // neighbours of a task that went, bounds the work of hubs
 
   struct Offer {
     int64_t change;  // of the cost
@@ -168,22 +170,31 @@ template <class Distance, class Nearest> class Repair {
     return true;
   }
 
+  // The task that loses least goes first. Where a task went its neighbours lose less, so they are asked again:
+  // an offer that got better would otherwise wait behind others. (One that got worse is seen when its turn comes.)
   void push_out(int64_t p) {
     std::vector<Offer> heap;
-    Offer fresh;
-    for (int64_t u = first_[p]; u >= 0 && !cancelled(); u = next_[u])
-      if (offer(u, p, fresh)) heap.push_back(fresh);
-    std::make_heap(heap.begin(), heap.end());
+    const auto ask = [&](int64_t u) {
+      Offer fresh;
+      if (!offer(u, p, fresh)) return;
+      asked_[u] = fresh.as_of;
+      heap.push_back(fresh);
+      std::push_heap(heap.begin(), heap.end());
+    };
+    for (int64_t u = first_[p]; u >= 0 && !cancelled(); u = next_[u]) ask(u);
     while (room_[p] < 0 && !heap.empty() && !cancelled()) {
       std::pop_heap(heap.begin(), heap.end());
       const Offer best = heap.back();
       heap.pop_back();
-      if (best.as_of == result_.moves) {
-        move(best.task, best.target, best.change);
-      } else if (offer(best.task, p, fresh)) {  // neighbours moved or places filled since
-        heap.push_back(fresh);
-        std::push_heap(heap.begin(), heap.end());
+      if (pe_[best.task] != p || asked_[best.task] != best.as_of) continue;  // gone, or asked again since
+      if (best.as_of != result_.moves) {  // places filled since
+        ask(best.task);
+        continue;
       }
+      move(best.task, best.target, best.change);
+      const int64_t from = g_.indptr[best.task], to = g_.indptr[best.task + 1];
+      for (int64_t e = from; e < std::min(to, from + kAskedAgain); ++e)
+        if (const int64_t v = g_.target[e]; pe_[v] == p && weight(v) > 0) ask(v);
     }
   }
 
@@ -261,6 +272,7 @@ template <class Distance, class Nearest> class Repair {
   int64_t k_;
   RoomTree room_;
   std::vector<int64_t> first_, next_, previous_;  // tasks with load, per PE, as linked lists
+  std::vector<int64_t> asked_;  // moves done when a task was last asked where it would go
   std::vector<int32_t> seen_;
   std::vector<std::pair<int32_t, int64_t>> near_;
   int64_t work_left_ = 20'000'000;  // steps spent on exchanges before giving up

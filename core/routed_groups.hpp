@@ -10,6 +10,9 @@ namespace hopbytes {
 
 using Wide = __int128;
 
+// Where a group goes.
+struct Relocation { int32_t group, place; };
+
 class RoutedGroups {
  public:
   // place: of every group; -1 for one not placed yet, whose traffic does not count.
@@ -55,6 +58,18 @@ class RoutedGroups {
     });
   }
 
+  // Propose that several groups move; each place they go to is free or left by another of them.
+  void propose(std::span<const Relocation> moves) {
+    forget();
+    set_.assign(moves.begin(), moves.end());
+    goal_.resize(flows_.n(), -1);
+    for (const auto& [group, p] : set_) goal_[group] = p;
+    for (const auto& [group, p] : set_) {
+      if (routes_.single_path()) reroute_partners(group);
+      else each_of_set(group, [&](int64_t e) { reroute(e); });
+    }
+  }
+
   int64_t partners(int32_t group) const { return partner_start_[group + 1] - partner_start_[group]; }
   int32_t partner(int32_t group, int64_t i) const { return partners_[partner_start_[group] + i].group; }
 
@@ -87,6 +102,7 @@ class RoutedGroups {
 
   void commit() {
     for (const int32_t link : touched_) add(link, change_[link]);
+    if (!set_.empty()) return settle();
     const int32_t group = group_, other = other_;
     place_[group] = target_;
     if (other >= 0) place_[other] = home_;
@@ -154,6 +170,7 @@ class RoutedGroups {
     hop_bytes_ += amount;
   }
   int32_t place_after(int32_t group) const {
+    if (!set_.empty()) return goal_[group] >= 0 ? goal_[group] : place_[group];
     if (group == group_) return target_;
     return group == other_ ? home_ : place_[group];
   }
@@ -164,6 +181,27 @@ class RoutedGroups {
                  [&](int32_t link, int64_t amount) { note(link, -amount); });
     routes_.walk(place_after(source), place_after(target), volume,
                  [&](int32_t link, int64_t amount) { note(link, amount); });
+  }
+  // Arcs of a group of the set; one between two of them falls to the group of lower number.
+  template <class Visit> void each_of_set(int32_t group, Visit&& visit) const {
+    flows_.at(group, [&](int64_t e) {
+      const int32_t other = flows_.other_end(e, group);
+      if (goal_[other] < 0 || group < other) visit(e);
+    });
+  }
+  void reroute_partners(int32_t group) {
+    for (int64_t i = partner_start_[group]; i < partner_start_[group + 1]; ++i) {
+      const Partner& partner = partners_[i];
+      const int32_t now = place_[partner.group];
+      if (now < 0 || (goal_[partner.group] >= 0 && partner.group < group)) continue;
+      shift(place_[group], now, -partner.out, -partner.in);
+      shift(goal_[group], place_after(partner.group), partner.out, partner.in);
+    }
+  }
+  void settle() {
+    for (const auto& [group, p] : set_) group_at_[place_[group]] = -1;
+    for (const auto& [group, p] : set_) place_[group] = p, group_at_[p] = group;
+    for (const auto& [group, p] : set_) each_of_set(group, [&](int64_t e) { record(e); });
   }
   void record(int64_t e) {
     const int32_t version = ++version_[e];
@@ -251,6 +289,8 @@ class RoutedGroups {
   void forget() {
     for (const int32_t link : touched_) change_[link] = 0, known_[link] = 0;
     touched_.clear();
+    for (const auto& [group, p] : set_) goal_[group] = -1;
+    set_.clear();
   }
 
   const Flows& flows_;
@@ -267,6 +307,8 @@ class RoutedGroups {
   std::vector<Partner> partners_;
   std::vector<Exchange> net_;
   std::vector<int32_t> met_;
+  std::vector<Relocation> set_;  // proposed together; empty where one group moves or two exchange
+  std::vector<int32_t> goal_;    // of the groups in it, -1 for others
   int64_t hop_bytes_ = 0;
   int32_t group_ = -1, other_ = -1, target_ = -1, home_ = -1;
 };

@@ -38,6 +38,7 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& pro
       options.band_percent = static_cast<int32_t>(set[2]);
       options.threshold = static_cast<int32_t>(set[3]);
       options.hop_percent = static_cast<int32_t>(set[4]) - 1;
+      options.set_percent = static_cast<int32_t>(set[7]);
       if (set[6]) options.hybrid = hybrid_of(problem.weights);
       made = CongestionSearch(state, problem.size, problem.capacity, problem.vicinity, options,
                               static_cast<uint64_t>(set[5]))

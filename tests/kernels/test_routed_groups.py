@@ -16,6 +16,7 @@ from hopbytes.engine.routed import (
     route_classes,
 )
 from hopbytes.graph import CommGraph
+from hopbytes.kernels.routes import link_amounts
 from hopbytes.machines.slots import machine
 from hopbytes.nodal import nodes_of, place_distances, routed, vicinity_of
 from hopbytes.nodal.vicinity import levels_between
@@ -234,6 +235,47 @@ def test_the_search_never_makes_it_worse_and_keeps_what_it_was_told(spec, hybrid
             assert values[0] <= values[1]
         better += values[0] < values[1]
     assert better >= 1
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "torus:4x4:route=spread", "torus:3x2@5:nodes=2 / core:3@1"])
+def test_sets_that_change_places_together_are_counted_exactly(spec):
+    # The search keeps what its running loads call better; loads from scratch have to agree.
+    changed = 0
+    for seed in range(6):
+        where, rng = machine(spec), np.random.default_rng(600 + seed)
+        nodes = nodes_of(where)
+        of_pes = nodes.count < where.k
+        places = where.k
+        capacities = rng.choice([1, 2], places) if seed % 2 else np.ones(places, np.int64)
+        sizes = capacities[: places - seed % 3].copy()
+        ends = rng.integers(0, len(sizes), (2, 5 * places))
+        graph = CommGraph.from_edges(*ends, rng.integers(1, 9, 5 * places), n=len(sizes))
+        problem = routed(
+            nodes, graph, graph.volumes, sizes, capacities.astype(np.int64), "a test", of_pes=of_pes
+        )
+        start = np.arange(len(sizes), dtype=np.int32)
+        place, made, _ = congestion_search(
+            problem.traffic, problem.routing, vicinity_of(nodes, of_pes=of_pes), start, evaluations=20_000,
+            nearest=8, band_percent=50, threshold=0, hop_percent=None, seed=seed, set_percent=800,
+        )
+        assert len(set(place.tolist())) == len(place)
+        assert np.all(capacities[place] >= sizes)
+        if made and not np.array_equal(place, start):
+            changed += 1
+            assert _key(problem, where, graph, place) < _key(problem, where, graph, start)
+    assert changed >= 3
+
+
+def _key(problem, where, graph, place):
+    """Highest congestion, links that have it, sum of all loads; by the kernel that judges placements."""
+    network, endpoints = where.machine.network(), problem.routing.endpoints[place]
+    loads, _ = link_amounts(
+        network.form, network.n_links, graph.indptr, graph.targets, graph.volumes, endpoints,
+        problem.routing.shift,
+    )
+    prices = network.prices()[0]
+    values = loads if prices is None else loads * prices
+    return int(values.max()), int(np.count_nonzero(values == values.max())), int(loads.sum())
 
 
 def test_distances_of_trees_serve_as_well():

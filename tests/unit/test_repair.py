@@ -178,3 +178,13 @@ def test_loads_and_volumes_of_sixty_bits_do_not_overflow():
     done = meet_caps(graph, where, np.zeros(4, np.int32), loads, np.full(4, 2**60, np.int64))
     assert int(sum_per_pe(loads, done.pe, 4).max()) == 2**60
     assert done.change == pair_cost(graph, where, done.pe)
+
+
+def test_whoever_followed_a_neighbour_out_goes_before_others():
+    # 0 goes to PE 1 at once (its partner 5 is there); then 1 gains by following it, while 3 would lose.
+    graph = CommGraph.from_edges([0, 0, 3], [5, 1, 4], [5, 3, 1], n=6)
+    where = Allocation.whole(Tree((Level("core", 1),), (2,)))
+    pe = np.array([0, 0, 0, 0, 0, 1], np.int32)
+    done = meet_caps(graph, where, pe, None, np.array([3, 6]))
+    assert done.pe.tolist() == [1, 1, 0, 0, 0, 1]
+    assert done.change == -5

@@ -137,7 +137,7 @@ def test_constructions_by_nodes_compete_on_networks():
     where = hb.machine("torus:6x6x6@10 / core:8@1", hosts="sfc:nodes=27:holes=0.3:seed=2")
     graph = pattern("stencil:6x6x6")
     starts = [
-        map_tasks(graph, where, mapper=name, refine="uwh:delta=64", partition=False).info["comm_cost"]
+        map_tasks(graph, where, mapper=name, refine="uwh", partition=False).info["comm_cost"]
         for name in ("ug", "curve", "multi_jagged")
     ]
     for preset in ("fast", "eco"):

@@ -91,7 +91,7 @@ def congestion_swap(
 def congestion_search(
     traffic: Traffic, routing: Routing, vicinity: Vicinity, place: Int32, *, evaluations: int, nearest: int,
     band_percent: int, threshold: int, hop_percent: int | None, seed: int, hybrid: HybridTerms | None = None,
-    deadline: float | None = None,
+    set_percent: int = 0, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
     """Take load off all hot links by threshold accepting; see ``core/congestion_search.hpp``.
 
@@ -109,6 +109,8 @@ def congestion_search(
         How far hop-bytes may rise above those at the start; None: without limit.
     hybrid : HybridTerms, optional
         Lower this metric instead of the highest congestion.
+    set_percent : int
+        Share of the looks that go to several groups at once (``core/set_moves.hpp``).
 
     Returns
     -------
@@ -117,7 +119,9 @@ def congestion_search(
     """
     # Compiled code takes 0 for "without limit".
     limit = 0 if hop_percent is None else hop_percent + 1
-    options = (evaluations, nearest, band_percent, threshold, limit, seed % 2**63, hybrid is not None)
+    options = (
+        evaluations, nearest, band_percent, threshold, limit, seed % 2**63, hybrid is not None, set_percent
+    )
     weights = _NO_WEIGHTS if hybrid is None else np.array(hybrid, np.float64)
     return _search(_SEARCH, traffic, routing, vicinity, place, options, weights, deadline=deadline)
 

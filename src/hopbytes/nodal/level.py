@@ -99,6 +99,8 @@ def partition_to_nodes(
 
     Notes
     -----
+    Where sizes leave no choice, tasks as they come, group by group, compete: the order of many programs is
+    the work of a partitioner that saw more than the pattern.
     What the partitioner leaves overfull is put right by moves of the tasks that lose least, in the order
     of loss (the single Fiduccia-Mattheyses pass of Deveci et al., 2015).
     """
@@ -107,10 +109,13 @@ def partition_to_nodes(
     group = np.zeros(graph.n, np.int32)
     if places == 1 or graph.n == 0:
         return group
+    as_they_come = None
+    if loads is None and int(capacities.sum()) == graph.n:
+        as_they_come = np.repeat(np.arange(places, dtype=np.int32), capacities)
     parts, _ = partition_many(
         *csr, loads, group, np.array([0, places], np.int64), capacities,
-        np.array([pace.seed % 2**64], np.uint64), settings, threads=pace.threads, deadline=pace.deadline,
-        spend=pace.spend,
+        np.array([pace.seed % 2**64], np.uint64), settings, candidates=as_they_come, threads=pace.threads,
+        deadline=pace.deadline, spend=pace.spend,
     )
     return balance_fix(graph, parts, capacities, loads)
 

@@ -43,6 +43,9 @@ class Congestion(Refiner):
         What an exchange may cost at first, in thousandths of what a hottest link counts; falls to 0.
     hop_percent : int or None
         How far hop-bytes (message hops with ``max_messages``) may rise; None: without limit.
+    set_percent : int
+        Share of the looks at groups that go to sets of them which change places together: stretches of
+        nodes in machine order, all nodes around two nodes, clusters that talk, cycles.
 
     Raises
     ------
@@ -67,6 +70,7 @@ class Congestion(Refiner):
     band_percent: int = 85
     threshold: int = 30_000
     hop_percent: int | None = 0
+    set_percent: int = 20
 
     def __post_init__(self) -> None:
         check_goal("congestion", self.goal)
@@ -115,7 +119,8 @@ class Congestion(Refiner):
         place, made, evaluations = congestion_search(
             problem.traffic, problem.routing, around, start, evaluations=work * len(start),
             nearest=self.nearest, band_percent=self.band_percent, threshold=self.threshold,
-            hop_percent=self.hop_percent, seed=seed, hybrid=terms, deadline=effort.deadline,
+            hop_percent=self.hop_percent, set_percent=0 if step else self.set_percent, seed=seed,
+            hybrid=terms, deadline=effort.deadline,
         )
         book(effort, graph, evaluations, swaps=made)
         return place

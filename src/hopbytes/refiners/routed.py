@@ -37,7 +37,7 @@ class Routed(Refiner):
     effort : int
         Multiple of its group_work of 100 and task_work of 10.
     second_start : bool
-        Also start from ``ug`` and keep the better result.
+        Also start from ``ug``, keep the better result and go on from it with moves of sets of groups.
     hop_percent : int or None
         How far hop-bytes may rise for the sake of the links; None: without limit.
     anneal : bool
@@ -78,6 +78,8 @@ class Routed(Refiner):
                 found.append(self._improved(graph, where, other, bounds, effort))
         judge = objectives[self.goal]()
         best = min(found, key=lambda one: judge.value(graph, where, one))
+        if self.second_start:
+            best = self._stirred(graph, where, best, bounds, effort)
         endless = effort.deadline is not None or effort.work_limit is not None
         return self._annealed(graph, where, best, bounds, effort) if self.anneal and endless else best
 
@@ -104,6 +106,17 @@ class Routed(Refiner):
             if then < now:
                 pe, now = better, then
         raise AssertionError("the rounds end above")
+
+    def _stirred(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        """Return what sets of groups, moved together, make of a placement that single moves are done with."""
+        room = None if self.hop_percent is None else 0
+        links = Congestion(
+            goal=self.goal, group_work=50 * self.effort, task_work=5 * self.effort, set_percent=40,
+            hop_percent=room, threshold=HEATS[0],
+        )
+        return links.refine(graph, where, pe, bounds, replace(effort, seed=effort.seed + 1))
 
     def _improved(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort

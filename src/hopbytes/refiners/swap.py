@@ -150,7 +150,7 @@ def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effor
         quiet = replace(effort, progress=None)
         try:
             rival = build(mappers, name).map(graph, where, bounds, quiet)
-            rival = build(refiners, "uwh:delta=64").refine(graph, where, rival, bounds, quiet)
+            rival = build(refiners, "uwh").refine(graph, where, rival, bounds, quiet)
         except UnsupportedError:  # tasks without coordinates, nodes without a route between them
             continue
         if np.all(np.bincount(rival, minlength=where.k) == 1):

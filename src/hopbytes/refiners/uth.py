@@ -23,7 +23,7 @@ class HopSwap(Refiner):
     """
 
     objective: ClassVar[str] = "hops"
-    delta: int = 8
+    delta: int = 64
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement with no more message hops."""

@@ -19,7 +19,8 @@ class WeightedHopSwap(Refiner):
     Parameters
     ----------
     delta : int
-        Nodes tried per group, those nearest to the nodes it talks to.
+        Nodes tried per group, those nearest to the nodes it talks to. The number of the paper is not known;
+        8 takes half of the time or less and leaves some percent more hop-bytes.
 
     Notes
     -----
@@ -29,7 +30,7 @@ class WeightedHopSwap(Refiner):
     """
 
     objective: ClassVar[str] = "hop_bytes"
-    delta: int = 8
+    delta: int = 64
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement with no more hop-bytes."""

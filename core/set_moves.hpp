@@ -1,0 +1,145 @@
+// Several groups that change places at once: what no chain of single exchanges reaches without first making
+// the links much hotter. Stretches of places in machine order (a chain along a dimension of a torus, a part
+// of a leaf switch), regions around two nodes (all groups of a leaf switch, a ball of a torus), groups that
+// talk to each other as one cluster, and cycles through places that partners hold.
+#pragma once
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "place_fit.hpp"
+#include "place_search.hpp"
+#include "rng.hpp"
+#include "routed_groups.hpp"
+
+namespace hopbytes {
+
+class SetMoves {
+ public:
+  SetMoves(const RoutedGroups& state, const PlaceFit& fit, const Vicinity& vicinity, uint64_t reach)
+      : state_(state), fit_(fit), vicinity_(vicinity), reach_(reach), taken_(vicinity.places(), 0) {}
+
+  // A set with `group` in it that may change places together; empty if luck is out.
+  std::span<const Relocation> draw(int32_t group, Rng& rng) {
+    pairs_.clear(), moves_.clear();
+    ++turn_;
+    switch (rng.below(4)) {
+      case 0: stretches(group, rng); break;
+      case 1: regions(group, rng); break;
+      case 2: cluster(group, rng); break;
+      default: cycle(group, rng); break;
+    }
+    for (const auto& [a, b] : pairs_) put(state_.group_at(a), b), put(state_.group_at(b), a);
+    for (const Relocation& move : moves_)
+      if (!fit_.fits(move.group, move.place)) return {};
+    if (moves_.size() < 3) return {};  // exchanges of two are tried anyway
+    return moves_;
+  }
+
+ private:
+  static constexpr int64_t kLongest = 32;  // places in a stretch or region
+  static constexpr uint64_t kCluster = 8;
+
+  // Two stretches as long as each other, the second perhaps backwards; or one stretch backwards.
+  void stretches(int32_t group, Rng& rng) {
+    const int64_t places = state_.places(), home = state_.place(group);
+    const int64_t length = std::min<int64_t>(std::min(kLongest, places / 2), int64_t{2} << rng.below(5));
+    const int64_t first = std::max<int64_t>(0, home - static_cast<int64_t>(rng.below(length)));
+    if (first + length > places) return;
+    if (rng.below(4) == 0) {
+      for (int64_t i = 0; 2 * i + 1 < length; ++i) pair(first + i, first + length - 1 - i);
+      return;
+    }
+    const int64_t other = std::max<int64_t>(0, target(group, rng) - static_cast<int64_t>(rng.below(length)));
+    if (other + length > places || std::abs(other - first) < length) return;
+    const bool backwards = rng.below(2);
+    for (int64_t i = 0; i < length; ++i) pair(first + i, backwards ? other + length - 1 - i : other + i);
+  }
+
+  // All places within so many hops of the group's node and of another, in the order of the vicinity.
+  void regions(int32_t group, Rng& rng) {
+    const int64_t a = vicinity_.site[state_.place(group)], b = vicinity_.site[target(group, rng)];
+    if (a == b) return;
+    const int64_t row_a = a * vicinity_.reach(), row_b = b * vicinity_.reach();
+    const int64_t most = std::min<int64_t>(kLongest, vicinity_.reach());
+    const uint16_t radius = vicinity_.hops[row_a + static_cast<int64_t>(rng.below(most))];
+    for (int64_t i = 0; i < most; ++i) {
+      if (vicinity_.hops[row_a + i] > radius || vicinity_.hops[row_b + i] > radius) break;
+      sites(vicinity_.near[row_a + i], vicinity_.near[row_b + i]);
+    }
+  }
+  void sites(int32_t a, int32_t b) {
+    const int64_t from = vicinity_.place_start[a], to = vicinity_.place_start[b];
+    const int64_t count = std::min(vicinity_.place_start[a + 1] - from, vicinity_.place_start[b + 1] - to);
+    for (int64_t i = 0; i < count; ++i) pair(vicinity_.place[from + i], vicinity_.place[to + i]);
+  }
+
+  // The group and partners of it, and of theirs, go around another node; who is there comes the other way.
+  void cluster(int32_t group, Rng& rng) {
+    const uint64_t size = 2 + rng.below(kCluster - 1);
+    members_.assign(1, group);
+    for (uint64_t tries = 0; tries < 4 * size && members_.size() < size; ++tries) {
+      const int32_t from = members_[rng.below(members_.size())];
+      if (state_.partners(from) == 0) continue;
+      const int32_t next = state_.partner(from, static_cast<int64_t>(rng.below(state_.partners(from))));
+      if (std::find(members_.begin(), members_.end(), next) == members_.end()) members_.push_back(next);
+    }
+    for (const int32_t member : members_) taken_[state_.place(member)] = turn_;
+    const int64_t row = vicinity_.site[target(group, rng)] * vicinity_.reach();
+    size_t next = 0;
+    for (int64_t i = 0; i < vicinity_.reach() && next < members_.size(); ++i) {
+      const int32_t site = vicinity_.near[row + i];
+      for (int64_t j = vicinity_.place_start[site]; j < vicinity_.place_start[site + 1]; ++j) {
+        if (next == members_.size()) break;
+        if (taken_[vicinity_.place[j]] == turn_) continue;
+        pairs_.emplace_back(state_.place(members_[next++]), vicinity_.place[j]);
+      }
+    }
+  }
+
+  // The group takes a place near a partner, who was there one near a partner of its own, and so on; the last
+  // comes to where the first was.
+  void cycle(int32_t group, Rng& rng) {
+    const uint64_t length = 3 + rng.below(3);
+    const int32_t home = state_.place(group);
+    taken_[home] = turn_;
+    for (int32_t mover = group; mover >= 0;) {
+      const int32_t p = moves_.size() + 1 == length ? home : target(mover, rng);
+      if (p != home && taken_[p] == turn_) return moves_.clear();
+      taken_[p] = turn_;
+      moves_.push_back({mover, p});
+      if (p == home) return;
+      mover = state_.group_at(p);  // none: the cycle ends on a free place
+    }
+  }
+
+  // A place near a partner of the group, now and then anywhere.
+  int32_t target(int32_t group, Rng& rng) {
+    if (state_.partners(group) == 0 || rng.below(8) == 0) return static_cast<int32_t>(rng.below(state_.places()));
+    const int32_t at = state_.place(state_.partner(group, static_cast<int64_t>(rng.below(state_.partners(group)))));
+    const int32_t site = vicinity_.near[vicinity_.site[at] * vicinity_.reach() + rng.below(reach_)];
+    const int64_t first = vicinity_.place_start[site];
+    return vicinity_.place[first + rng.below(vicinity_.place_start[site + 1] - first)];
+  }
+
+  void pair(int64_t a, int64_t b) {
+    if (a == b || taken_[a] == turn_ || taken_[b] == turn_) return;
+    taken_[a] = taken_[b] = turn_;
+    pairs_.emplace_back(static_cast<int32_t>(a), static_cast<int32_t>(b));
+  }
+  void put(int32_t group, int32_t p) {
+    if (group >= 0) moves_.push_back({group, p});
+  }
+
+  const RoutedGroups& state_;
+  const PlaceFit& fit_;
+  Vicinity vicinity_;
+  uint64_t reach_;
+  std::vector<int64_t> taken_;
+  std::vector<std::pair<int32_t, int32_t>> pairs_;  // places whose groups change sides
+  std::vector<Relocation> moves_;
+  std::vector<int32_t> members_;
+  int64_t turn_ = 0;
+};
+
+}  // namespace hopbytes

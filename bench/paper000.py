@@ -9,7 +9,14 @@ relative to those of Müller-Merbach). J of every run stands in the JSON lines. 
 it was.
 
 The paper's graphs are not at hand; the default ones are meshes, circuits and point sets of the
-developers' graph folder.
+developers' graph folder and, ``rgg18`` and ``del18``, generated ones of the kind the paper has, which go to
+the paper's largest n. Models of graphs with fewer than eight vertices per block are left out.
+
+What stands where in the paper: Table 3 and Fig. 2 are the rows with Müller-Merbach and a search (N², N_p,
+N_d for d = 1, 2, 3, 5, 10), Fig. 3 those of model RB without and with N_10 (LibTopoMap there is
+``dual_recursive_bipartitioning``; its sizes, 64 k for k = 1 … 128, by ``--sizes``), Fig. 4 those of model
+RMS. Table 2, Fig. 1 and the scaling to 2^19 PEs are in ``bench/swaps.py``. After the table come the curves of
+performance plots: the share of instances on which a row is within so many per cent of the best one.
 """
 
 from __future__ import annotations
@@ -31,13 +38,18 @@ from hopbytes.mappers.two_phase import TwoPhase
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
 from hopbytes.problem import Request, pose
-from instances import shared_folder
+from instances import delaunay, random_geometric, shared_folder
 
 GRAPHS = (
     "brack2", "copter2", "crankshaft_n", "pump_n", "wing", "t60k", "delaunay_n16", "rgg_n_2_15_s0",
-    "finan512", "linkrods_d", "naca4412_turb", "ibm13_c8",
+    "finan512", "linkrods_d", "naca4412_turb", "ibm13_c8", "rgg18", "del18",
 )
-SIZES = tuple(2**i for i in range(6, 14))
+GENERATED = {"rgg18": lambda: random_geometric(18, 1), "del18": lambda: delaunay(18, 1)}
+SIZES = tuple(2**i for i in range(6, 16))
+#: Vertices per block that a graph must have.
+LEAST_PER_BLOCK = 8
+#: N² looks at all pairs of tasks again and again: minutes a run beyond.
+ALL_PAIRS_UP_TO = 8192
 BASELINE = ("rb", "mueller_merbach", "")
 #: Bottom-up cuts everything into n/4 blocks at once; the paper stops it at 50 nodes, too.
 BOTTOM_UP_UP_TO = 3200
@@ -49,6 +61,8 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
     ("rb", "mueller_merbach", "n_p", 9.7),
     ("rb", "mueller_merbach", "n_cd:d=1", 3.9),
     ("rb", "mueller_merbach", "n_cd:d=2", 9.5),
+    ("rb", "mueller_merbach", "n_cd:d=3", None),
+    ("rb", "mueller_merbach", "n_cd:d=5", None),
     ("rb", "mueller_merbach", "n_cd:d=10", 19.1),
     ("rb", "random", "", -67.0),
     ("rb", "identity", "", 18.2),
@@ -110,6 +124,14 @@ class Runs:
         return {"comm_cost": CommCost().value(graph, self.where, pe), "seconds": seconds, "search": search}
 
 
+def read_graph(name: str, folder: Path) -> hb.CommGraph:
+    """Return one of the developers' graphs or a generated one."""
+    if name not in GENERATED:
+        return hb.read(str(folder / f"{name}.graph.xz"))
+    arrays = GENERATED[name]()
+    return hb.CommGraph(arrays.indptr, arrays.targets.astype(np.int32), None, undirected=True)
+
+
 def measure(options: argparse.Namespace, done: set[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     """Yield one record per graph, size, seed and row that is not done yet."""
     folder = shared_folder()
@@ -118,11 +140,12 @@ def measure(options: argparse.Namespace, done: set[tuple[Any, ...]]) -> Iterator
     for k in options.sizes:
         where = machine(k)
         for name in options.graphs:
-            graph = hb.read(str(folder / f"{name}.graph.xz"))
+            graph = read_graph(name, folder)
             for seed in range(1, options.seeds + 1):
                 rows = [row for row in ROWS if (name, k, seed, *row[:3]) not in done]
                 rows = [row for row in rows if row[1] != "bottom_up" or k <= BOTTOM_UP_UP_TO]
-                if not rows:
+                rows = [row for row in rows if row[2] != "n_square" or k <= options.all_pairs_up_to]
+                if not rows or graph.n < LEAST_PER_BLOCK * k:
                     continue
                 models = {kind: model_of(graph, kind, where, seed) for kind in ("rb", "rms")}
                 runs = Runs(where, models, seed)
@@ -165,6 +188,24 @@ def table(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def performance(records: list[dict[str, Any]]) -> str:
+    """Share of instances on which each row is within some per cent of the best one."""
+    limits = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5)
+    instances: dict[tuple[Any, ...], dict[tuple[str, ...], int]] = {}
+    for r in records:
+        key = (r["graph"], r["k"], r["seed"])
+        instances.setdefault(key, {})[r["model"], r["mapper"], r["refiner"]] = r["comm_cost"]
+    within = ", ".join(f"{100 * limit - 100:.0f}" for limit in limits)
+    lines = ["\nmodel mapper refiner | instances | % within " + within]
+    for *row, _ in ROWS:
+        name = tuple(row)
+        ratios = [costs[name] / min(costs.values()) for costs in instances.values() if name in costs]
+        if ratios:
+            shares = " ".join(f"{100 * np.mean(np.array(ratios) <= limit):.0f}" for limit in limits)
+            lines.append(f"{' '.join(row):75} | {len(ratios)} | {shares}")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure what is missing, print the table."""
     form = argparse.RawDescriptionHelpFormatter
@@ -173,6 +214,7 @@ def main() -> None:
     parser.add_argument("--graphs", type=lambda text: text.split(","), default=GRAPHS)
     parser.add_argument("--sizes", type=lambda text: [int(k) for k in text.split(",")], default=SIZES)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--all-pairs-up-to", type=int, default=ALL_PAIRS_UP_TO, help="largest n of N²")
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
     text = options.out.read_text() if options.out.exists() else ""
@@ -184,7 +226,7 @@ def main() -> None:
             records.append(record)
             out.write(json.dumps(record) + "\n")
             out.flush()
-    print(table(records))
+    print(table(records) + "\n" + performance(records))
 
 
 if __name__ == "__main__":

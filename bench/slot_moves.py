@@ -89,6 +89,21 @@ def patterns(seed: int) -> Iterator[tuple[str, str, Callable[[], hb.CommGraph], 
             yield "points", f"2^{log_n} draw {draw}", points, lambda spec=spec: hb.machine(spec)
 
 
+def one_run(graph: hb.CommGraph, where: hb.Allocation, chain: str, seed: int) -> Record:
+    """Map by a preset or by a mapper and refiners with strokes between them."""
+    first, *steps = [part.strip() for part in chain.split("/")]
+    chosen: dict[str, Any] = {"mapper": first, "refine": steps}
+    if first in presets:
+        chosen = {"preset": first}
+    began = time.process_time()
+    mapping = hb.map_tasks(graph, where, partition=False, threads=1, seed=seed, **chosen)
+    seconds = time.process_time() - began
+    return {
+        "seed": seed, "n": graph.n, "comm_cost": mapping.info["comm_cost"],
+        "arcs": mapping.info["work"].get("arcs", 0), "cpu_seconds": seconds,
+    }
+
+
 def measure(chains: list[str], seed: int, done: set[tuple[str, str, str]], only: str) -> Iterator[Record]:
     """Yield a record per pattern and chain that is not done yet."""
     for family, name, make, where in patterns(seed):
@@ -97,16 +112,7 @@ def measure(chains: list[str], seed: int, done: set[tuple[str, str, str]], only:
             continue
         graph, machine = make(), where()
         for chain in missing:
-            first, *steps = [part.strip() for part in chain.split("/")]
-            chosen: dict[str, Any] = {"mapper": first, "refine": steps}
-            if first in presets:
-                chosen = {"preset": first}
-            began = time.process_time()
-            mapping = hb.map_tasks(graph, machine, partition=False, threads=1, seed=seed, **chosen)
-            seconds = time.process_time() - began
-            yield {"family": family, "name": name, "chain": chain, "seed": seed, "n": graph.n,
-                   "comm_cost": mapping.info["comm_cost"], "arcs": mapping.info["work"].get("arcs", 0),
-                   "cpu_seconds": seconds}  # fmt: skip
+            yield {"family": family, "name": name, "chain": chain, **one_run(graph, machine, chain, seed)}
 
 
 def table(records: list[Record], chains: list[str]) -> str:

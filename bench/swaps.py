@@ -8,8 +8,12 @@ seconds of one thread.
    PEs: evaluations per second, whole search included.
 2. *Speed-up* (Table 2 of Schulz and Träff, 2017): the whole search N_p with sparse gains against the same
    number of evaluations at the speed of a compiled dense update (``dense_update.cpp``, -O3), of which a
-   sample is timed: the whole would take hours. Machine 4:16:k, distances 1:10:100. What the dense update
-   says is checked against costs from scratch first.
+   sample is timed: the whole would take hours. Machine 4:16:k, distances 1:10:100, n = 64 to 32 768
+   (``--largest 15``). What the dense update says is checked against costs from scratch first. It holds two
+   n x n matrices of 16 bits: 4 GB at n = 32 768, where most of the two minutes of this part go into
+   filling them.
+3. *Scale*: Müller-Merbach, and Top-Down with N_1, on 4:16:128:k for n = 2^14 to ``--scale`` (19): CPU
+   seconds, and the most memory the process has held so far.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import resource
 import subprocess
 import tempfile
 import time
@@ -33,6 +38,12 @@ from hopbytes.machines.table import Table
 from hopbytes.objectives.comm_cost import CommCost
 from instances import random_geometric
 
+#: n: seconds of the sparse search and speed-up in Table 2 of the paper.
+PAPER = {
+    64: (0.003, 5.3), 128: (0.006, 10.7), 256: (0.014, 19.1), 512: (0.029, 37.0), 1024: (0.059, 72.3),
+    2048: (0.124, 137.8), 4096: (0.26, 262.9), 8192: (0.54, 498.0), 16384: (1.158, 928.4),
+    32768: (2.472, 1759.1),
+}
 HERE = Path(__file__).resolve().parent
 BLOCK = 64
 #: Exchanges the dense update is timed on.
@@ -97,12 +108,22 @@ def dense_update(folder: Path) -> Any:
     return function
 
 
+def dense_distances(where: hb.Allocation) -> np.ndarray:
+    """Return all distances of a tree, int16[k, k], filled row by row: the rest needs no such matrix."""
+    tree = where.distance
+    filled = np.empty((where.k, where.k), np.int16)
+    for row, label in enumerate(tree.labels):
+        width = np.frexp((tree.labels ^ label).astype(np.float64))[1]  # labels are far below 2^53
+        filled[row] = tree.bit_costs[width]
+    return filled
+
+
 def dense_seconds(function: Any, graph: hb.CommGraph, where: hb.Allocation, pe: np.ndarray) -> float:
     """Return seconds per evaluation of the dense update, after checking what it says."""
     n = graph.n
-    volume = np.zeros((n, n), np.int32)
+    volume = np.zeros((n, n), np.int16)
     volume[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.targets] = graph.arc_volumes()
-    distance = np.ascontiguousarray(where.distance.matrix().astype(np.int32))
+    distance = dense_distances(where)
     rng = np.random.default_rng(n)
     first = rng.integers(0, n, SAMPLE)
     pairs = np.column_stack([first, (first + rng.integers(1, n, SAMPLE)) % n]).astype(np.int32)
@@ -159,20 +180,46 @@ def speedups(largest: int, seed: int) -> list[dict[str, Any]]:
             rows.append(row)
             print(
                 f"n {row['n']:6} degree {row['degree']:5} sparse {row['seconds']:.4f} s, dense "
-                f"{row['dense_seconds']:.3f} s (from {SAMPLE} evaluations): {row['speed_up']:.1f} times"
+                f"{row['dense_seconds']:.3f} s (from {SAMPLE} evaluations): {row['speed_up']:.1f} times; "
+                "paper: {:.3f} s, {:.1f} times".format(*PAPER[row["n"]])
+            )
+    return rows
+
+
+def scale(largest: int, seed: int) -> list[dict[str, Any]]:
+    """Part 3."""
+    rows = []
+    for log_n in range(14, largest + 1):
+        graph = pattern(log_n, seed)
+        where = hb.machine(f"rack:{2**log_n // 8192}@1000 node:128@100 package:16@10 core:4@1")
+        for mapper, refine in (("mueller_merbach", ()), ("top_down", ("n_cd:d=1",))):
+            began = time.process_time()
+            mapping = hb.map_tasks(
+                graph, where, mapper=mapper, refine=refine, partition=False, threads=1, seed=seed
+            )
+            seconds = time.process_time() - began
+            held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            rows.append({
+                "part": "scale", "n": graph.n, "mapper": mapper, "refine": list(refine), "seconds": seconds,
+                "comm_cost": mapping.info["comm_cost"], "gibibytes": held,
+            })  # fmt: skip
+            print(
+                f"n {graph.n:7} {mapper:15} {' '.join(refine):8} {seconds:7.2f} s, "
+                f"J {mapping.info['comm_cost']}, at most {held:.2f} GiB"
             )
     return rows
 
 
 def main() -> None:
-    """Run both parts."""
+    """Run all parts."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--seed", type=int, default=31)
-    parser.add_argument("--largest", type=int, default=13, help="log2 of the largest n beside dense rows")
+    parser.add_argument("--largest", type=int, default=15, help="log2 of the largest n beside dense rows")
+    parser.add_argument("--scale", type=int, default=19, help="log2 of the largest n of part 3")
     options = parser.parse_args()
-    rows = rates(options.seed) + speedups(options.largest, options.seed)
+    rows = rates(options.seed) + scale(options.scale, options.seed) + speedups(options.largest, options.seed)
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -23,7 +23,8 @@ template <class W, class D> class Resplit {
   Resplit(const WorkGraph<W>& graph, SwapSearch<W, D>& search, std::span<const int64_t> unit_start,
           const ResplitOptions& options, const Control& control)
       : g_(graph), search_(search), start_(unit_start), options_(options), control_(control),
-        local_(graph.n, -1), group_(graph.n, 0) {}
+        local_(graph.n, -1), sizes_(2, 0), load_(2, 0), seam_(sizes_, load_), cut_(sizes_, ExactOptions{}, control) {}
+  Resplit(const Resplit&) = delete;
 
   // Work on pairs of units (first, second, first, ...). Returns the change of the cost; counts what gained.
   int64_t run(In<int32_t> pairs, uint64_t seed, int64_t& gained) {
@@ -59,19 +60,19 @@ template <class W, class D> class Resplit {
     members_.clear();
     for (const PeRange each : {one, other})
       for (const int32_t v : search_.tasks(each)) members_.push_back(v);
-    const int64_t sizes[2] = {static_cast<int64_t>(search_.tasks(one).size()), static_cast<int64_t>(search_.tasks(other).size())};
-    if (sizes[0] == 0 || sizes[1] == 0) return 0;
+    sizes_[0] = static_cast<int64_t>(search_.tasks(one).size()), sizes_[1] = static_cast<int64_t>(search_.tasks(other).size());
+    if (sizes_[0] == 0 || sizes_[1] == 0) return 0;
     describe(one.first, other.first, apart - inside);
     std::vector<int32_t> now(members_.size(), 0), best;
-    std::fill(now.begin() + sizes[0], now.end(), 1);
+    std::fill(now.begin() + sizes_[0], now.end(), 1);
     const int64_t before = energy(now);
     best = now;
-    int64_t least = improved(best, sizes);
+    int64_t least = improved(best);
     for (int64_t t = 0; t < options_.tries && !control_.hurry(); ++t) {
       std::vector<int32_t> part;
-      ExactPartition<int64_t>(std::span<const int64_t>(sizes, 2), ExactOptions{}, control_).partition(pair_, part, derive(seed, t));
-      if (sizes[0] == sizes[1]) turn(part);
-      if (const int64_t found = improved(part, sizes); found < least) least = found, best.swap(part);
+      cut_.partition(pair_, part, derive(seed, t));
+      if (sizes_[0] == sizes_[1]) turn(part);
+      if (const int64_t found = improved(part); found < least) least = found, best.swap(part);
     }
     if (least >= before) return 0;
     std::vector<int32_t> leave, come;
@@ -125,16 +126,15 @@ template <class W, class D> class Resplit {
   }
 
   // Passes from `part`, which keeps the sizes. Returns the energy it then has.
-  int64_t improved(std::vector<int32_t>& part, const int64_t (&sizes)[2]) {
-    std::vector<int64_t> load(sizes, sizes + 2);
-    SeamSearch<int64_t> seam(std::span<const int64_t>(sizes, 2), load);
-    seam.adopt(pair_, part.data(), bias_.data());
+  int64_t improved(std::vector<int32_t>& part) {
+    load_ = sizes_;
+    seam_.adopt(pair_, part.data(), bias_.data());
     all_.resize(members_.size());
     std::iota(all_.begin(), all_.end(), 0);
     int64_t gain = 0;
     for (int pass = 0; pass < 8; ++pass) {
-      const bool better = seam.improve(0, 1, all_, typename SeamSearch<int64_t>::Limits{}, gain);
-      own_work_ += seam.looked_at();
+      const bool better = seam_.improve(0, 1, all_, typename SeamSearch<int64_t>::Limits{}, gain);
+      own_work_ += seam_.looked_at();
       if (!better) break;
     }
     return energy(part);
@@ -145,8 +145,11 @@ template <class W, class D> class Resplit {
   std::span<const int64_t> start_;
   const ResplitOptions options_;
   const Control& control_;
-  std::vector<int32_t> local_, group_, members_, all_;
+  std::vector<int32_t> local_, members_, all_;
   std::vector<int64_t> bias_;
+  std::vector<int64_t> sizes_, load_;  // of the pair: tasks to hold and tasks held
+  SeamSearch<int64_t> seam_;
+  ExactPartition<int64_t> cut_;
   WorkGraph<int64_t> pair_;
   int64_t own_work_ = 0;
 };

@@ -89,7 +89,7 @@ def eco() -> Chain:
     return chain(
         Multisection(runs=2, middle_combines=1, combines=1, flow_rounds=1),
         VCycle(cycles=1),
-        Swap(starts=2, chains=2, steps=2000, anneal_up_to=256, shakes=500),
+        Swap(starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, resplits=4, shakes=300),
     )
 
 
@@ -101,8 +101,10 @@ def strong() -> Chain:
     return chain(
         Multisection(runs=8, tries=8, combines=7, flow_rounds=2),
         VCycle(cycles=3, chains=2),
-        Swap(starts=6, chains=4, steps=4000, anneal_up_to=400, shakes=10_000, one_way=100),
-        Evolve(steps=10, slots_only=True, runs=1, tries=4, shakes=300),
+        Swap(
+            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, resplits=6, shakes=5000, one_way=100
+        ),
+        Evolve(steps=10, slots_only=True, runs=1, tries=4, subtrees=1, resplits=4, shakes=150),
         link_effort=16,
     )
 
@@ -116,8 +118,8 @@ def best() -> Chain:
     return chain(
         Multisection(runs=5, tries=8, combines=4, flow_rounds=2),
         VCycle(cycles=2, chains=2),
-        Swap(),
-        Evolve(),
+        Swap(subtrees=1, resplits=4),
+        Evolve(subtrees=1, resplits=4),
         Tabu(work=0),
         link_effort=16,
         anytime=True,

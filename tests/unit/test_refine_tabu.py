@@ -111,3 +111,19 @@ def test_the_known_optimum_of_an_asymmetric_problem_with_diagonals():
     graph = hb.CommGraph.from_dense(other)
     found = map_tasks(graph, Table(one), mapper="identity", refine="tabu:work=40", partition=False)
     assert found.info["comm_cost"] == numbers[1] == 5_426_670
+
+
+def test_more_than_400_tasks_are_searched_where_most_talk_to_each_other():
+    """From a placement that no exchange of two tasks improves; and the same answer every time."""
+    rng = np.random.default_rng(5)
+    flow, distance = (np.triu(rng.integers(0, 100, (420, 420)), 1) for _ in range(2))
+    graph, where = hb.CommGraph.from_dense(flow + flow.T), Table(distance + distance.T)
+    descent = map_tasks(graph, where, mapper="identity", refine="tabu:work=40", partition=False)
+    again = map_tasks(graph, where, mapper="identity", refine="tabu:work=40", partition=False)
+    assert descent.pe.tobytes() == again.pe.tobytes()
+    assert descent.info["work"]["tabu_exchanges"] > 0
+    plain = map_tasks(graph, where, mapper="identity", partition=False).info["comm_cost"]
+    assert descent.info["comm_cost"] < 0.97 * plain
+    ring = hb.CommGraph.from_edges(np.arange(420), (np.arange(420) + 1) % 420, n=420)
+    sparse = map_tasks(ring, where, mapper="identity", refine="tabu:work=40", partition=False)
+    assert "tabu_exchanges" not in sparse.info["work"]

@@ -31,6 +31,8 @@ class EvolutionSettings:
         Exchanges of one tabu search over n, for wide and for narrow spread of local optima.
     stale : int
         Children in a row that enter nothing, per member, after which the population is renewed.
+    crowd : int
+        Most tasks for which there is time for a population; with more, one placement is searched on and on.
     renewals : int
         Populations in a row without a new best after which the search ends, limits or not; small
         problems are solved long before.
@@ -41,6 +43,7 @@ class EvolutionSettings:
     long: int = 10
     stale: int = 4
     renewals: int = 20
+    crowd: int = 400
 
 
 @dataclass(slots=True, eq=False)
@@ -113,8 +116,9 @@ def evolve(
     Memetic search after Benlic and Hao (2015): children take over what their parents agree on and half of
     the rest from each (uniform crossover), and are improved by a tabu search. Differences: how long those
     searches are is decided by the spread of local optima, populations that no longer change are given up
-    for fresh ones, and generations of two are bred side by side. O(n^2) per exchange. The search ends by
-    itself when fresh populations keep ending at no better cost.
+    for fresh ones, and generations of two are bred side by side. Of more than `crowd` tasks one placement is
+    searched on from its best, the farther from there the longer nothing better was found. O(n^2) per
+    exchange. The search of a population ends by itself when fresh populations keep ending at no better cost.
 
     Examples
     --------
@@ -129,6 +133,9 @@ def evolve(
     if problem.n < 2:
         return start.copy(), 0
     run = _Run(problem, start.copy(), np.random.default_rng(seed), limit, deadline, threads, spend, watch)
+    if problem.n > settings.crowd:
+        run.follow()
+        return run.best, run.exchanges
     length, first = run.prepare(settings)
     run.breed(first, length, settings)
     barren = 0
@@ -171,6 +178,17 @@ class _Run:
         costs = np.array([self.problem.cost(each) for each in members[1:]], np.float64)
         spread = costs.std() / max(costs.mean(), 1.0) * np.sqrt(n) if len(costs) else 0.0
         return n * (settings.short if spread > WIDE_SPREAD else settings.long), members
+
+    def follow(self) -> None:
+        """Search from the best, then from ever farther around it until something better is found."""
+        n, barren = self.problem.n, 0
+        while not self.over:
+            begin, before = self.best.copy(), self.least
+            if barren:
+                shaken = self.rng.choice(n, min(n, 2 + barren), replace=False)
+                begin[shaken] = begin[self.rng.permutation(shaken)]
+            self.improve(begin[None, :], 2 * n)
+            barren = 0 if self.least < before else barren + 1
 
     def breed(self, first: Int32 | None, length: int, settings: EvolutionSettings) -> None:
         """Raise one population until it no longer changes."""

@@ -13,7 +13,7 @@ from hopbytes.mappers.base import Int32, Int64
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.unary import Unary
 
-__all__ = ["both_ways_differ", "cheaper", "kernel_distances", "priced"]
+__all__ = ["both_ways_differ", "cheaper", "kernel_distances", "priced", "talks_to_most"]
 
 
 def priced(graph: CommGraph, where: Allocation, unary: Unary | None) -> tuple[Int64 | None, Unary | None]:
@@ -54,6 +54,11 @@ def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
     turned = np.lexsort((sources, graph.targets))  # the arcs of the transposed graph, row by row
     same = np.array_equal(sources[turned], graph.targets) and np.array_equal(graph.targets[turned], sources)
     return not (same and np.array_equal(volumes[turned], volumes))
+
+
+def talks_to_most(graph: CommGraph) -> bool:
+    """Whether tasks exchange messages with a quarter of all others at least, on average."""
+    return 4 * len(graph.symmetric_positive().targets) >= graph.n**2
 
 
 def cheaper(

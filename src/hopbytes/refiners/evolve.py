@@ -14,7 +14,7 @@ from hopbytes.mappers.base import Bounds, Effort, Int32, Progress, Refiner, refi
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
-from hopbytes.refiners.distances import kernel_distances, priced
+from hopbytes.refiners.distances import kernel_distances, priced, talks_to_most
 
 
 @refiners.register("evolve")
@@ -34,8 +34,12 @@ class Evolve(Refiner):
         Partitions come back as they are, too.
     dense_up_to : int
         Placements with exact counts of at most so many tasks come back as they are: see the refiner ``tabu``.
+    crowded_up_to : int
+        The same where tasks talk to a quarter of all others at least; not with ``dense_up_to=0``.
     shakes : int
         With exact counts: see the refiner ``swap``, which there follows every multisection.
+    subtrees, resplits : int
+        The same.
     flow_rounds, flow_width, venture_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
@@ -55,7 +59,10 @@ class Evolve(Refiner):
     steps: int = 8
     slots_only: bool = False
     dense_up_to: int = 400
+    crowded_up_to: int = 1024
     shakes: int = 1000
+    subtrees: int = 0
+    resplits: int = 0
     runs: int = 5
     tries: int = 8
     flow_rounds: int = 2
@@ -68,6 +75,8 @@ class Evolve(Refiner):
             return pe
         if self.slots_only and not bounds.exact:
             return pe
+        if bounds.exact and self.dense_up_to > 0 and self._crowded(graph):
+            return pe
         population = _Population(graph, where, bounds, max(2, self.size))
         population.add(pe)
         endless = effort.deadline is not None or effort.work_limit is not None
@@ -79,6 +88,9 @@ class Evolve(Refiner):
             step += 1
         effort.count(evolve_steps=step)
         return population.best
+
+    def _crowded(self, graph: CommGraph) -> bool:
+        return graph.n <= self.crowded_up_to and talks_to_most(graph)
 
     def _step(self, population: _Population, step: int, effort: Effort) -> None:
         seed = int(np.random.SeedSequence((effort.seed, step)).generate_state(1, np.uint64)[0] >> 1)
@@ -116,7 +128,8 @@ class Evolve(Refiner):
         """Return `pe` recombined with others, one after another, and after a V-cycle."""
         graph, where, bounds = population.graph, population.where, population.bounds
         if bounds.exact:  # only exchanges keep the counts
-            return build(refiners, f"swap:shakes={self.shakes}").refine(graph, where, pe, bounds, effort)
+            options = f"shakes={self.shakes},subtrees={self.subtrees},resplits={self.resplits}"
+            return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
         csr = graph.symmetric_positive()
         weights, unary = priced(graph, where, bounds.unary)
         search = SearchSettings(

@@ -30,6 +30,8 @@ class Resplit(Refiner):
         Pairs per unit: those it talks to most.
     rounds : int
         Passes over the pairs of a level.
+    smallest : int
+        Pairs of units of fewer PEs are improved only, not bisected anew.
     largest : int
         Units of more PEs are left alone.
     work : int
@@ -47,6 +49,7 @@ class Resplit(Refiner):
     tries: int = 1
     partners: int = 4
     rounds: int = 3
+    smallest: int = 8
     largest: int = 4096
     work: int = 1000
 
@@ -58,8 +61,10 @@ class Resplit(Refiner):
         weights, unary = priced(graph, where, bounds.unary)
         now, left = pe, self.work * MILLION
         for units in units_of(where, bounds):
-            if effort.used_up or left <= 0 or int(np.diff(units.start).max()) > self.largest:
+            size = int(np.diff(units.start).max())
+            if effort.used_up or left <= 0 or size > self.largest:
                 continue
+            tries = self.tries if size >= self.smallest else 0
             arcs = Csr(csr.indptr, csr.targets, weights)
             pairs = self._pairs(quotient_csr(arcs, units.of_pe()[now], units.count), units)
             spent: list[int] = []
@@ -70,7 +75,7 @@ class Resplit(Refiner):
 
             found, gained = resplit_pairs(
                 csr.indptr, csr.targets, weights, now, where.k, units.start, pairs,
-                ResplitSettings(self.tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
+                ResplitSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
                 deadline=effort.deadline, spend=spend, unary=unary,
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, resplits=gained)

@@ -16,7 +16,7 @@ from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, mappers, refin
 from hopbytes.nodal.vicinity import MOST_SITES
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
-from hopbytes.refiners.distances import both_ways_differ, cheaper, kernel_distances, priced
+from hopbytes.refiners.distances import both_ways_differ, cheaper, kernel_distances, priced, talks_to_most
 
 #: Constructions that compete as starts, in this order, again with other seeds when more are wanted.
 RIVALS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
@@ -43,16 +43,24 @@ class Swap(Refiner):
     starts : int
         Placements by other constructions (:data:`RIVALS`) that compete with the given one; the cheapest
         after a descent goes on. On networks of nodes :data:`RIVALS_ON_NODES` do so, too. This and the next
-        four with one task per PE only.
+        six with one task per PE only.
     chains : int
         Anneals from there, side by side; the cheapest result is kept.
     steps : int
         Exchanges proposed per task in each.
     anneal_up_to : int
         With more tasks nothing is annealed.
+    subtrees : int
+        Passes of the refiner ``subtrees`` over the best start, before anything is annealed or shaken.
+    resplits : int
+        Partners per unit of the refiner ``resplit``, which then follows.
     shakes : int
         Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
         at random, their surroundings descend again, and what got worse is taken back.
+    crowded_up_to : int
+        With more than 400 tasks and at most so many, where most talk to each other, a short tabu search (the
+        refiner ``tabu``, twice as many exchanges as tasks) takes the place of everything else: it looks at
+        all pairs for what one task costs here.
     one_way : int
         Millions of arcs that :class:`Tabu` may look at in the end where neither volumes nor distances are the
         same in both directions: exchanges here see means of such distances, tabu search sees both. Of
@@ -72,7 +80,10 @@ class Swap(Refiner):
     chains: int = 0
     steps: int = 3000
     anneal_up_to: int = 16384
+    subtrees: int = 0
+    resplits: int = 0
     shakes: int = 0
+    crowded_up_to: int = 1024
     one_way: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
@@ -91,24 +102,46 @@ class Swap(Refiner):
             return pe
         if not (bounds.exact and graph.n == where.k) or effort.used_up:
             return self._exchange(graph, where, pe, bounds, effort, 0, 0)
+        if 400 < graph.n <= self.crowded_up_to and talks_to_most(graph):
+            from hopbytes.refiners.tabu import MILLION, Tabu
+
+            work = 2 * graph.n**3 // 8 // MILLION + 1
+            return Tabu(work=work).refine(graph, where, pe, bounds, effort)
         chains = self.chains if graph.n <= self.anneal_up_to else 0
-        if not self.starts:
+        if not self.starts + self.subtrees + self.resplits:
             return self._exchange(graph, where, pe, bounds, effort, chains, self.shakes)
+        best = self._best_start(graph, where, pe, bounds, effort)
+        if self.subtrees and not effort.used_up:
+            from hopbytes.refiners.subtrees import Subtrees
+
+            best = Subtrees(self.subtrees, self.all_pairs_up_to).refine(graph, where, best, bounds, effort)
+        if self.resplits and not effort.used_up:
+            from hopbytes.refiners.resplit import Resplit
+
+            best = Resplit(partners=self.resplits).refine(graph, where, best, bounds, effort)
+        if chains + self.shakes > 0 and not effort.used_up:
+            best = self._exchange(graph, where, best, bounds, effort, chains, self.shakes)
+        if not self.starts:
+            return best
+        value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)
+        # Who gains nothing by being moved stays where every launcher puts him.
+        same = bounds.unary is None and value(graph, where, order) == value(graph, where, best)
+        return order if same else best
+
+    def _best_start(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        """Return the cheapest after a descent: the placement given, or one of its rivals."""
         value = CommCost().value
         best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
         least = value(graph, where, best)
-        order = np.arange(graph.n, dtype=np.int32)
         for rival in self._rivals(graph, where, bounds, effort):
             if value(graph, where, rival) > least + least // HOPELESS:
                 continue
             end = self._exchange(graph, where, rival, bounds, effort, 0, 0)
             if (cost := value(graph, where, end)) < least:
                 best, least = end, cost
-        if chains + self.shakes > 0 and not effort.used_up:
-            best = self._exchange(graph, where, best, bounds, effort, chains, self.shakes)
-        # Who gains nothing by being moved stays where every launcher puts him.
-        same = bounds.unary is None and value(graph, where, order) == value(graph, where, best)
-        return order if same else best
+        return best
 
     def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
         """Yield exact placements by other constructions; none where tasks have prices they do not know."""

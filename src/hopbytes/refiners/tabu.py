@@ -12,6 +12,7 @@ from hopbytes.engine.tabu import DenseProblem
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, refiners
 from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.refiners.distances import talks_to_most
 from hopbytes.unary import FORBIDDEN, Unary
 
 MILLION = 10**6
@@ -32,6 +33,9 @@ class Tabu(Refiner):
     largest : int
         Placements of more tasks are returned as they are: an exchange costs O(n²) time here, and memory
         is eight matrices.
+    sparse_up_to : int
+        With more tasks only where they talk to a quarter of all others at least, on average: elsewhere
+        searches that look at fewer pairs do better.
     population, short, long, stale, renewals : int
         See :class:`hopbytes.engine.assignment.EvolutionSettings`.
 
@@ -44,7 +48,8 @@ class Tabu(Refiner):
     """
 
     work: int = DEFAULT_WORK
-    largest: int = 400
+    largest: int = 1024
+    sparse_up_to: int = 400
     population: int = 16
     short: int = 2
     long: int = 10
@@ -55,6 +60,8 @@ class Tabu(Refiner):
         """Return a placement that costs no more."""
         n = graph.n
         if not bounds.exact or not 2 <= n == where.k <= self.largest or len(np.unique(pe)) != n:
+            return pe
+        if n > self.sparse_up_to and not talks_to_most(graph):
             return pe
         distance = where.distance.matrix()
         if not graph.total_volume or not distance.any():

@@ -23,10 +23,13 @@ class Subtrees(Refiner):
     Parameters
     ----------
     passes : int
-        Times from the outermost level in and out again, at most; a pass that gains nothing is the last.
+        Times from the outermost level in and out again, at most, each level only where something has changed.
     all_pairs_up_to : int
         With at most so many units on a level every pair of them is tried until none gains; with more,
         those near the units of neighbours (see the refiner ``swap``, option `reach`).
+
+    singles : bool
+        With one task per PE those are exchanged, too, where levels turn.
 
     Notes
     -----
@@ -38,24 +41,26 @@ class Subtrees(Refiner):
 
     passes: int = 2
     all_pairs_up_to: int = 1024
+    singles: bool = True
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
         if where.k < 2 or graph.n < 2:
             return pe
-        levels: list[Units | None] = [*units_of(where, bounds), None]
-        now = pe
-        for _ in range(self.passes):
-            before = now
-            for units in [*levels, *levels[-2::-1]]:
-                if effort.used_up:
-                    break
-                if units is not None:
-                    now = self._units(graph, where, now, bounds, effort, units)
-                elif bounds.exact:  # elsewhere single tasks move, which other refiners do
-                    now = self._tasks(graph, where, now, bounds, effort)
-            if np.array_equal(now, before):
-                break
+        levels: list[Units | None] = list(units_of(where, bounds))
+        if bounds.exact and self.singles:  # elsewhere single tasks move, which other refiners do
+            levels.append(None)
+        now, changes, searched = pe, 0, [-1] * len(levels)
+        for at in [*range(len(levels)), *range(len(levels) - 2, -1, -1)] * self.passes:
+            if effort.used_up or searched[at] == changes:
+                continue  # nothing has changed since no exchange gained there
+            units = levels[at]
+            if units is None:
+                moved = self._tasks(graph, where, now, bounds, effort)
+            else:
+                moved = self._units(graph, where, now, bounds, effort, units)
+            changes += not np.array_equal(moved, now)
+            now, searched[at] = moved, changes
         return cheaper(graph, where, pe, now, bounds.unary)
 
     def _tasks(

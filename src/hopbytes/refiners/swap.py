@@ -114,7 +114,8 @@ class Swap(Refiner):
         if self.subtrees and not effort.used_up:
             from hopbytes.refiners.subtrees import Subtrees
 
-            best = Subtrees(self.subtrees, self.all_pairs_up_to).refine(graph, where, best, bounds, effort)
+            steps = Subtrees(self.subtrees, self.all_pairs_up_to, singles=False)
+            best = steps.refine(graph, where, best, bounds, effort)
         if self.resplits and not effort.used_up:
             from hopbytes.refiners.resplit import Resplit
 

@@ -1,5 +1,5 @@
 // Many independent subproblems in one call: every group of vertices is cut into its own number of
-// blocks with its own caps. Threads work on (group, run) pairs; who does what never matters.
+// blocks with its own caps. Threads work on runs and recombinations of groups; who does what never matters.
 #pragma once
 #include "csr.hpp"
 #include "exact.hpp"
@@ -11,7 +11,7 @@ namespace hopbytes {
 struct ManyOptions {
   PartitionOptions partition;
   int32_t runs = 1;      // independent runs per group, side by side, the best is kept; 0: one where there is no candidate
-  int32_t combines = 0;  // recombinations of the best run with the others, then V-cycles
+  int32_t combines = 0;  // recombinations of the best partitions, then V-cycles
   int32_t bisections = 1;  // where sizes are exact: tries of every cut in two
   int32_t threads = 1;
   int32_t* finished = nullptr;  // counts groups done, for whoever watches
@@ -36,6 +36,174 @@ struct Grouping {
   }
 };
 
+template <class W> class ManyPartitions {
+ public:
+  ManyPartitions(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_start, In<int64_t> cap, In<uint64_t> seed,
+                 In<int32_t> candidates, const ManyOptions& options, Control control)
+      : g_(g), group_(group), cap_start_(cap_start), cap_(cap), seed_(seed), candidates_(candidates), options_(options),
+        control_(control), runs_(std::max(1, options.runs)), grouping_(group, static_cast<int64_t>(cap_start.size()) - 1),
+        pool_(cap_start.size() - 1), rows_(group.empty() ? 0 : candidates.size() / group.size()) {}
+
+  // Few groups: extract all, spread the runs and recombinations over the threads. Many: a thread does a
+  // group whole, so that only the groups at work are in memory.
+  void solve(Out<int32_t> child, Out<int64_t> cut) {
+    const int64_t groups = static_cast<int64_t>(pool_.size());
+    if (groups / 2 >= options_.threads) {
+      parallel_for(groups, options_.threads, [&](int64_t i) {
+        extract(i);
+        for (int64_t run = 0; run < runs_; ++run) one_run(i, run);
+        collect(i);
+        contest({i}, 1);
+        finish(i, child, cut);
+      });
+      return;
+    }
+    parallel_for(groups, options_.threads, [&](int64_t i) { extract(i); });
+    parallel_for(groups * runs_, options_.threads, [&](int64_t job) { one_run(job / runs_, job % runs_); });
+    std::vector<int64_t> all(groups);
+    std::iota(all.begin(), all.end(), 0);
+    for (int64_t i : all) collect(i);
+    contest(all, options_.threads);
+    parallel_for(groups, options_.threads, [&](int64_t i) { finish(i, child, cut); });
+  }
+
+ private:
+  struct Member { Score score; std::vector<int32_t> part; };
+  struct Pool {  // of one group
+    WorkGraph<W> sub;
+    std::vector<Member> members;
+    int32_t combines = 0;  // recombinations made so far
+  };
+  struct Meeting { int64_t group; size_t better, other; uint64_t seed; };
+
+  const WorkGraph<W>& graph(int64_t i) const { return pool_.size() == 1 ? g_ : pool_[i].sub; }
+  std::span<const int64_t> caps(int64_t i) const {
+    return cap_.subspan(cap_start_[i], cap_start_[i + 1] - cap_start_[i]);
+  }
+  bool trivial(int64_t i) const { return caps(i).size() < 2 || grouping_.of(i).empty(); }
+  // Where sizes leave no choice another engine is at work; this is the one place that decides.
+  bool exact(int64_t i) const { return !graph(i).unary && ExactPartition<W>::suits(graph(i), caps(i)); }
+
+  // Call `work` with the engine for group i.
+  template <class Work> Score with_engine(int64_t i, Work work) const {
+    if (!exact(i)) return work(Multilevel<W>(caps(i), options_.partition, control_));
+    const ExactOptions how{std::max(1, options_.partition.tries), options_.bisections, options_.bisections - 1};
+    return work(ExactPartition<W>(caps(i), how, control_));
+  }
+
+  // Row c of the candidates, null when it has nothing for group i.
+  const int32_t* candidate(int64_t i, size_t c) const {
+    const int32_t* row = candidates_.data() + c * group_.size();
+    return row[grouping_.of(i)[0]] < 0 ? nullptr : row;
+  }
+  bool has_candidate(int64_t i) const {
+    for (size_t c = 0; c < rows_; ++c)
+      if (candidate(i, c)) return true;
+    return false;
+  }
+
+  void extract(int64_t i) {
+    Pool& pool = pool_[i];
+    pool.members.resize(runs_);
+    if (pool_.size() == 1) return;
+    pool.sub = induced(g_, grouping_.of(i), group_.data(), static_cast<int32_t>(i), grouping_.local.data());
+    if (g_.unary) pool.sub.unary = std::make_shared<const Unary>(g_.unary->of(grouping_.of(i)));
+  }
+
+  void one_run(int64_t i, int64_t run) {
+    if (trivial(i) || (run > 0 && control_.hurry()) || (options_.runs < 1 && has_candidate(i))) return;
+    Member& member = pool_[i].members[run];
+    const uint64_t seed = derive(seed_[i], run);
+    member.score = with_engine(i, [&](auto&& engine) {
+      if constexpr (requires { engine.run(graph(i), member.part, seed, run); })
+        return engine.run(graph(i), member.part, seed, run);
+      else
+        return engine.partition(graph(i), member.part, seed);
+    });
+  }
+
+  // Runs that were made and candidates, the best first.
+  void collect(int64_t i) {
+    if (trivial(i)) return;
+    std::vector<Member>& members = pool_[i].members;
+    std::erase_if(members, [](const Member& member) { return member.part.empty(); });
+    const auto inside = grouping_.of(i);
+    for (size_t c = 0; c < rows_; ++c) {
+      const int32_t* row = candidate(i, c);
+      if (!row) continue;
+      std::vector<int32_t> given(inside.size());
+      for (size_t v = 0; v < inside.size(); ++v) given[v] = row[inside[v]];
+      if (graph(i).unary) settle(graph(i), caps(i), given.data());
+      const Score own = score(graph(i), given.data(), caps(i));
+      members.push_back({own, std::move(given)});
+    }
+    sort(members);
+    members.resize(std::min<size_t>(members.size(), 1 + std::max(0, options_.combines)));
+  }
+
+  static void sort(std::vector<Member>& members) {
+    std::stable_sort(members.begin(), members.end(), [](const Member& x, const Member& y) { return x.score < y.score; });
+  }
+
+  // Recombinations in rounds: the better half of a pool each with one of the other half, side by side,
+  // until one partition is left; V-cycles on it with what remains of the effort. Pairs of equals keep
+  // more of what is good in several than one that meets all the others in turn.
+  void contest(const std::vector<int64_t>& groups, int32_t threads) {
+    for (std::vector<Meeting> round; !(round = meetings(groups)).empty() && !control_.hurry();) {
+      parallel_for(static_cast<int64_t>(round.size()), threads, [&](int64_t m) { meet(round[m]); });
+      for (int64_t i : groups) {
+        std::vector<Member>& members = pool_[i].members;
+        members.resize((members.size() + 1) / 2);
+        sort(members);
+      }
+    }
+  }
+
+  std::vector<Meeting> meetings(const std::vector<int64_t>& groups) {
+    std::vector<Meeting> round;
+    for (int64_t i : groups) {
+      Pool& pool = pool_[i];
+      if (trivial(i)) continue;
+      const size_t half = (pool.members.size() + 1) / 2;
+      for (size_t m = half; m < pool.members.size(); ++m)
+        round.push_back({i, m - half, m, derive(seed_[i], 1000 + pool.combines++)});
+      if (pool.members.size() == 1 && pool.combines < options_.combines)
+        round.push_back({i, 0, 1, derive(seed_[i], 1000 + pool.combines++)});
+    }
+    return round;
+  }
+
+  void meet(const Meeting& meeting) {
+    std::vector<Member>& members = pool_[meeting.group].members;
+    Member& better = members[meeting.better];
+    const int32_t* other = meeting.other < members.size() ? members[meeting.other].part.data() : nullptr;
+    better.score = with_engine(meeting.group, [&](auto&& engine) {
+      return engine.combine(graph(meeting.group), better.part, other, meeting.seed);
+    });
+  }
+
+  void finish(int64_t i, Out<int32_t> child, Out<int64_t> cut) {
+    const auto inside = grouping_.of(i);
+    Pool& pool = pool_[i];
+    cut[i] = trivial(i) ? 0 : pool.members[0].score.cut;
+    for (size_t v = 0; v < inside.size(); ++v) child[inside[v]] = trivial(i) ? 0 : pool.members[0].part[v];
+    pool = Pool();
+    if (options_.finished) std::atomic_ref<int32_t>(*options_.finished).fetch_add(1, std::memory_order_relaxed);
+  }
+
+  const WorkGraph<W>& g_;
+  In<int32_t> group_;
+  In<int64_t> cap_start_, cap_;
+  In<uint64_t> seed_;
+  In<int32_t> candidates_;
+  ManyOptions options_;
+  Control control_;
+  int64_t runs_;
+  Grouping grouping_;
+  std::vector<Pool> pool_;
+  size_t rows_;
+};
+
 // Writes child[v], the block of v inside its group, and cut[group], the weight cut there. The caps
 // of group g are cap[cap_start[g] .. cap_start[g+1]). Candidates (may be empty) is a row-major
 // (candidates x n) array of partitions made elsewhere that compete as further runs; a negative entry
@@ -44,104 +212,7 @@ template <class W>
 void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_start, In<int64_t> cap,
                     In<uint64_t> seed, In<int32_t> candidates, const ManyOptions& options, Control control,
                     Out<int32_t> child, Out<int64_t> cut) {
-  const int64_t groups = static_cast<int64_t>(cap_start.size()) - 1;
-  const Grouping grouping(group, groups);
-  const int64_t runs = std::max(1, options.runs);
-  std::vector<WorkGraph<W>> sub(groups);
-  const bool whole = groups == 1;
-  auto graph_of = [&](int64_t i) -> const WorkGraph<W>& { return whole ? g : sub[i]; };
-  auto caps_of = [&](int64_t i) { return cap.subspan(cap_start[i], cap_start[i + 1] - cap_start[i]); };
-  std::vector<std::vector<std::vector<int32_t>>> part(groups, std::vector<std::vector<int32_t>>(runs));
-  std::vector<std::vector<Score>> scores(groups, std::vector<Score>(runs));
-
-  // Row c of the candidates, null when it has nothing for group i.
-  auto candidate = [&](int64_t i, size_t c) -> const int32_t* {
-    const int32_t* row = candidates.data() + c * group.size();
-    return row[grouping.of(i)[0]] < 0 ? nullptr : row;
-  };
-  const size_t rows = group.empty() ? 0 : candidates.size() / group.size();
-  auto has_candidate = [&](int64_t i) {
-    for (size_t c = 0; c < rows; ++c)
-      if (candidate(i, c)) return true;
-    return false;
-  };
-
-  // Where sizes leave no choice another engine is at work; this is the one place that decides.
-  auto exact = [&](int64_t i) { return !graph_of(i).unary && ExactPartition<W>::suits(graph_of(i), caps_of(i)); };
-  const ExactOptions exact_options{std::max(1, options.partition.tries), options.bisections, options.bisections - 1};
-
-  auto solve = [&](int64_t i, int64_t run) {
-    const WorkGraph<W>& graph = graph_of(i);
-    if (caps_of(i).size() < 2 || graph.n == 0) {
-      part[i][run].assign(graph.n, 0);
-      return;
-    }
-    if (run > 0 && control.hurry()) return;
-    if (options.runs < 1 && has_candidate(i)) return;
-    if (exact(i)) {
-      scores[i][run] = ExactPartition<W>(caps_of(i), exact_options, control)
-                           .partition(graph, part[i][run], derive(seed[i], run));
-      return;
-    }
-    Multilevel<W> multilevel(caps_of(i), options.partition, control);
-    scores[i][run] = multilevel.run(graph, part[i][run], derive(seed[i], run), run);
-  };
-  auto finish = [&](int64_t i) {
-    const WorkGraph<W>& graph = graph_of(i);
-    const auto members = grouping.of(i);
-    if (caps_of(i).size() > 1 && graph.n > 0) {
-      for (size_t c = 0; c < rows; ++c) {
-        const int32_t* row = candidate(i, c);
-        if (!row) continue;
-        std::vector<int32_t> given(graph.n);
-        for (int64_t v = 0; v < graph.n; ++v) given[v] = row[members[v]];
-        if (graph.unary) settle(graph, caps_of(i), given.data());
-        scores[i].push_back(score(graph, given.data(), caps_of(i)));
-        part[i].push_back(std::move(given));
-      }
-      std::vector<size_t> order(part[i].size());
-      std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return scores[i][x] < scores[i][y]; });
-      std::vector<int32_t>& best = part[i][order[0]];
-      Score best_score = scores[i][order[0]];
-      auto recombine = [&](auto&& engine) {
-        for (int32_t c = 0; c < options.combines && !control.hurry(); ++c) {
-          const size_t other = static_cast<size_t>(c) + 1 < order.size() ? order[c + 1] : 0;
-          const bool alone = static_cast<size_t>(c) + 1 >= order.size() || part[i][other].empty();
-          best_score = engine.combine(graph, best, alone ? nullptr : part[i][other].data(), derive(seed[i], 1000 + c));
-        }
-      };
-      if (exact(i)) recombine(ExactPartition<W>(caps_of(i), exact_options, control));
-      else recombine(Multilevel<W>(caps_of(i), options.partition, control));
-      cut[i] = best_score.cut;
-      for (int64_t v = 0; v < graph.n; ++v) child[members[v]] = best[v];
-    } else {
-      cut[i] = 0;
-      for (int64_t v = 0; v < graph.n; ++v) child[members[v]] = 0;
-    }
-    part[i].clear();
-    sub[i] = WorkGraph<W>();
-    if (options.finished) std::atomic_ref<int32_t>(*options.finished).fetch_add(1, std::memory_order_relaxed);
-  };
-
-  // Few groups: extract all, spread the runs over the threads. Many: a thread does a group whole, so
-  // that only the groups at work are in memory.
-  auto extract = [&](int64_t i) {
-    if (whole) return;
-    sub[i] = induced(g, grouping.of(i), group.data(), static_cast<int32_t>(i), grouping.local.data());
-    if (g.unary) sub[i].unary = std::make_shared<const Unary>(g.unary->of(grouping.of(i)));
-  };
-  if (groups / 2 >= options.threads) {
-    parallel_for(groups, options.threads, [&](int64_t i) {
-      extract(i);
-      for (int64_t run = 0; run < runs; ++run) solve(i, run);
-      finish(i);
-    });
-    return;
-  }
-  parallel_for(groups, options.threads, extract);
-  parallel_for(groups * runs, options.threads, [&](int64_t job) { solve(job / runs, job % runs); });
-  parallel_for(groups, options.threads, finish);
+  ManyPartitions<W>(g, group, cap_start, cap, seed, candidates, options, control).solve(child, cut);
 }
 
 }  // namespace hopbytes

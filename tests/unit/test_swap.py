@@ -152,3 +152,15 @@ def test_one_way_distances_need_one_way_volumes_to_matter():
     uneven = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 4])
     cases = [(graph, place) for graph in (one_way, both_ways, uneven) for place in (where, even)]
     assert [both_ways_differ(*case) for case in cases] == [True, False, False, False, True, False]
+
+
+def test_evolve_takes_no_steps_that_its_work_is_not_enough_for():
+    """A step of 360 looks per arc and task: with work for fewer than fill a population there are none."""
+    graph, where = sparse(400, 1200, 1), nodes(25, 16)
+    each = 360 * (len(graph.symmetric_positive().targets) + graph.n)
+    for work in (3, 8):
+        evolve = f"evolve:steps=9,runs=1,shakes=10,dense_up_to=0,work={work}"
+        done = map_tasks(graph, where, mapper="random", refine=evolve, partition=False).info["work"]
+        affordable = work * 10**6 // each
+        assert done.get("evolve_steps", 0) == (affordable if work == 8 else 0)
+        assert (affordable > 5) == (work == 8)

@@ -28,6 +28,9 @@ class Evolve(Refiner):
         Placements kept.
     steps : int
         New placements made when neither a time limit nor a work limit ends the search.
+    work : int
+        Without a limit of the run: as many steps as about so many millions of arcs are enough for, and none
+        where they are not enough to fill the population, before which hardly anything is won; 0: `steps`.
     runs, tries : int
         How hard each new placement is tried for, see the mapper ``multisection``.
     slots_only : bool
@@ -57,6 +60,7 @@ class Evolve(Refiner):
 
     size: int = 5
     steps: int = 8
+    work: int = 0
     slots_only: bool = False
     dense_up_to: int = 400
     crowded_up_to: int = 1024
@@ -80,14 +84,24 @@ class Evolve(Refiner):
         population = _Population(graph, where, bounds, max(2, self.size))
         population.add(pe)
         endless = effort.deadline is not None or effort.work_limit is not None
-        step = 0
-        while not effort.used_up and (endless or step < self.steps):
+        most, step = self._affordable(graph), 0
+        if not endless and most < min(self.steps, self.size + 1):
+            return pe
+        while not effort.used_up and (endless or step < most):
             if effort.progress is not None:
-                effort.progress(f"evolve, J {population.cost:,}", step, 0 if endless else self.steps)
+                effort.progress(f"evolve, J {population.cost:,}", step, 0 if endless else most)
             self._step(population, step, effort)
             step += 1
         effort.count(evolve_steps=step)
         return population.best
+
+    def _affordable(self, graph: CommGraph) -> int:
+        """Return the steps that `work` is enough for, at most `steps`."""
+        if not self.work:
+            return self.steps
+        # Measured with tries=4: what a multisection looks at, per arc and task.
+        each = (350 * self.runs + self.shakes) * (graph.n + len(graph.symmetric_positive().targets))
+        return min(self.steps, self.work * 10**6 // max(1, each))
 
     def _crowded(self, graph: CommGraph) -> bool:
         return graph.n <= self.crowded_up_to and talks_to_most(graph)

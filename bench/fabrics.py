@@ -3,9 +3,10 @@
 ``python bench/fabrics.py --out bench/results/fabrics.jsonl`` places every pattern it can read on every
 fabric of the developers' samples with every mapper, refiner (after in-order placement) and preset of the
 package, and with ``scotch_gmap`` (Debian package ``scotch``), on `--draws` random sets of hosts and on the
-first hosts by name. One JSON line per run; started again it goes on where it was. Then a table: geometric
-means of each metric over its value for in-order placement on the same hosts, in brackets the extremes over
-instances. CPU seconds are those of mapping.
+first hosts by name. What goes on until a limit ends it (:data:`ENDLESS`) is left out unless `--contender`
+names it. One JSON line per run; started again it goes on where it was; `--jobs` instances run side by side.
+Then a table: geometric means of each metric over its value for in-order placement on the same hosts, in
+brackets the extremes over instances. CPU seconds are those of mapping.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import json
 import math
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,7 @@ METRICS = (
     "hybrid", "comm_cost", "inter_node_volume", "max_node_receive_volume",
 )
 PLOTTED = {"hop_bytes": "hop-bytes", "max_congestion": "highest congestion"}
+ENDLESS = ("preset:best", "refiner:evolve", "refiner:tabu")
 CORES_PER_NODE = {64: 8, 2**30: 16}  # up to so many tasks: so many on each node
 
 
@@ -114,7 +118,10 @@ def contenders(wanted: str) -> dict[str, dict[str, Any]]:
     found |= {f"refiner:{name}": {"mapper": "identity", "refine": name} for name in refiners}
     found |= {f"preset:{name}": {"preset": name} for name in presets}
     found["other:scotch_gmap"] = {}
-    return {name: how for name, how in found.items() if fnmatch.fnmatchcase(name, wanted)}
+    return {
+        name: how for name, how in found.items()
+        if fnmatch.fnmatchcase(name, wanted) and (wanted == name or name not in ENDLESS)
+    }
 
 
 def run(instance: Instance, name: str, how: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -137,6 +144,16 @@ def run(instance: Instance, name: str, how: dict[str, Any], seed: int) -> dict[s
     row["metrics"] = {name: facts[name] for name in METRICS if name in facts}
     row["in_order"] = {name: facts["in_order"][name] for name in METRICS if name in facts["in_order"]}
     return row
+
+
+#: All instances of this run, read before workers start.
+ready: list[Instance] = []
+
+
+def rows_at(index: int, wanted: list[tuple[str, int]]) -> list[dict[str, Any]]:
+    """Run contenders, by name and seed, on one instance."""
+    known = contenders("*") | {name: contenders(name)[name] for name, _ in wanted}
+    return [run(ready[index], name, known[name], seed) for name, seed in wanted]
 
 
 def ratios_of(rows: list[dict[str, Any]], metric: str) -> list[float]:
@@ -201,6 +218,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench/results/fabrics.jsonl"))
     parser.add_argument("--draws", type=int, default=3, help="random sets of hosts per pattern")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--plot", type=Path, help="draw the means into a picture (matplotlib)")
     parser.add_argument("--fabric", default="*")
     parser.add_argument("--pattern", default="*")
@@ -213,15 +231,22 @@ def main() -> None:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in options.out.open()] if options.out.exists() else []
     done = {(row["fabric"], row["pattern"], row["hosts"], row["contender"], row["seed"]) for row in rows}
-    with options.out.open("a") as file:
-        for instance in instances(folder, options.draws, options.fabric, options.pattern):
-            for name, how in contenders(options.contender).items():
-                for seed in range(options.seeds):
-                    if (*instance.key, name, seed) in done:
-                        continue
-                    row = run(instance, name, how, seed)
-                    print(json.dumps(row), file=file, flush=True)
-                    rows.append(row)
+    ready.extend(instances(folder, options.draws, options.fabric, options.pattern))
+    names = list(contenders(options.contender))
+    left = [
+        [
+            (name, seed) for name in names for seed in range(options.seeds)
+            if (*one.key, name, seed) not in done
+        ]
+        for one in ready
+    ]
+    # Children share what was read before they began.
+    with ProcessPoolExecutor(options.jobs, get_context("fork")) as pool, options.out.open("a") as file:
+        jobs = [pool.submit(rows_at, i, wanted) for i, wanted in enumerate(left) if wanted]
+        for job in as_completed(jobs):
+            rows.extend(job.result())
+            file.writelines(json.dumps(row) + "\n" for row in job.result())
+            file.flush()
     chosen = [row for row in rows if fnmatch.fnmatchcase(row["contender"], options.contender)]
     print(table(chosen))
     if options.plot is not None:

@@ -121,7 +121,8 @@ class Routed(Refiner):
     def _improved(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
-        near: Refiner = HopSwap() if self.goal == "max_messages" else WeightedHopSwap()
+        # Fewer looks than these refiners take by themselves: what they leave is room for the links.
+        near: Refiner = HopSwap(delta=8) if self.goal == "max_messages" else WeightedHopSwap(delta=8)
         links = Congestion(
             goal=self.goal, group_work=100 * self.effort, task_work=10 * self.effort,
             hop_percent=self.hop_percent,

@@ -42,8 +42,8 @@ class Swap(Refiner):
         left to the refiner ``vcycle``.
     starts : int
         Placements by other constructions (:data:`RIVALS`) that compete with the given one; the cheapest
-        after a descent goes on. On networks of nodes :data:`RIVALS_ON_NODES` do so, too. This and the next
-        six with one task per PE only.
+        after a descent goes on. On networks of nodes :data:`RIVALS_ON_NODES` are made, too, and the cheapest
+        `starts` of all compete. This and the next six with one task per PE only.
     chains : int
         Anneals from there, side by side; the cheapest result is kept.
     steps : int
@@ -136,13 +136,25 @@ class Swap(Refiner):
         value = CommCost().value
         best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
         least = value(graph, where, best)
-        for rival in self._rivals(graph, where, bounds, effort):
+        for rival in self._promising(graph, where, bounds, effort):
             if value(graph, where, rival) > least + least // HOPELESS:
                 continue
             end = self._exchange(graph, where, rival, bounds, effort, 0, 0)
             if (cost := value(graph, where, end)) < least:
                 best, least = end, cost
         return best
+
+    def _promising(
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
+    ) -> Iterator[Int32]:
+        """Yield the rivals to descend from: the `starts` cheapest where constructions on nodes are among them."""
+        if not self.starts or bounds.unary is not None or where.machine.network() is None:
+            yield from self._rivals(graph, where, bounds, effort)
+            return
+        found = list(self._rivals(graph, where, bounds, effort))
+        costs = [CommCost().value(graph, where, rival) for rival in found]
+        cheapest = sorted(range(len(found)), key=costs.__getitem__)[: self.starts]
+        yield from (found[i] for i in sorted(cheapest))
 
     def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
         """Yield exact placements by other constructions; none where tasks have prices they do not know."""

@@ -147,7 +147,7 @@ class Swap(Refiner):
     def _promising(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
     ) -> Iterator[Int32]:
-        """Yield the rivals to descend from: the `starts` cheapest where constructions on nodes are among them."""
+        """Yield the rivals to descend from: the `starts` cheapest where some were made on nodes."""
         if not self.starts or bounds.unary is not None or where.machine.network() is None:
             yield from self._rivals(graph, where, bounds, effort)
             return

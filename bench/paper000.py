@@ -54,9 +54,8 @@ BASELINE = ("rb", "mueller_merbach", "")
 #: Bottom-up cuts everything into n/4 blocks at once; the paper stops it at 50 nodes, too.
 BOTTOM_UP_UP_TO = 3200
 
-#: As in the presets eco and strong.
+#: As in the preset eco.
 OURS = "swap:starts=1,subtrees=1,resplits=4,shakes=300"
-EVOLVED = "evolve:runs=1,tries=4,subtrees=1,resplits=4,shakes=150,dense_up_to=0"
 
 #: Model, mapper, refiner, and the paper's improvement in per cent (None: not in the paper).
 ROWS: tuple[tuple[str, str, str, float | None], ...] = (
@@ -81,9 +80,7 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
     ("rms", "top_down", "", 54.1),
     ("rms", "top_down", "n_cd:d=10", 56.1),
     ("rb", "multisection:runs=2,combines=1", OURS, None),
-    ("rb", "multisection:runs=2,combines=1", EVOLVED, None),
     ("rms", "multisection:runs=2,combines=1", OURS, None),
-    ("rms", "multisection:runs=2,combines=1", EVOLVED, None),
 )
 
 

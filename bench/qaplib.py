@@ -70,15 +70,18 @@ def folder() -> Path:
     return found
 
 
-def run(instance: Instance, options: list[str], seed: int, limit: float) -> dict[str, object]:
+def run(
+    instance: Instance, options: list[str], seed: int, limit: float, work: int = 0
+) -> dict[str, object]:
     """Map once; the row says what was asked, what came out and what it took."""
     with tempfile.TemporaryDirectory() as place:
         names = {"flow.mat": instance.flow, "distance.mat": instance.distance}
         for name, matrix in names.items():
             np.savetxt(Path(place, name), matrix, fmt="%d")
+        until = ["--work-limit", str(work)] if work else ["--time-limit", str(limit)]
         command = [
             sys.executable, "-m", "hopbytes", "map", "flow.mat", "--on", "table:distance.mat", *options,
-            "--threads", "1", "--seed", str(seed), "--time-limit", str(limit), "--format", "plain",
+            "--threads", "1", "--seed", str(seed), *until, "--format", "plain",
             "-o", "out",
         ]
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -87,7 +90,8 @@ def run(instance: Instance, options: list[str], seed: int, limit: float) -> dict
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         row: dict[str, object] = {
             "instance": instance.name, "family": instance.family, "n": len(instance.flow),
-            "best_known": instance.best_known, "options": options, "seed": seed, "time_limit": limit,
+            "best_known": instance.best_known, "options": options, "seed": seed,
+            "time_limit": None if work else limit, "work_limit": work or None,
             "wall_seconds": wall, "cpu_seconds": cpu,
             "error": done.stderr.strip() if done.returncode else None,
         }
@@ -130,6 +134,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, help="JSONL to append rows to")
     parser.add_argument("--time-limit", type=float, default=10.0)
+    parser.add_argument("--work-limit", type=int, default=0, help="arcs, instead of seconds: repeatable")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--only", default="", help="names, separated by commas")
@@ -142,7 +147,7 @@ def main() -> None:
         if (chosen.only and path.stem not in chosen.only.split(",")) or len(instance.flow) < chosen.least_n:
             continue
         for seed in range(chosen.first_seed, chosen.first_seed + chosen.seeds):
-            row = run(instance, chosen.options.split(), seed, chosen.time_limit)
+            row = run(instance, chosen.options.split(), seed, chosen.time_limit, chosen.work_limit)
             rows.append(row)
             gap = 100 * row.get("gap", math.nan)
             print(f"{row['instance']:10} seed {seed} gap {gap:.3f} %", file=sys.stderr)

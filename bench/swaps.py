@@ -10,8 +10,7 @@ seconds of one thread.
    number of evaluations at the speed of a compiled dense update (``dense_update.cpp``, -O3), of which a
    sample is timed: the whole would take hours. Machine 4:16:k, distances 1:10:100, n = 64 to 32 768
    (``--largest 15``). What the dense update says is checked against costs from scratch first. It holds two
-   n x n matrices of 16 bits: 4 GB at n = 32 768, where most of the two minutes of this part go into
-   filling them.
+   n x n matrices of 32 bits: 8 GB at n = 32 768; ``--bits 16`` halves that and is quicker to read.
 3. *Scale*: Müller-Merbach, and Top-Down with N_1, on 4:16:128:k for n = 2^14 to ``--scale`` (19): CPU
    seconds, and the most memory the process has held so far.
 """
@@ -97,33 +96,35 @@ def search(graph: hb.CommGraph, where: hb.Allocation) -> dict[str, Any]:
     }
 
 
-def dense_update(folder: Path) -> Any:
-    """Compile the rival and return its function."""
+def dense_update(folder: Path, bits: int) -> Any:
+    """Compile the rival and return its function for numbers of so many bits."""
     library = folder / "dense_update.so"
     subprocess.run(
         ["c++", "-O3", "-std=c++20", "-shared", "-fPIC", "-o", library, HERE / "dense_update.cpp"], check=True
     )
-    function = ctypes.CDLL(str(library)).judge_dense
+    function = getattr(ctypes.CDLL(str(library)), f"judge_{bits}")
     function.restype = ctypes.c_int64
     return function
 
 
-def dense_distances(where: hb.Allocation) -> np.ndarray:
-    """Return all distances of a tree, int16[k, k], filled row by row: the rest needs no such matrix."""
+def dense_distances(where: hb.Allocation, kind: type[np.signedinteger]) -> np.ndarray:
+    """Return all distances of a tree, [k, k], filled row by row: the rest needs no such matrix."""
     tree = where.distance
-    filled = np.empty((where.k, where.k), np.int16)
+    filled = np.empty((where.k, where.k), kind)
     for row, label in enumerate(tree.labels):
         width = np.frexp((tree.labels ^ label).astype(np.float64))[1]  # labels are far below 2^53
         filled[row] = tree.bit_costs[width]
     return filled
 
 
-def dense_seconds(function: Any, graph: hb.CommGraph, where: hb.Allocation, pe: np.ndarray) -> float:
+def dense_seconds(
+    function: Any, kind: type[np.signedinteger], graph: hb.CommGraph, where: hb.Allocation, pe: np.ndarray
+) -> float:
     """Return seconds per evaluation of the dense update, after checking what it says."""
     n = graph.n
-    volume = np.zeros((n, n), np.int16)
+    volume = np.zeros((n, n), kind)
     volume[np.repeat(np.arange(n), np.diff(graph.indptr)), graph.targets] = graph.arc_volumes()
-    distance = dense_distances(where)
+    distance = dense_distances(where, kind)
     rng = np.random.default_rng(n)
     first = rng.integers(0, n, SAMPLE)
     pairs = np.column_stack([first, (first + rng.integers(1, n, SAMPLE)) % n]).astype(np.int32)
@@ -166,16 +167,16 @@ def rates(seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def speedups(largest: int, seed: int) -> list[dict[str, Any]]:
+def speedups(largest: int, seed: int, bits: int) -> list[dict[str, Any]]:
     """Part 2."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        rival = dense_update(Path(folder))
+        rival, kind = dense_update(Path(folder), bits), np.int32 if bits == 32 else np.int16
         for log_n in range(6, largest + 1):
             graph, where = pattern(log_n, seed), machine(2**log_n)
             row = {"part": "speed-up", **search(graph, where)}
-            each = dense_seconds(rival, graph, where, row.pop("start"))
-            row |= {"dense_seconds": each * row["evaluations"]}
+            each = dense_seconds(rival, kind, graph, where, row.pop("start"))
+            row |= {"bits": bits, "dense_seconds": each * row["evaluations"]}
             row |= {"speed_up": row["dense_seconds"] / row["seconds"]}
             rows.append(row)
             print(
@@ -218,8 +219,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=31)
     parser.add_argument("--largest", type=int, default=15, help="log2 of the largest n beside dense rows")
     parser.add_argument("--scale", type=int, default=19, help="log2 of the largest n of part 3")
+    parser.add_argument("--bits", type=int, choices=(16, 32), default=32, help="of dense numbers")
     options = parser.parse_args()
-    rows = rates(options.seed) + scale(options.scale, options.seed) + speedups(options.largest, options.seed)
+    rows = rates(options.seed) + scale(options.scale, options.seed)
+    rows += speedups(options.largest, options.seed, options.bits)
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -12,7 +12,7 @@ from hopbytes.options import build
 
 def test_dense_distances_are_the_machines():
     where = swaps.machine(256)
-    assert np.array_equal(swaps.dense_distances(where), where.distance.matrix())
+    assert np.array_equal(swaps.dense_distances(where, np.int16), where.distance.matrix())
 
 
 def test_performance_is_the_share_of_instances_near_the_best():

@@ -12,6 +12,8 @@ from hopbytes.launching.launchers import Launcher, recognise
 
 #: Options that may come several times, each time for something else.
 REPEATED = ("genv", "o", "mca", "x")
+#: A variable of a shell or of a launcher whose ranks get it by its words.
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,11 @@ def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], 
         word = words[place]
         if word == "--":
             return tuple(options), tuple(words[place + 1 :])
+        assigned = ASSIGNMENT.fullmatch(word) if launcher.assigns else None
+        if assigned:
+            options.append(Option(assigned[1], (word,)))
+            place += 1
+            continue
         if not word.startswith("-") or word == "-":
             break
         name, equals, _ = word.lstrip("-").partition("=")
@@ -190,7 +197,7 @@ def placed(command: LaunchCommand, written: str) -> Start:
     """
     words = shlex.split(written)
     environment = []
-    while re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=.*", words[0], re.DOTALL):
+    while ASSIGNMENT.fullmatch(words[0]):
         name, _, value = words.pop(0).partition("=")
         environment.append((name, value))
     ours, program = _options(command.launcher, words[len(command.start) :])
@@ -207,8 +214,8 @@ def placed(command: LaunchCommand, written: str) -> Start:
             added.append(option)
     wrapper = program[:-1]  # sh place.sh, or nothing; the last word is the placeholder
     kept = [o for o in command.options if not (launcher.counts_per_node and o.name in launcher.counts)]
-    their_words = [word for option in kept for word in option.words]
-    added_words = [word for option in added for word in option.words]
-    return Start(
-        (*command.start, *added_words, *their_words, *wrapper, *command.program), tuple(environment)
-    )
+    together = [*added, *kept]
+    if launcher.assigns:  # which must stand behind all options
+        together.sort(key=lambda option: not option.words[0].startswith("-"))
+    typed = [word for option in together for word in option.words]
+    return Start((*command.start, *typed, *wrapper, *command.program), tuple(environment))

@@ -58,3 +58,11 @@ error cwd requires urgency dependency begin-time signal S rlimit flags add-file 
 FLUX_PLACING = """
 taskmap tasks-per-node tasks-per-core cores c cores-per-task g gpus-per-task gpus-per-node
 """
+# mpirun_rsh of MVAPICH2 2.3, from its user guide; variables for the ranks stand behind these options.
+MVAPICH_VALUES = """
+np n hostfile hosts config configfile dpmspec spawnfile param ckpt-file
+"""
+MVAPICH_PLACING = """
+hostfile hosts MV2_ENABLE_AFFINITY MV2_CPU_MAPPING MV2_CPU_BINDING_POLICY MV2_CPU_BINDING_LEVEL
+MV2_HYBRID_BINDING_POLICY MV2_THREADS_PER_PROCESS MV2_PIVOT_CORE_ID
+"""

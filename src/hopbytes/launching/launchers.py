@@ -16,6 +16,8 @@ from hopbytes.launching.launcher_options import (
     FLUX_VALUES,
     HYDRA_PLACING,
     HYDRA_VALUES,
+    MVAPICH_PLACING,
+    MVAPICH_VALUES,
     OMPI_PLACING,
     OMPI_VALUES,
     PALS_VALUES,
@@ -54,6 +56,8 @@ class Launcher:
         Of the installed one, where it matters.
     settings : tuple of str
         Beginnings of MCA parameters that place or bind.
+    assigns : bool
+        Variables for the ranks are words NAME=VALUE behind its options.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Launcher:
     counts_per_node: bool = False
     version: str = ""
     settings: tuple[str, ...] = ()
+    assigns: bool = False
 
 
 def _ones(names: str, **more: int) -> dict[str, int]:
@@ -99,6 +104,10 @@ _FLUX = Launcher(
     "Flux", "flux", "FLUX_TASK_RANK", _ones(FLUX_VALUES),
     frozenset(FLUX_PLACING.split()), counts=("n", "ntasks"), counts_per_node=True,
 )
+_MVAPICH = Launcher(
+    "MVAPICH", "mvapich", "MV2_COMM_WORLD_RANK", _ones(MVAPICH_VALUES), frozenset(MVAPICH_PLACING.split()),
+    several=frozenset({"config", "configfile"}), assigns=True,
+)
 LAUNCHERS: dict[str, Launcher] = {
     "openmpi": _OPEN_MPI,
     "slurm": _SLURM,
@@ -106,6 +115,7 @@ LAUNCHERS: dict[str, Launcher] = {
     "intel": dataclasses.replace(_HYDRA, name="Intel MPI", form="intel"),
     "pals": _PALS,
     "flux": _FLUX,
+    "mvapich": _MVAPICH,
 }
 
 #: What ``--version`` prints, and whose that is. In this order: Intel's mpiexec.hydra names itself as well.
@@ -133,8 +143,8 @@ def recognise(words: list[str]) -> tuple[Launcher, int]:
         what = "not installed or not in PATH, expected a launcher such as mpirun"
         raise UnsupportedError(f"{words[0]}: {what}")
     name = os.path.basename(words[0])
-    if name == "srun":
-        return LAUNCHERS["slurm"], 1
+    if name in ("srun", "mpirun_rsh"):
+        return LAUNCHERS["slurm" if name == "srun" else "mvapich"], 1
     if name == "flux":
         if words[1:2] not in (["run"], ["submit"]):
             raise UnsupportedError("flux: expected flux run")

@@ -67,7 +67,8 @@ class TreeMatch(Mapper):
     unless the caller says how many go where. Several tasks per PE are one more level.
 
     Where the tree is uneven (unequal children, excluded cores, unequal shares, loads, constraints) tasks are
-    cut along it from the outside in instead (``top_down``); the counter ``uneven_tree`` says so.
+    cut along it from the outside in instead (``top_down``), as the authors' program does where only some
+    leaves may be used; the counter ``uneven_tree`` says so.
     Counters ``grouping_...`` name the heuristic that gave the groups of a level.
 
     The weighted degree of a group is what the groups in conflict with it make together over its own value, as

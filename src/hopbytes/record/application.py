@@ -71,7 +71,8 @@ def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
         raise UnsupportedError(f"{program[0]}: not there or not executable, expected a program to record")
     with open(path, "rb") as file:
         is_binary = file.read(4) == b"\x7fELF"
-    assumed = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich"}.get(launcher.form, "other")
+    likely = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
+    assumed = likely.get(launcher.form, "other")
     if not is_binary:
         return Application(path, assumed, False)
     libraries = loaded_by(path)

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 
+from hopbytes.errors import UnsupportedError
 from hopbytes.launching.command import LaunchCommand
 
 COMPONENT = "monitoring"
@@ -14,6 +15,8 @@ COMPONENT = "monitoring"
 FRAMEWORKS = ("pml", "coll", "osc")
 #: Open MPI's setting with variables for every process: NAME=value, separated by semicolons.
 ENV_LIST = "OMPI_MCA_mca_base_env_list"
+#: Slurm's setting with the variables that srun hands on: ALL, NONE or names.
+EXPORT = "SLURM_EXPORT_ENV"
 
 
 def monitoring(folder: str, command: LaunchCommand) -> dict[str, str]:
@@ -78,10 +81,22 @@ def preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:
 def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str]:
     """Return what has to be in the launcher's environment so that `settings` are in that of every rank.
 
-    Slurm, Hydra, PALS and Flux hand on everything. Open MPI's mpirun hands on its own settings alone to other
-    nodes; one of them names further variables. Version 4 refuses it beside ``-x``: then the variables are
-    there on this node only, unless the user's ``-x`` names them.
+    Hydra, PALS and Flux hand on everything, Slurm too unless a job was submitted with ``--export``. Open
+    MPI's mpirun hands on its own settings alone to other nodes; one of them names further variables.
+    Version 4 refuses it beside ``-x``: then the variables are there on this node only, unless the user's
+    ``-x`` names them.
+
+    Raises
+    ------
+    UnsupportedError
+        The user's words keep variables from the ranks.
     """
+    if settings and command.launcher.form in ("slurm", "mvapich"):
+        _check_export(command)
+    if settings and command.launcher.form == "slurm":
+        exported = os.environ.get(EXPORT, "ALL").split(",")
+        named = [name for name in exported if name != "NONE"]
+        return settings if "ALL" in exported else {**settings, EXPORT: ",".join([*named, *settings])}
     if not settings or command.launcher.form != "openmpi":
         return settings
     exports = any(option.name == "x" for option in command.options)
@@ -90,3 +105,14 @@ def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str
     before = os.environ.get(ENV_LIST, "")
     listed = [before] if before else []
     return {ENV_LIST: ";".join([*listed, *(f"{name}={value}" for name, value in settings.items())])}
+
+
+def _check_export(command: LaunchCommand) -> None:
+    """Refuse words by which ranks get none of our variables, which no environment overrules."""
+    typed = {option.name: option for option in command.options}
+    if command.launcher.form == "mvapich" and not typed.keys() & {"export", "export-all"}:
+        raise UnsupportedError(f"{command.start[0]}: hands no variables on, expected -export-all beside -np")
+    said = typed.get("export")
+    if command.launcher.form == "slurm" and said is not None and "ALL" not in said.value.split(","):
+        what = "keeps our variables from the ranks, expected --export=ALL with it"
+        raise UnsupportedError(f"{' '.join(said.words)}: {what}")

@@ -5,9 +5,10 @@
 A stage is a refiner of the preset's chain, which is left out, or an option of a step, which is put to the
 value that turns it off (OFF); options of a refiner that does nothing for an input are not tried. Inputs: the
 even half of suite `engine` in its own order, up to --most vertices; one thread, CPU seconds, J by the judge.
-Runs with the same input and seed are compared; ± is the standard error of the mean over inputs. Interrupt it
-whenever you like; rows of the same code are not run again. One seed over inputs up to 50 000 vertices takes
-about ten minutes of CPU time.
+Runs with the same input and seed are compared; ± is the standard error of the mean over inputs. `arcs` are
+those looked at by all searches together, a measure of work that repeats itself. Interrupt it whenever you like;
+rows of the same code are not run again. One seed over inputs up to 50 000 vertices takes about ten minutes
+of CPU time.
 
 Rule: a stage worth less than 0.1 % of J that takes more than 3 % of the time leaves the preset.
 """
@@ -134,8 +135,8 @@ def report(rows: list[Row]) -> None:
     for preset in dict.fromkeys(row["preset"] for row in rows):
         whole = runs[preset, WHOLE]
         print(f"\n`{preset}` on {len({name for name, _ in whole})} inputs, {len(whole)} runs each\n")
-        print(f"| without | J, % | CPU | {' | '.join(families)} | leaves |")
-        print("|---" * (4 + len(families)) + "|")
+        print(f"| without | J, % | CPU | arcs | {' | '.join(families)} | leaves |")
+        print("|---" * (5 + len(families)) + "|")
         for (of, stage), found in runs.items():
             if of == preset and stage != WHOLE:
                 print(line(stage, found, whole, families))
@@ -145,15 +146,18 @@ def line(stage: str, found: Runs, whole: Runs, families: list[str]) -> str:
     """One stage: change of J in percent, share of CPU time, change of J by family, verdict."""
     pairs = [(row, whole[key]) for key, row in found.items() if key in whole]
     worth, error = change(pairs)
-    time_ = mean(math.log(row["cpu_seconds"] / base["cpu_seconds"]) for row, base in pairs)
+    time_, work = (
+        math.exp(mean(math.log(max(row[name], 1e-3) / max(base[name], 1e-3)) for row, base in pairs))
+        for name in ("cpu_seconds", "arcs")
+    )
     cells = []
     for family in families:
         part = [(row, base) for row, base in pairs if row["family"] == family]
         cells.append(f"{change(part)[0]:+.2f}" if part else "-")
-    leaves = worth < 0.1 and math.exp(time_) < 0.97
+    leaves = worth < 0.1 and time_ < 0.97 and work < 0.995  # what does not work takes no time: noise
     sure = "" if abs(worth - 0.1) > 2 * error else " (within the error)"
     return (
-        f"| `{stage}` | {worth:+.2f} ± {error:.2f} | {math.exp(time_):.2f} | {' | '.join(cells)}"
+        f"| `{stage}` | {worth:+.2f} ± {error:.2f} | {time_:.2f} | {work:.2f} | {' | '.join(cells)}"
         f" | {'yes' + sure if leaves else ''} |"
     )
 

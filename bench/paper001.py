@@ -128,11 +128,9 @@ def mapped(options: argparse.Namespace, wanted: list[Contender], path: Path) -> 
                 "--tools", one.tool, "--presets", one.preset, "--threads", str(one.threads),
                 "--seeds", f"{seed},", "--out", str(path), "--timeout", "3600",
             ])  # fmt: skip
-    current = {one.tool: TOOLS[one.tool].versions() for one in wanted}
-    return [
-        row for row in run.read_rows(path)
-        if row["versions"] == current.get(row["tool"]) and row["hierarchy"] == options.hierarchy
-    ]  # fmt: skip
+    rows = [row for row in run.read_rows(path) if row["hierarchy"] == options.hierarchy]
+    latest = {row["tool"]: row["versions"] for row in rows}  # of several versions the last one
+    return [row for row in rows if row["versions"] == latest[row["tool"]]]
 
 
 def averaged(rows: list[Row], wanted: list[Contender]) -> dict[str, dict[str, tuple[float, float]]]:

@@ -5,10 +5,9 @@
 A stage is a refiner of the preset's chain, which is left out, or an option of a step, which is put to the
 value that turns it off (OFF); options of a refiner that does nothing for an input are not tried. Inputs: the
 even half of suite `engine` in its own order, up to --most vertices; one thread, CPU seconds, J by the judge.
-Runs with the same input and seed are compared; ± is the standard error of the mean over inputs. `arcs` are
-those looked at by all searches together, a measure of work that repeats itself. Interrupt it whenever you like;
-rows of the same code are not run again. One seed over inputs up to 50 000 vertices takes about ten minutes
-of CPU time.
+Runs with the same input and seed are compared; ± is the standard error of the mean over inputs. `arcs` is
+what all searches together looked at, a measure of work that repeats itself. Interrupt it whenever you like;
+rows of the same code are not run again. One seed over inputs up to 50 000 vertices takes about ten minutes.
 
 Rule: a stage worth less than 0.1 % of J that takes more than 3 % of the time leaves the preset.
 """

@@ -14,27 +14,8 @@ struct ManyOptions {
   int32_t combines = 0;  // recombinations of the best partitions, then V-cycles
   int32_t bisections = 1;  // where sizes are exact: tries of every cut in two
   int32_t threads = 1;
-  // Further runs of a group, while each may be expected to gain `price` of weight per arc looked at; none with 0.
-  int32_t further = 0;
-  double price = 0;
   int32_t* finished = nullptr;  // counts groups done, for whoever watches
 };
-
-// What one more run may be expected to gain: how much lower the lowest of one more normal draw is. Their spread is
-// that of the cuts so far, with a guess that counts like one more of them.
-inline double expected_gain(const std::vector<Score>& found, size_t count) {
-  static constexpr double lowest[] = {0, 0, .5642, .8463, 1.0294, 1.1630, 1.2672, 1.3522, 1.4236, 1.4850, 1.5388, 1.5864, 1.6292};
-  constexpr double guess = 0.04;  // of the cut
-  if (count == 0 || count + 1 >= std::size(lowest)) return 0;
-  double mean = 0, squares = 0;
-  for (size_t r = 0; r < count; ++r) {
-    if (found[r].overload > 0) return std::numeric_limits<double>::infinity();
-    mean += static_cast<double>(found[r].cut) / static_cast<double>(count);
-  }
-  for (size_t r = 0; r < count; ++r) squares += (static_cast<double>(found[r].cut) - mean) * (static_cast<double>(found[r].cut) - mean);
-  const double spread = std::sqrt((guess * mean * guess * mean + squares) / static_cast<double>(count));
-  return spread * (lowest[count + 1] - lowest[count]);
-}
 
 // The vertices of every group in ascending order, by counting sort.
 struct Grouping {
@@ -231,118 +212,7 @@ template <class W>
 void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_start, In<int64_t> cap,
                     In<uint64_t> seed, In<int32_t> candidates, const ManyOptions& options, Control control,
                     Out<int32_t> child, Out<int64_t> cut) {
-<<<<<<< Updated upstream
   ManyPartitions<W>(g, group, cap_start, cap, seed, candidates, options, control).solve(child, cut);
-=======
-  const int64_t groups = static_cast<int64_t>(cap_start.size()) - 1;
-  const Grouping grouping(group, groups);
-  const int64_t runs = std::max(1, options.runs);
-  std::vector<WorkGraph<W>> sub(groups);
-  const bool whole = groups == 1;
-  auto graph_of = [&](int64_t i) -> const WorkGraph<W>& { return whole ? g : sub[i]; };
-  auto caps_of = [&](int64_t i) { return cap.subspan(cap_start[i], cap_start[i + 1] - cap_start[i]); };
-  std::vector<std::vector<std::vector<int32_t>>> part(groups, std::vector<std::vector<int32_t>>(runs));
-  std::vector<std::vector<Score>> scores(groups, std::vector<Score>(runs));
-
-  // Row c of the candidates, null when it has nothing for group i.
-  auto candidate = [&](int64_t i, size_t c) -> const int32_t* {
-    const int32_t* row = candidates.data() + c * group.size();
-    return row[grouping.of(i)[0]] < 0 ? nullptr : row;
-  };
-  const size_t rows = group.empty() ? 0 : candidates.size() / group.size();
-  auto has_candidate = [&](int64_t i) {
-    for (size_t c = 0; c < rows; ++c)
-      if (candidate(i, c)) return true;
-    return false;
-  };
-
-  // Where sizes leave no choice another engine is at work; this is the one place that decides.
-  auto exact = [&](int64_t i) { return !graph_of(i).unary && ExactPartition<W>::suits(graph_of(i), caps_of(i)); };
-  const ExactOptions exact_options{std::max(1, options.partition.tries), options.bisections, options.bisections - 1};
-
-  auto solve = [&](int64_t i, int64_t run) {
-    const WorkGraph<W>& graph = graph_of(i);
-    if (caps_of(i).size() < 2 || graph.n == 0) {
-      part[i][run].assign(graph.n, 0);
-      return;
-    }
-    if (run > 0 && control.hurry()) return;
-    if (options.runs < 1 && has_candidate(i)) return;
-    if (exact(i)) {
-      scores[i][run] = ExactPartition<W>(caps_of(i), exact_options, control)
-                           .partition(graph, part[i][run], derive(seed[i], run));
-      return;
-    }
-    Multilevel<W> multilevel(caps_of(i), options.partition, control);
-    scores[i][run] = multilevel.run(graph, part[i][run], derive(seed[i], run), run);
-  };
-  auto worth_it = [&](int64_t i, size_t done) {
-    const double work = static_cast<double>(graph_of(i).n + graph_of(i).arcs());
-    return !control.hurry() && expected_gain(scores[i], done) > options.price * work;
-  };
-  auto finish = [&](int64_t i) {
-    const WorkGraph<W>& graph = graph_of(i);
-    const auto members = grouping.of(i);
-    if (caps_of(i).size() > 1 && graph.n > 0) {
-      for (int32_t more = 0; more < options.further && worth_it(i, part[i].size()); ++more) {
-        part[i].emplace_back();
-        scores[i].emplace_back();
-        solve(i, static_cast<int64_t>(part[i].size()) - 1);
-      }
-      for (size_t c = 0; c < rows; ++c) {
-        const int32_t* row = candidate(i, c);
-        if (!row) continue;
-        std::vector<int32_t> given(graph.n);
-        for (int64_t v = 0; v < graph.n; ++v) given[v] = row[members[v]];
-        if (graph.unary) settle(graph, caps_of(i), given.data());
-        scores[i].push_back(score(graph, given.data(), caps_of(i)));
-        part[i].push_back(std::move(given));
-      }
-      std::vector<size_t> order(part[i].size());
-      std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return scores[i][x] < scores[i][y]; });
-      std::vector<int32_t>& best = part[i][order[0]];
-      Score best_score = scores[i][order[0]];
-      auto recombine = [&](auto&& engine) {
-        const int32_t combines = options.further ? std::min<int32_t>(options.combines, static_cast<int32_t>(order.size()) - 1) : options.combines;
-        for (int32_t c = 0; c < combines && !control.hurry(); ++c) {
-          const size_t other = static_cast<size_t>(c) + 1 < order.size() ? order[c + 1] : 0;
-          const bool alone = static_cast<size_t>(c) + 1 >= order.size() || part[i][other].empty();
-          best_score = engine.combine(graph, best, alone ? nullptr : part[i][other].data(), derive(seed[i], 1000 + c));
-        }
-      };
-      if (exact(i)) recombine(ExactPartition<W>(caps_of(i), exact_options, control));
-      else recombine(Multilevel<W>(caps_of(i), options.partition, control));
-      cut[i] = best_score.cut;
-      for (int64_t v = 0; v < graph.n; ++v) child[members[v]] = best[v];
-    } else {
-      cut[i] = 0;
-      for (int64_t v = 0; v < graph.n; ++v) child[members[v]] = 0;
-    }
-    part[i].clear();
-    sub[i] = WorkGraph<W>();
-    if (options.finished) std::atomic_ref<int32_t>(*options.finished).fetch_add(1, std::memory_order_relaxed);
-  };
-
-  // Few groups: extract all, spread the runs over the threads. Many: a thread does a group whole, so
-  // that only the groups at work are in memory.
-  auto extract = [&](int64_t i) {
-    if (whole) return;
-    sub[i] = induced(g, grouping.of(i), group.data(), static_cast<int32_t>(i), grouping.local.data());
-    if (g.unary) sub[i].unary = std::make_shared<const Unary>(g.unary->of(grouping.of(i)));
-  };
-  if (groups / 2 >= options.threads) {
-    parallel_for(groups, options.threads, [&](int64_t i) {
-      extract(i);
-      for (int64_t run = 0; run < runs; ++run) solve(i, run);
-      finish(i);
-    });
-    return;
-  }
-  parallel_for(groups, options.threads, extract);
-  parallel_for(groups * runs, options.threads, [&](int64_t job) { solve(job / runs, job % runs); });
-  parallel_for(groups, options.threads, finish);
->>>>>>> Stashed changes
 }
 
 }  // namespace hopbytes

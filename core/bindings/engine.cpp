@@ -23,15 +23,7 @@ void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search,
 
 }  // namespace
 
-// Prices cross as integers: weight per so many arcs.
-constexpr double PRICE_UNIT = 1 << 20;
-
 void bind_engine(nb::module_& m) {
-  m.def("expected_gain", [](InArray<int64_t> cuts) {
-    std::vector<Score> found(cuts.size());
-    for (size_t r = 0; r < found.size(); ++r) found[r] = Score{0, in(cuts)[r]};
-    return expected_gain(found, found.size());
-  }, "cuts"_a.noconvert());
   m.def("partition_many",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
            InArray<int32_t> group, InArray<int64_t> cap_start, InArray<int64_t> cap, InArray<uint64_t> seed,
@@ -50,8 +42,6 @@ void bind_engine(nb::module_& m) {
           options.partition.combines = static_cast<int32_t>(set[7]);
           options.bisections = static_cast<int32_t>(set[8]);
           read_search(set, 9, options.partition.search, options.partition.flow);
-          options.further = static_cast<int32_t>(set[15]);
-          options.price = static_cast<double>(set[16]) / PRICE_UNIT;
           options.finished = control.size() > 1 ? control.data() + 1 : nullptr;
           nb::gil_scoped_release release;
           with_weights(in(indptr), in(target), in(weights), in(loads),

@@ -14,7 +14,7 @@ from hopbytes.engine.control import (
     stop_asked,
     stopping_when,
 )
-from hopbytes.engine.partition import expected_gain, partition_many
+from hopbytes.engine.partition import partition_many
 from hopbytes.engine.refine import refine_placement
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
 from hopbytes.engine.swap import swap_refine
@@ -25,7 +25,6 @@ __all__ = [
     "PartitionSettings",
     "SearchSettings",
     "Spend",
-    "expected_gain",
     "interruptible",
     "moderate",
     "moderate_unary",

@@ -12,15 +12,6 @@ from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 from hopbytes.unary import Unary, as_arrays
 
 
-def expected_gain(cuts: Int64) -> float:
-    """How much less one more run is likely to cut, by the scatter of those made; int64[r] cuts.
-
-    Like the lowest of r + 1 beside that of r normal draws; r = 12 or more: 0.
-    """
-    gain: float = compiled.expected_gain(cuts)
-    return gain
-
-
 def partition_many(
     indptr: Int64,
     targets: Int32,

@@ -9,10 +9,6 @@ import numpy as np
 from hopbytes.kernels import Int64
 
 
-#: Arcs of which the price crosses to the compiled side as an integer.
-PRICE_UNIT = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
     """Localised FM: see ``core/local_search.hpp``.
@@ -65,11 +61,6 @@ class PartitionSettings:
     bisections : int
         Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept,
         and one V-cycle less whenever halves are put together.
-    further : int
-        Most runs that a group gets beyond `runs`: each only while it may be expected to gain as much as
-        `price` says, by how much the cuts before scattered.
-    price : float
-        Weight that one arc looked at has to gain.
     """
 
     runs: int = 1
@@ -81,8 +72,6 @@ class PartitionSettings:
     middle_combines: int = 1
     bisections: int = 1
     search: SearchSettings = SearchSettings()
-    further: int = 0
-    price: float = 0.0
 
     def array(self, threads: int) -> Int64:
         """Flatten for the compiled side."""
@@ -90,5 +79,4 @@ class PartitionSettings:
             self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths,
             self.middle_combines, max(1, self.bisections),
         )  # fmt: skip
-        price = min(round(self.price * PRICE_UNIT), 2**62)
-        return np.array([*own, *astuple(self.search), self.further, price], np.int64)
+        return np.array([*own, *astuple(self.search)], np.int64)

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.engine import (
-    PartitionSettings,
-    SearchSettings,
-    expected_gain,
-    moderate,
-    moderate_unary,
-    partition_many,
-)
+from hopbytes.engine import PartitionSettings, SearchSettings, moderate, moderate_unary, partition_many
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
@@ -48,9 +41,6 @@ class Multisection(Mapper):
         Vertices of the coarse graph on which tries are made.
     middle_combines : int
         Recombinations of the tries on the coarse graph.
-    allot : {"share", "gain"}
-        How many runs inner cuts get: by their share of the cost, or one and then as many (up to `runs`) as may
-        be expected to gain more per arc looked at than another run of the outermost cut would.
     bisections : int
         Tries of every cut in two where sizes are exact, as with one task per slot.
     rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
@@ -108,7 +98,6 @@ class Multisection(Mapper):
     combines: int = 0
     middle: int = 1500
     middle_combines: int = 2
-    allot: str = "share"
     bisections: int = 3
     rounds: int = 10
     patience: int = 40
@@ -129,8 +118,6 @@ class Multisection(Mapper):
     def __post_init__(self) -> None:
         if self.schedule != "level" and self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, ["level", *SCHEDULES])
-        if self.allot not in ("share", "gain"):
-            raise unknown_name("allot", self.allot, ["share", "gain"])
         if self.slack not in ("outer", "even"):
             raise unknown_name("slack", self.slack, ["outer", "even"])
         if self.trace and self.schedule == "level":
@@ -178,10 +165,8 @@ class Multisection(Mapper):
         root = _moderate(Piece.whole(graph, bounds))
         each = 2 if root.csr.indptr is graph.indptr else 1
 
-        prices: list[float] = []
-
         def cut(piece: Piece, last: int, own: Effort) -> Int32:
-            return self._descend(piece, levels[:last], each, bounds.exact, own, outside, prices)
+            return self._descend(piece, levels[:last], each, bounds.exact, own, outside)
 
         if self.schedule == "level":
             return cut(root, len(levels), effort)
@@ -191,12 +176,11 @@ class Multisection(Mapper):
 
     def _descend(
         self, piece: Piece, levels: list[Level], each: int, exact: bool, effort: Effort,
-        outside: Outside | Memory | None, prices: list[float],
+        outside: Outside | Memory | None,
     ) -> Int32:
         """Return the group of the last of `levels` that holds each task of a piece.
 
-        `each` is how many arcs an edge stands for. `prices` gets what a further run of the first cut of all,
-        which comes before every other under any schedule, would gain per arc.
+        `each` is how many arcs an edge stands for.
         """
         csr, cost = piece.csr, 0
         group = np.zeros(piece.n, np.int32)  # counted from `low`, the first group inside this piece
@@ -211,22 +195,13 @@ class Multisection(Mapper):
                 group_seeds(effort.seed, depth, level.groups)[low:high],
             )  # fmt: skip
             others = None if outside is None else outside.candidates(problem, depth, effort)
-            settings = self._settings(level.share, effort)
-            if self.allot == "gain" and prices and not effort.used_up:
-                settings = replace(
-                    settings, runs=min(1, self.runs), further=max(0, self.runs - 1),
-                    combines=self.combines, price=prices[0] / level.worth,
-                )  # fmt: skip
             child, cut = partition_many(
-                *problem, settings, candidates=others,
+                *problem, self._settings(level.share, effort), candidates=others,
                 threads=effort.threads, deadline=effort.deadline,
                 watch=_watch(effort, f"level {depth + 1} of {len(levels)}, J {cost:,}", count),
                 spend=effort.spend, unary=level.unary(piece.unary, group + np.int32(low), each),
                 control=effort.cancel,
             )
-            if not prices:
-                gain = expected_gain(np.full(max(1, settings.runs), cut[0], np.int64))
-                prices.append(gain * level.worth / max(1, piece.size))
             cost += each * level.distance * int(cut.sum())
             effort.count(cuts=count)
             group = (start[group] + child).astype(np.int32)

@@ -61,11 +61,6 @@ class Level:
         """Number of groups that are cut."""
         return len(self.start) - 1
 
-    @property
-    def worth(self) -> int:
-        """What a unit of weight costs more when it is cut here and not further in."""
-        return max(1, self.distance - self.inside)
-
     def caps(self, loads: Int64, low: int, *, exact: bool) -> Int64:
         """Cap of every child of the groups from `low` on, whose tasks make `loads`."""
         high = low + len(loads)
@@ -85,7 +80,7 @@ class Level:
         if unary is None:
             return None
         place = np.arange(len(self.parent)) - self.start[self.parent]
-        unit = each * self.worth
+        unit = each * max(1, self.distance - self.inside)
         return unary.grouped(group, self.child_of_pe, self.parent, place).scaled(1, unit)
 
 

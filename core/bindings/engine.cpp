@@ -1,6 +1,7 @@
-// partition.hpp and refine.hpp
+// partition.hpp, refine.hpp and coarse_levels.hpp
 #include <algorithm>
 
+#include "coarse_levels.hpp"
 #include "graph_view.hpp"
 #include "partition.hpp"
 #include "refine.hpp"
@@ -84,4 +85,20 @@ void bind_engine(nb::module_& m) {
         "settings"_a.noconvert(), "others"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
         "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
         "unary_rests"_a.noconvert(), "pe"_a.noconvert());
+  m.def("coarsen_once",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
+           InArray<int64_t> cap, int64_t per_block, int64_t fewest, uint64_t seed, OutArray<int64_t> spent,
+           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest,
+           OutArray<int32_t> maps, OutArray<int64_t> sizes) {
+          nb::gil_scoped_release release;
+          return with_weights(in(indptr), in(target), in(weights), in(loads),
+                              read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
+            return coarsen_once(graph, CoarseSize(graph, in(cap), per_block, fewest), seed,
+                                Control(nullptr, spent.data()), out(maps), out(sizes));
+          });
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
+        "caps"_a.noconvert(), "per_block"_a, "fewest"_a, "seed"_a, "spent"_a.noconvert(),
+        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
+        "unary_rests"_a.noconvert(), "maps"_a.noconvert(), "sizes"_a.noconvert());
 }

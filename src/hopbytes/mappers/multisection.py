@@ -166,7 +166,7 @@ class Multisection(Mapper):
         each = 2 if root.csr.indptr is graph.indptr else 1
 
         def cut(piece: Piece, last: int, own: Effort) -> Int32:
-            return self._descend(piece, levels[:last], each, bounds.exact, own, outside)
+            return self.descend(piece, levels[:last], each, bounds.exact, own, outside)
 
         if self.schedule == "level":
             return cut(root, len(levels), effort)
@@ -174,17 +174,21 @@ class Multisection(Mapper):
         stop = None if outside is None else outside.stop
         return carry_out(root, levels, cut, schedule, effort, self.trace, stop)
 
-    def _descend(
+    def descend(
         self, piece: Piece, levels: list[Level], each: int, exact: bool, effort: Effort,
-        outside: Outside | Memory | None,
+        outside: Outside | Memory | None = None, group: Int32 | None = None,
     ) -> Int32:
         """Return the group of the last of `levels` that holds each task of a piece.
 
-        `each` is how many arcs an edge stands for.
+        `each` is how many arcs an edge stands for; `group` is the group of ``levels[piece.depth]`` that every
+        task is in already, unless all are in that of the piece.
         """
         csr, cost = piece.csr, 0
-        group = np.zeros(piece.n, np.int32)  # counted from `low`, the first group inside this piece
-        low, high = piece.group, piece.group + 1
+        low, high = piece.group, piece.group + 1  # groups are counted from the first one inside this piece
+        if group is None:
+            group = np.zeros(piece.n, np.int32)
+        else:
+            low, high = 0, levels[piece.depth].groups
         for depth in range(piece.depth, len(levels)):
             level, count = levels[depth], high - low
             first, beyond = int(level.start[low]), int(level.start[high])

@@ -1,0 +1,82 @@
+"""Chains of a mapper and refiners beside the first one: J, arcs looked at and CPU seconds, geometric means.
+
+A chain is the name of a preset, or a mapper with its refiners behind ``+``:
+
+    python bench/chains.py fast eco multisection:slack=even+vcycle integrated+vcycle:cycles=0
+
+One thread and one process; CPU seconds are user time of mapping alone, without reading. Inputs are the even
+half of the suite (``--half odd`` the other one) up to ``--largest`` tasks, in their own order only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import numpy as np
+
+import hopbytes as hb
+import instances
+
+
+def chosen(options: argparse.Namespace) -> list[instances.Prepared]:
+    """The inputs asked for, on disk."""
+    suite = instances.SUITES[options.suite]()
+    if options.instances:
+        picked = [each for each in suite if each.name in options.instances]
+    else:
+        own = [each for each in suite if not each.name.endswith(".shuffled")]
+        picked = own if options.half == "all" else own[options.half == "odd" :: 2]
+    prepared = [instances.prepare(each, options.instance_seed) for each in picked]
+    return [each for each in prepared if each.n <= options.largest]
+
+
+def measure(chain: str, path: Path, where: hb.Allocation, seed: int) -> tuple[int, int, float, bool]:
+    """J, arcs looked at, CPU seconds, and whether the bound was kept."""
+    graph = hb.read(str(path))
+    mapper, *refiners = chain.split("+")
+    begin = os.times().user
+    if mapper in ("fast", "eco", "strong"):
+        mapping = hb.map_tasks(graph, where, preset=mapper, seed=seed, threads=1)
+    else:
+        mapping = hb.map_tasks(graph, where, mapper=mapper, refine=refiners, seed=seed, threads=1)
+    info = mapping.info
+    return info["comm_cost"], info["work"].get("arcs", 0), os.times().user - begin, info["balance"] == "met"
+
+
+def main() -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("chains", nargs="+")
+    parser.add_argument("--on", default="node:6@100 package:8@10 core:4@1")
+    parser.add_argument("--suite", choices=sorted(instances.SUITES), default="engine")
+    parser.add_argument("--half", choices=["even", "odd", "all"], default="even")
+    parser.add_argument("--instances", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--largest", type=int, default=50_000, help="tasks of the largest input")
+    parser.add_argument("--seeds", type=lambda text: [int(each) for each in text.split(",")], default=[1, 2])
+    parser.add_argument("--instance-seed", type=int, default=instances.DEFAULT_SEED)
+    options = parser.parse_args()
+    inputs, where = chosen(options), hb.machine(options.on)
+    first: list[tuple[int, int, float]] = []
+    for chain in options.chains:
+        rows, kept = [], True
+        for each in inputs:
+            of_seeds = [measure(chain, each.path, where, seed) for seed in options.seeds]
+            for cost, arcs, seconds, met in of_seeds:
+                rows.append((cost, arcs, seconds))
+                kept &= met
+            if len(inputs) < 4:
+                print(f"  {each.name}:", *(f"J {row[0]}, {row[2]:.2f} CPU s;" for row in of_seeds))
+        first = first or rows
+        means = np.exp(np.mean(np.log(np.array(rows) / np.array(first)), axis=0))
+        ahead = sum(row[0] < other[0] for row, other in zip(rows, first, strict=True))
+        print(
+            f"{chain}: J {means[0]:.4f}, arcs {means[1]:.3f}, CPU {means[2]:.3f}, "
+            f"{sum(row[2] for row in rows):.1f} CPU s, "
+            f"ahead on {ahead} of {len(rows)}{'' if kept else ', BOUND NOT KEPT'}", flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -38,9 +38,11 @@ def measure(chain: str, path: Path, where: hb.Allocation, seed: int) -> tuple[in
     mapper, *refiners = chain.split("+")
     begin = os.times().user
     if mapper in ("fast", "eco", "strong"):
-        mapping = hb.map_tasks(graph, where, preset=mapper, seed=seed, threads=1)
+        mapping = hb.map_tasks(graph, where, preset=mapper, seed=seed, threads=1, partition=True)
     else:
-        mapping = hb.map_tasks(graph, where, mapper=mapper, refine=refiners, seed=seed, threads=1)
+        mapping = hb.map_tasks(
+            graph, where, mapper=mapper, refine=refiners, seed=seed, threads=1, partition=True
+        )
     info = mapping.info
     return info["comm_cost"], info["work"].get("arcs", 0), os.times().user - begin, info["balance"] == "met"
 

@@ -118,8 +118,8 @@ def best() -> Chain:
     from hopbytes.refiners.tabu import Tabu
 
     return chain(
-        Multisection(runs=5, tries=8, combines=4, flow_rounds=2),
-        VCycle(cycles=2, chains=2),
+        Multisection(runs=8, tries=8, combines=7, flow_rounds=2),
+        VCycle(cycles=3, chains=2),
         Swap(subtrees=1, resplits=4),
         Evolve(subtrees=1, resplits=4),
         Tabu(work=0),

@@ -138,7 +138,8 @@ def test_a_search_with_a_limit_that_is_stopped_writes_its_best(hopbytes, tmp_pat
     where = ("--hierarchy", "4:4", "--distance", "1:10")
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [PROGRAM, "map", grid, *where, "--partition", "--preset", "best", "--time-limit", "600", "-o", "out.txt"],
+        [PROGRAM, "map", grid, *where, "--partition", "--preset", "best", "--time-limit", "600",
+         "-o", "out.txt"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path, start_new_session=True,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
     )  # fmt: skip

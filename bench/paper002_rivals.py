@@ -40,6 +40,8 @@ SHAPES = "treematch, shapes"
 STRONG_THERE = {OURS: "strong, treematch's cores", SHAPES: "strong, cores of shapes"}
 BY_CORE, BY_NODE = "round robin by core", "round robin by node"
 SCOTCH, SCOTCH_PACKED = "scotch_gmap", "scotch_gmap, packed cores"
+#: Kinds of cases on machines of the samples.
+SAMPLED = ("recorded", "elsewhere", "synthetic")
 HIDDEN = "hidden tree"
 OPEN_MPI = "Open MPI treematch"
 
@@ -71,7 +73,7 @@ def rows(case: Case, graph: hb.CommGraph, where: hb.Allocation, samples: Path) -
     for mapper, name in STRONG_THERE.items():
         slots = np.sort(chosen[mapper].pe).astype(np.int64)
         yield _timed(name, graph, lambda: _within(graph, where, slots))  # noqa: B023
-    if case.kind in ("recorded", "synthetic"):
+    if case.kind in SAMPLED:
         yield _timed(BY_CORE, graph, lambda: by_core(graph, where))
         yield _timed(BY_NODE, graph, lambda: by_node(graph, where))
     packed = None if graph.n == where.k else np.arange(graph.n)

@@ -1,8 +1,8 @@
 /* Nanoseconds of CPU per MPI_Sendrecv of one byte to oneself, with and without being recorded:
  *   mpicc -O2 bench/record_overhead.c -o overhead
- *   mpirun -n 2 ./overhead
- *   hopbytes record -o o.pattern --cc mpicc -- mpirun -n 2 ./overhead      the interposer
- *   hopbytes record -o o.pattern -- mpirun -n 2 ./overhead                 Open MPI: its monitoring
+ *   mpirun -n 2 --bind-to core ./overhead
+ *   hopbytes record -o o.pattern --cc mpicc -- mpirun -n 2 --bind-to core ./overhead   the interposer
+ *   hopbytes record -o o.pattern -- mpirun -n 2 --bind-to core ./overhead   Open MPI: its monitoring
  */
 #include <mpi.h>
 #include <stdio.h>

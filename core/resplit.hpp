@@ -58,9 +58,13 @@ template <class W, class D> class Resplit {
     const int64_t inside = std::max(search_.distance(one.first, one.last - 1), search_.distance(other.first, other.last - 1));
     if (apart <= inside) return 0;
     members_.clear();
-    for (const PeRange each : {one, other})
-      for (const int32_t v : search_.tasks(each)) members_.push_back(v);
-    sizes_[0] = static_cast<int64_t>(search_.tasks(one).size()), sizes_[1] = static_cast<int64_t>(search_.tasks(other).size());
+    // Tasks that must not be in one of the two stay, and count as neighbours elsewhere.
+    for (const int side : {0, 1}) {
+      const int64_t before = static_cast<int64_t>(members_.size());
+      for (const int32_t v : search_.tasks(side == 0 ? one : other))
+        if (std::max(search_.price(v, one.first), search_.price(v, other.first)) < Unary::kForbidden) members_.push_back(v);
+      sizes_[side] = static_cast<int64_t>(members_.size()) - before;
+    }
     if (sizes_[0] == 0 || sizes_[1] == 0) return 0;
     describe(one.first, other.first, apart - inside);
     std::vector<int32_t> now(members_.size(), 0), best;

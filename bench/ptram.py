@@ -32,12 +32,17 @@ from hopbytes.objectives.links import traffic
 CORES = 8
 FATTREE = f"fattree:30x6x18:up=1x2x9:cables=1x3x2:nodes=3090@10 / core:{CORES}@1"
 WIDE = "ptram:rule=count,nearest=31,rounds=1000"
+#: What the preset ``fast`` does.
+START = (
+    "multisection:tries=4,flow_rounds=1,venture_percent=0", "vcycle:cycles=0", "swap:starts=1,shakes=100",
+)
+#: A mapper, then refiners.
 CHAINS = {
-    "PTRAM raw": ("ptram:raw=true", ("ptram",)),
-    "PTRAM": ("ptram", ("ptram",)),
-    "PTRAM wide": ("ptram:guarded=true", (WIDE,)),
-    "ours": ("ug", ("uwh:delta=8", "congestion:hop_percent=10")),
-    "ours, long": ("ug", ("uwh:delta=8", "congestion:hop_percent=10,group_work=2000,task_work=200")),
+    "PTRAM raw": ("ptram:raw=true", "ptram"),
+    "PTRAM": ("ptram", "ptram"),
+    "PTRAM wide": ("ptram:guarded=true", WIDE),
+    "ours": (*START, "congestion:hop_percent=10"),
+    "ours, long": (*START, "congestion:hop_percent=10,group_work=2000,task_work=200"),
 }
 
 
@@ -110,7 +115,7 @@ def quality_of(name: str, draw: int) -> dict[str, Any]:
         "initPart listed": listed[parts // CORES] * CORES + parts % CORES,
     }
     rows = {step: measured(graph, where, pe) for step, pe in found.items()}
-    for step, (mapper, refine) in CHAINS.items():
+    for step, (mapper, *refine) in CHAINS.items():
         began = time.process_time()
         mapping = hb.map_tasks(graph, where, mapper=mapper, refine=refine, threads=1)
         cpu = time.process_time() - began
@@ -123,16 +128,17 @@ def times_of(name: str, processes: int, repeats: int) -> dict[str, Any]:
     graph, where = patterns(processes)[name], allocation(processes // CORES, 1)
     ones = np.ones(where.k, np.int64)
 
-    def once(mapper: str, refine: tuple[str, ...]) -> float:
+    def once(chain: tuple[str, ...]) -> float:
         began = time.process_time()
-        if mapper:
+        if chain:
+            mapper, *refine = chain
             hb.map_tasks(graph, where, mapper=mapper, refine=refine, threads=1)
         else:
             cut(graph, where, Bounds(ones, ones, exact=True), Effort(), settings_of(1, 4))
         return time.process_time() - began
 
-    steps = {"partition": ("", ()), **CHAINS}
-    seconds = {step: min(once(*how) for _ in range(repeats)) for step, how in steps.items()}
+    steps: dict[str, tuple[str, ...]] = {"partition": (), **CHAINS}
+    seconds = {step: min(once(how) for _ in range(repeats)) for step, how in steps.items()}
     return {"what": "time", "pattern": name, "processes": processes, "seconds": seconds}
 
 

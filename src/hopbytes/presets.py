@@ -18,6 +18,8 @@ from hopbytes.refiners.vcycle import VCycle
 from hopbytes.registry import Registry
 
 DEFAULT = "eco"
+#: How much longer the ways of messages may get, in percent, where the load of links is the objective.
+LINK_ROOM = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ def for_objective(base: Chain, name: str) -> Chain:
     steps = tuple(step for step in base.refiners if not isinstance(step, Routed | Evolve | Tabu))
     # Work enough for two starts is better spent so.
     two = base.link_effort >= 16
-    links = Routed(goal=name, effort=base.link_effort, second_start=two, anneal=endless)
+    links = Routed(
+        goal=name, effort=base.link_effort, second_start=two, anneal=endless, hop_percent=LINK_ROOM
+    )
     return dataclasses.replace(base, refiners=(*steps, links))
 
 

@@ -14,8 +14,8 @@ from hopbytes.machines.network import Int32, Int64, Network
 
 #: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
 MAX_NODES_IN_TABLE = 2**13
-#: Nodes of which all pairs are looked at for the largest distance.
-NODES_COMPARED = 2**11
+#: Nodes of which all pairs are looked at for the largest distance, and rows of pairs looked at in one call.
+NODES_COMPARED, ROWS = 2**11, 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,8 @@ class NetworkDistance:
         if "largest" not in self._cache:
             nodes = self._nodes()[0]
             if len(nodes) <= NODES_COMPARED:
-                most = max(int(self._hops(node, nodes).max()) for node in nodes)
+                rows = (nodes[i : i + ROWS, None] for i in range(0, len(nodes), ROWS))
+                most = max(int(self.network.hops(some, nodes[None, :]).max()) for some in rows)
             elif self.network.form.kind == "grid":
                 _, sizes, folds = self._grid()
                 most = int(np.minimum(sizes - 1, folds // 2).sum())

@@ -118,7 +118,10 @@ def _bit_lengths(values: NDArray[np.uint64]) -> Int64:
 
 def place_distances(nodes: Nodes) -> PlaceDistances:
     """Return distances between the places: hops on a network, else those of the PEs that stand for them."""
-    where = nodes.where.select(nodes.first)
-    if where.machine.network() is not None:
-        where = in_hops(where, "a search on hops")
-    return PlaceDistances(**kernel_distances(where))
+    if "distances" not in nodes._cache:
+        where = nodes.where.select(nodes.first)
+        if where.machine.network() is not None:
+            where = in_hops(where, "a search on hops")
+        nodes._cache["distances"] = PlaceDistances(**kernel_distances(where))
+    found: PlaceDistances = nodes._cache["distances"]
+    return found

@@ -34,7 +34,7 @@ def chosen(options: argparse.Namespace) -> list[instances.Prepared]:
 
 def measure(chain: str, path: Path, where: hb.Allocation, seed: int) -> tuple[int, int, float, bool]:
     """J, arcs looked at, CPU seconds, and whether the bound was kept."""
-    graph = hb.read(str(path))
+    graph = hb.read(str(path), format="metis")
     mapper, *refiners = chain.split("+")
     begin = os.times().user
     if mapper in ("fast", "eco", "strong"):

@@ -50,7 +50,7 @@ class Integrated(Mapper):
     runs: int = 1
     tries: int = 4
     combines: int = 0
-    per_block: int = 300
+    per_block: int = 1000
     fewest: int = 3000
     rounds: int = 10
     patience: int = 40

@@ -107,11 +107,13 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     named = "graph_" if holds == "pattern" else ""
     known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
     candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
+    # Traces may be called .txt like placements: where anything may come, first lines tell.
+    if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
+        return candidates[0][1]
     head = source.head()
     if len(candidates) == 1:
         only = candidates[0][1]
-        # .txt is also what traces are called: where anything may come, their first lines tell.
-        others = [] if holds or only.sniff(name, head) else [f for _, f in known if f.sniff(name, head)]
+        others = [] if only.sniff(name, head) else [f for _, f in known if f.sniff(name, head)]
         return others[0] if len(others) == 1 else only
     fitting = [(key, f) for key, f in candidates or known if f.sniff(name, head)]
     if len(fitting) == 1:

@@ -11,7 +11,7 @@ Fig. 6  with 1 thread: SharedMap, its configurations inside our multisection, ou
 Prints tables, draws performance profiles and speed-ups. Every mapping is judged by bench/evaluate.py. What
 is counted are arcs looked at, which repeats exactly (bench/schedules.py): the machine at hand has no 80
 threads. Where the paper separates graphs by a million vertices, --large does. KaHIP's own mappers
-(KaFFPa-Map, global multisection, integrated mapping, ParHIPMap) are not run: its Python package does not offer
+(KaFFPa-Map, global multisection, integrated mapping, ParHIPMap) are not run: its Python package has none of
 them. Interrupt it whenever you like; rows of the same code are not run again.
 """
 

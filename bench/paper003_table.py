@@ -93,7 +93,8 @@ def draw(rows: list[dict[str, Any]], out: Path) -> list[Path]:
             axis.set_xticks([j + 0.42 for j in range(len(counts))], [str(c) for c in counts])
         for axis in axes[1]:
             axis.set_xlabel("parts")
-        axes[0, 0].legend(fontsize=7, ncols=2)
+        bars, names = axes[0, 0].get_legend_handles_labels()
+        figure.legend(bars, names, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(steps))
         figure.suptitle(f"Parts {order}, geometric means")
         written.append(_saved(figure, out.with_name(f"{out.stem}_{order.replace(' ', '_')}.png")))
     figure, axis = pyplot.subplots(figsize=(7, 4.5))
@@ -109,5 +110,5 @@ def draw(rows: list[dict[str, Any]], out: Path) -> list[Path]:
 
 def _saved(figure: Any, path: Path) -> Path:
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     return path

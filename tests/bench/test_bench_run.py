@@ -38,7 +38,7 @@ IN_BLOCKS = "open(out, 'w').write(json.dumps([task // 4 for task in range(n)]))"
 def bench(tmp_path, monkeypatch):
     """Run tools on a box of 64 cells; return the rows."""
     box = instances.Instance("box", "3-D", lambda seed: instances.grid(4, 4, 4))
-    monkeypatch.setitem(instances.SUITES, "box", lambda: [box])
+    monkeypatch.setitem(run.SUITES, "box", lambda: [box])
     monkeypatch.setattr(instances.prepare, "__defaults__", (instances.DEFAULT_SEED, tmp_path / "data"))
     out = tmp_path / "results" / "rows.jsonl"
 

@@ -150,11 +150,15 @@ class Multisection(Mapper):
     def again(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, known: Sequence[Int32]
     ) -> Int32:
-        """Return int32[n], the PE of every task, where cuts of `known` placements compete with new ones."""
+        """Return int32[n], the PE of every task, where cuts of `known` placements compete with new ones.
+
+        Ended early by the deadline it is the first of `known`.
+        """
+        before = effort.work.get("cut_short", 0)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
         by_level, memory = replace(self, schedule="level", trace=""), Memory(levels, known)
         leaf = by_level._cut(graph, levels, bounds, effort, memory)
-        pe: Int32 = pe_of_leaf[leaf]
+        pe: Int32 = known[0] if effort.work.get("cut_short", 0) != before else pe_of_leaf[leaf]
         return pe
 
     def _cut(
@@ -190,6 +194,9 @@ class Multisection(Mapper):
         else:
             low, high = 0, levels[piece.depth].groups
         for depth in range(piece.depth, len(levels)):
+            if isinstance(outside, Memory) and effort.out_of_time:  # there is a placement already
+                effort.count(cut_short=1)
+                break
             level, count = levels[depth], high - low
             first, beyond = int(level.start[low]), int(level.start[high])
             start = level.start[low : high + 1] - first

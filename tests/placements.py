@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hopbytes.allocation import Allocation
 from hopbytes.formats.base import Source, formats
+from hopbytes.formats.symmetry import renumbered
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mapping import Mapping
 from strategies import machines
@@ -32,6 +33,31 @@ def read(name, content, **options):
 def write(name, mapping, **options):
     """Write a mapping with a format."""
     return formats[name].write_placement(mapping, options)
+
+
+#: Three invented hosts of two cores each, which one computer can stand in for.
+HOSTS = ("n3", "n1", "n2")
+
+
+def on_three_hosts():
+    """Return mappings on them that launchers of machine files and pinning options have to bear, by name."""
+    machine = "node:3@10 core:2@1"
+    whole = place(machine, [0], hosts=HOSTS).where
+    uneven = Allocation(whole.machine, np.array([0, 2, 3, 4], np.int64), whole.cores[:4], HOSTS)
+    return {
+        "full nodes, hosts in any order": place(machine, [3, 2, 5, 4, 1, 0], hosts=HOSTS),
+        "unequal nodes and one without tasks": place(machine, [4, 5, 1], hosts=HOSTS),
+        "two cores per rank": place(machine, [2, 0, 1], hosts=HOSTS, cores_per_slot=2),
+        "ranks with one and with two cores need the script": Mapping(
+            np.array([0, 2, 1], np.int32), uneven, {"problem": "processes"}
+        ),
+    }
+
+
+def cores_of_ranks(mapping):
+    """Return the cores in its node of every task, as mapped and with slots renumbered, which costs nothing."""
+    alike = Mapping(renumbered(mapping), mapping.where)
+    return [[cores_in_node(one, task)[1] for task in range(one.n)] for one in (mapping, alike)]
 
 
 @st.composite

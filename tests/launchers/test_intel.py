@@ -6,13 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.formats.symmetry import renumbered
-from hopbytes.mapping import Mapping
-from placements import cores_in_node, expand, place
+from placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
 
 #: An environment that holds the package impi-rt alone, so that its mpirun hides nobody's (.ci/launchers).
 INTEL = Path(os.environ.get("HOPBYTES_TEST_INTEL_MPI", "/opt/hopbytes-intel-mpi"))
@@ -22,9 +19,6 @@ pytestmark = pytest.mark.skipif(
     or shutil.which("taskset") is None,
     reason="needs Intel MPI, taskset and CPUs 0 and 1",
 )
-
-MACHINE = "node:3@10 core:2@1"
-HOSTS = ("n3", "n1", "n2")
 
 #: Stands in for ssh: runs the command here and lets it know under which name.
 SHELL = """#!/bin/sh
@@ -37,12 +31,7 @@ PROGRAM = """#!/bin/sh
 echo "rank $PMI_RANK $HOPBYTES_HOST $(grep Cpus_allowed_list /proc/self/status)"
 """
 
-CASES = {
-    "full nodes, hosts in any order": place(MACHINE, [3, 2, 5, 4, 1, 0], hosts=HOSTS),
-    "unequal nodes and one without tasks": place(MACHINE, [4, 5, 1], hosts=HOSTS),
-    "two cores per rank": place(MACHINE, [2, 0, 1], hosts=HOSTS, cores_per_slot=2),
-    "ranks with one and with two cores need the script": None,
-}
+CASES = on_three_hosts()
 
 
 def environment(folder):
@@ -61,10 +50,6 @@ def environment(folder):
 @pytest.mark.parametrize("case", CASES)
 def test_ranks_run_where_the_mapping_says(tmp_path, case):
     mapping = CASES[case]
-    if mapping is None:
-        whole = hb.machine(MACHINE, hosts=HOSTS)
-        uneven = hb.Allocation(whole.machine, np.array([0, 2, 3, 4], np.int64), whole.cores[:4], HOSTS)
-        mapping = Mapping(np.array([0, 2, 1], np.int32), uneven, {"problem": "processes"})
     receipt = hb.write(mapping, tmp_path / "machine file", "intel")
     program = tmp_path / "app"
     program.write_text(PROGRAM)
@@ -81,7 +66,4 @@ def test_ranks_run_where_the_mapping_says(tmp_path, case):
     wanted = [cores_in_node(mapping, task) for task in range(mapping.n)]
     assert hosts == {task: HOSTS[node] for task, (node, _) in enumerate(wanted)}
     assert (".place.sh" in receipt.launch) == ("script" in case or "unequal" in case)
-    # Slots may have been renumbered inside nodes, which costs nothing.
-    alike = Mapping(renumbered(mapping), mapping.where)
-    own = [[cores_in_node(one, task)[1] for task in range(one.n)] for one in (mapping, alike)]
-    assert [cpus[task] for task in range(mapping.n)] in own
+    assert [cpus[task] for task in range(mapping.n)] in cores_of_ranks(mapping)

@@ -20,6 +20,9 @@ from hopbytes.unary import Unary
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
+#: Options give work in millions of arcs looked at.
+MILLION = 10**6
+
 #: Told what is being done, how much of it is done, and of how much (0: nobody knows).
 Progress = Callable[[str, int, int], None]
 

@@ -65,8 +65,8 @@ class Multisection(Mapper):
         `kaminpar_inner_tries` say more. With ``runs=0`` the built-in one cuts only where it fails.
     parallel_partitioner : str
         A second one, for pieces that a schedule gives several threads: what SharedMap calls eco is
-        ``runs=0,schedule=nb_layer,partitioner=kahip:eco,parallel_partitioner=mtkahypar:quality``. The
-        placement then depends on the number of threads.
+        ``runs=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
+        ``parallel_partitioner=mtkahypar:quality``. The placement then depends on the number of threads.
     schedule : {"level", "naive", "layer", "queue", "nb_layer"}
         Who works on what: all groups of a level in one compiled call, or one of the four schedules of
         the paper (:mod:`hopbytes.mappers.scheduling`). The placement is the same.

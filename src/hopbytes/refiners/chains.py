@@ -9,11 +9,9 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.engine.slot_groups import chain_search
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Refiner, refiners
 from hopbytes.mappers.filling import random_order
 from hopbytes.refiners.distances import cheaper, kernel_distances, priced
-
-MILLION = 10**6
 
 
 @refiners.register("chains")

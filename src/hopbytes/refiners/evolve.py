@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Progress, Refiner, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Progress, Refiner, refiners
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
@@ -101,7 +101,7 @@ class Evolve(Refiner):
             return self.steps
         # Measured with tries=4: what a multisection looks at, per arc and task.
         each = (350 * self.runs + self.shakes) * (graph.n + len(graph.symmetric_positive().targets))
-        return min(self.steps, self.work * 10**6 // max(1, each))
+        return min(self.steps, self.work * MILLION // max(1, each))
 
     def _crowded(self, graph: CommGraph) -> bool:
         return graph.n <= self.crowded_up_to and talks_to_most(graph)

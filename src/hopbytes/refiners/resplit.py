@@ -9,12 +9,10 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.engine.slot_groups import ResplitSettings, resplit_pairs
 from hopbytes.graph import CommGraph, Csr
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Refiner, refiners
 from hopbytes.mappers.quotient import quotient_csr
 from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 from hopbytes.refiners.units import Units, units_of
-
-MILLION = 10**6
 
 
 @refiners.register("resplit")

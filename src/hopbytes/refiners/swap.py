@@ -12,7 +12,7 @@ from hopbytes.engine import swap_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.machines.geometry import geometry_of
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, mappers, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Refiner, mappers, refiners
 from hopbytes.nodal.vicinity import MOST_SITES
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
@@ -103,7 +103,7 @@ class Swap(Refiner):
         if not (bounds.exact and graph.n == where.k) or effort.used_up:
             return self._exchange(graph, where, pe, bounds, effort, 0, 0)
         if 400 < graph.n <= self.crowded_up_to and talks_to_most(graph):
-            from hopbytes.refiners.tabu import MILLION, Tabu
+            from hopbytes.refiners.tabu import Tabu
 
             work = 2 * graph.n**3 // 8 // MILLION + 1
             return Tabu(work=work).refine(graph, where, pe, bounds, effort)

@@ -10,12 +10,11 @@ from hopbytes.allocation import Allocation
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.tabu import DenseProblem
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Int64, Refiner, refiners
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.refiners.distances import talks_to_most
 from hopbytes.unary import FORBIDDEN, Unary
 
-MILLION = 10**6
 DEFAULT_WORK = 10
 
 

@@ -1,14 +1,13 @@
-// Exchanges of two tasks: what one-task-per-slot placements can still do. Descent over candidate lists;
-// annealing (Kirkpatrick, Gelatt, Vecchi 1983); and an iterated search that shakes a few neighbouring
-// tasks and keeps what is no worse.
+// Exchanges of two tasks as one search can make them: descent over candidate lists; annealing (Kirkpatrick,
+// Gelatt, Vecchi 1983); shaking a few neighbouring tasks and keeping what is no worse. How a placement is
+// improved by them stands in swap_refine.hpp.
 #pragma once
-#include <cmath>
 #include <deque>
 
 #include "cells.hpp"
 #include "exchange.hpp"
+#include "heat.hpp"
 #include "local_search.hpp"
-#include "parallel.hpp"
 
 namespace hopbytes {
 
@@ -23,11 +22,6 @@ struct SwapOptions {
   int64_t least_work = int64_t{1} << 32;  // arcs to look at before giving up, at least,
   int64_t work_per_arc = 4096;            // and per arc and task of the graph
 };
-
-// Anneals begin where this share of the exchanges that cost something would be accepted, one after the
-// other, and end at the last. Hot starts find other cuts, cooler ones keep more of what was there.
-constexpr double heats[] = {0.6, 0.75, 0.5, 0.85};
-constexpr double cold = 0.002;
 
 template <class W, class D> class SwapSearch {
  public:
@@ -155,21 +149,6 @@ template <class W, class D> class SwapSearch {
     return std::accumulate(listed + unary.start[v], listed + unary.start[v + 1], unary.rest[v],
                            [](int64_t a, int64_t b) { return std::min(a, b); });
   }
-
-  // The heat at which this share of the losses is accepted on average.
-  static double heat_for(const std::vector<int64_t>& losses, double share) {
-    double low = 1e-3, high = 1e19;
-    for (int i = 0; i < 100; ++i) {
-      const double heat = std::sqrt(low * high);
-      double accepted = 0;
-      for (const int64_t loss : losses) accepted += std::exp(-static_cast<double>(loss) / heat);
-      (accepted < share * static_cast<double>(losses.size()) ? low : high) = heat;
-    }
-    return low;
-  }
-
-  // A loss, in units of heat, that just passes: exponentially distributed.
-  static double patience(Rng& rng) { return -std::log((static_cast<double>(rng.next() >> 11) + 0.5) * 0x1p-53); }
 
   // A random task and one in a unit where it has a neighbour and is not itself; -1 where there is none.
   std::pair<int32_t, int32_t> propose(Rng& rng) const {
@@ -338,59 +317,5 @@ template <class W, class D> class SwapSearch {
   // different amounts, which offers gains for many minutes.
   int64_t work_left_;
 };
-
-struct SwapCounts {
-  int64_t evaluations = 0, swaps = 0;
-};
-
-// Improve pe in place by exchanges, which keep every PE's count, and its cap where loads differ: descend,
-// then anneal from there in several chains and keep the cheapest placement, then shake that one. Returns
-// the total change of the cost (<= 0); the answer does not depend on threads.
-template <class W, class D>
-int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
-                    const SwapOptions& options, const Control& control, std::span<int32_t> pe, SwapCounts& counts) {
-  if (g.n < 2) return 0;
-  auto close = [&](const SwapSearch<W, D>& search) {
-    counts.evaluations += search.evaluations();
-    counts.swaps += search.swaps();
-    control.spend(search.work());
-  };
-  int64_t total = 0;
-  {
-    SwapSearch<W, D> search(g, distance, cap, pe, options, control);
-    Rng rng(seed);
-    total += search.descend_everywhere(rng);
-    if (options.chains < 1) total += search.shake(options.shakes * (g.arcs() + g.n), rng);
-    close(search);
-  }
-  if (options.chains < 1 || control.hurry()) return total;
-  struct Chain {
-    std::vector<int32_t> pe;
-    int64_t change = 0;
-    SwapCounts counts;
-  };
-  std::vector<Chain> chains(options.chains);
-  parallel_for(options.chains, options.threads, [&](int64_t c) {
-    chains[c].pe.assign(pe.begin(), pe.end());
-    SwapSearch<W, D> search(g, distance, cap, chains[c].pe, options, control);
-    Rng rng(derive(seed, c));
-    chains[c].change += search.anneal(options.steps * g.n, heats[c % std::size(heats)], rng);
-    chains[c].change += search.descend_everywhere(rng);
-    chains[c].counts = {search.evaluations(), search.swaps()};
-    control.spend(search.work());
-  });
-  const Chain* best = nullptr;
-  for (const Chain& chain : chains) {
-    counts.evaluations += chain.counts.evaluations;
-    counts.swaps += chain.counts.swaps;
-    if (chain.change < (best ? best->change : 0)) best = &chain;
-  }
-  if (best) std::copy(best->pe.begin(), best->pe.end(), pe.begin()), total += best->change;
-  SwapSearch<W, D> search(g, distance, cap, pe, options, control);
-  Rng rng(derive(seed, options.chains));
-  total += search.shake(options.shakes * (g.arcs() + g.n), rng);
-  close(search);
-  return total;
-}
 
 }  // namespace hopbytes

@@ -55,7 +55,7 @@ def on_three_hosts():
 
 
 def cores_of_ranks(mapping):
-    """Return the cores in its node of every task, as mapped and with slots renumbered, which costs nothing."""
+    """Return each task's cores in its node, as mapped and with slots renumbered, which costs nothing."""
     alike = Mapping(renumbered(mapping), mapping.where)
     return [[cores_in_node(one, task)[1] for task in range(one.n)] for one in (mapping, alike)]
 

@@ -2,7 +2,7 @@
 #include "constructions.hpp"
 #include "graph_view.hpp"
 #include "pair_search.hpp"
-#include "swap.hpp"
+#include "swap_refine.hpp"
 #include "unary_view.hpp"
 
 using namespace hopbytes;

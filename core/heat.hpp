@@ -1,0 +1,31 @@
+// How hot an anneal begins and ends, and what passes at a heat.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "rng.hpp"
+
+namespace hopbytes {
+
+// Anneals begin where this share of the exchanges that cost something would be accepted, one after the
+// other, and end at the last. Hot starts find other cuts, cooler ones keep more of what was there.
+inline constexpr double heats[] = {0.6, 0.75, 0.5, 0.85};
+inline constexpr double cold = 0.002;
+
+// The heat at which this share of the losses is accepted on average.
+inline double heat_for(const std::vector<int64_t>& losses, double share) {
+  double low = 1e-3, high = 1e19;
+  for (int i = 0; i < 100; ++i) {
+    const double heat = std::sqrt(low * high);
+    double accepted = 0;
+    for (const int64_t loss : losses) accepted += std::exp(-static_cast<double>(loss) / heat);
+    (accepted < share * static_cast<double>(losses.size()) ? low : high) = heat;
+  }
+  return low;
+}
+
+// A loss, in units of heat, that just passes: exponentially distributed.
+inline double patience(Rng& rng) { return -std::log((static_cast<double>(rng.next() >> 11) + 0.5) * 0x1p-53); }
+
+}  // namespace hopbytes

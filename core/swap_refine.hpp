@@ -1,0 +1,62 @@
+// What one-task-per-slot placements can still do: descend, anneal in several chains, shake (swap.hpp).
+#pragma once
+#include "parallel.hpp"
+#include "swap.hpp"
+
+namespace hopbytes {
+
+struct SwapCounts {
+  int64_t evaluations = 0, swaps = 0;
+};
+
+// Improve pe in place by exchanges, which keep every PE's count, and its cap where loads differ: descend,
+// then anneal from there in several chains and keep the cheapest placement, then shake that one. Returns
+// the total change of the cost (<= 0); the answer does not depend on threads.
+template <class W, class D>
+int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
+                    const SwapOptions& options, const Control& control, std::span<int32_t> pe, SwapCounts& counts) {
+  if (g.n < 2) return 0;
+  auto close = [&](const SwapSearch<W, D>& search) {
+    counts.evaluations += search.evaluations();
+    counts.swaps += search.swaps();
+    control.spend(search.work());
+  };
+  int64_t total = 0;
+  {
+    SwapSearch<W, D> search(g, distance, cap, pe, options, control);
+    Rng rng(seed);
+    total += search.descend_everywhere(rng);
+    if (options.chains < 1) total += search.shake(options.shakes * (g.arcs() + g.n), rng);
+    close(search);
+  }
+  if (options.chains < 1 || control.hurry()) return total;
+  struct Chain {
+    std::vector<int32_t> pe;
+    int64_t change = 0;
+    SwapCounts counts;
+  };
+  std::vector<Chain> chains(options.chains);
+  parallel_for(options.chains, options.threads, [&](int64_t c) {
+    chains[c].pe.assign(pe.begin(), pe.end());
+    SwapSearch<W, D> search(g, distance, cap, chains[c].pe, options, control);
+    Rng rng(derive(seed, c));
+    chains[c].change += search.anneal(options.steps * g.n, heats[c % std::size(heats)], rng);
+    chains[c].change += search.descend_everywhere(rng);
+    chains[c].counts = {search.evaluations(), search.swaps()};
+    control.spend(search.work());
+  });
+  const Chain* best = nullptr;
+  for (const Chain& chain : chains) {
+    counts.evaluations += chain.counts.evaluations;
+    counts.swaps += chain.counts.swaps;
+    if (chain.change < (best ? best->change : 0)) best = &chain;
+  }
+  if (best) std::copy(best->pe.begin(), best->pe.end(), pe.begin()), total += best->change;
+  SwapSearch<W, D> search(g, distance, cap, pe, options, control);
+  Rng rng(derive(seed, options.chains));
+  total += search.shake(options.shakes * (g.arcs() + g.n), rng);
+  close(search);
+  return total;
+}
+
+}  // namespace hopbytes

@@ -81,6 +81,14 @@ def distances(kind, k, rng):
     return tree.matrix(), {"labels": tree.labels, "bit_costs": tree.bit_costs}
 
 
+def forms(near):
+    """Distances as the kernels themselves take them."""
+    return (
+        near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
+        near.get("table", np.empty(0, np.int64)),
+    )
+
+
 def cut_once(csr, caps, settings=None, *, seed=0, loads=None, **more):
     """Partition the whole graph as one group."""
     settings = PartitionSettings() if settings is None else settings

@@ -1,11 +1,8 @@
 // partition.hpp, refine.hpp and coarse_levels.hpp
-#include <algorithm>
-
 #include "coarse_levels.hpp"
-#include "graph_view.hpp"
 #include "partition.hpp"
 #include "refine.hpp"
-#include "unary_view.hpp"
+#include "search_arguments.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -26,11 +23,10 @@ void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search,
 
 void bind_engine(nb::module_& m) {
   m.def("partition_many",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
-           InArray<int32_t> group, InArray<int64_t> cap_start, InArray<int64_t> cap, InArray<uint64_t> seed,
-           InArray<int32_t> candidates, InArray<int64_t> settings, OutArray<int32_t> control, OutArray<int64_t> spent,
-           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest,
+        [](GraphArrays arrays, UnaryArrays unary, Steering steering, InArray<int32_t> group, InArray<int64_t> cap_start,
+           InArray<int64_t> cap, InArray<uint64_t> seed, InArray<int32_t> candidates, InArray<int64_t> settings,
            OutArray<int32_t> child, OutArray<int64_t> cut) {
+          nb::gil_scoped_release release;
           const auto set = in(settings);
           ManyOptions options;
           options.runs = static_cast<int32_t>(set[0]);
@@ -43,26 +39,19 @@ void bind_engine(nb::module_& m) {
           options.partition.combines = static_cast<int32_t>(set[7]);
           options.bisections = static_cast<int32_t>(set[8]);
           read_search(set, 9, options.partition.search, options.partition.flow);
-          options.finished = control.size() > 1 ? control.data() + 1 : nullptr;
-          nb::gil_scoped_release release;
-          with_weights(in(indptr), in(target), in(weights), in(loads),
-                       read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
+          options.finished = std::get<0>(steering).data() + 1;
+          on_graph(arrays, unary, [&](const auto& graph) {
             partition_many(graph, in(group), in(cap_start), in(cap), in(seed), in(candidates), options,
-                           Control(control.data(), spent.data()), out(child), out(cut));
+                           control_of(steering), out(child), out(cut));
           });
         },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
-        "group"_a.noconvert(), "cap_start"_a.noconvert(), "caps"_a.noconvert(), "seeds"_a.noconvert(),
-        "candidates"_a.noconvert(), "settings"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
-        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
-        "unary_rests"_a.noconvert(), "child"_a.noconvert(),
-        "cut"_a.noconvert());
+        "graph"_a.noconvert(), "unary"_a.noconvert(), "steering"_a.noconvert(), "group"_a.noconvert(),
+        "cap_start"_a.noconvert(), "caps"_a.noconvert(), "seeds"_a.noconvert(), "candidates"_a.noconvert(),
+        "settings"_a.noconvert(), "child"_a.noconvert(), "cut"_a.noconvert());
   m.def("refine_placement",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
-           InArray<uint64_t> label, InArray<int64_t> bit_cost, InArray<int64_t> table, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, InArray<int32_t> others, OutArray<int32_t> control,
-           OutArray<int64_t> spent,
-           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest, OutArray<int32_t> pe) {
+        [](GraphArrays arrays, DistanceArrays distances, UnaryArrays unary, Steering steering, InArray<int64_t> cap,
+           uint64_t seed, InArray<int64_t> settings, InArray<int32_t> others, OutArray<int32_t> pe) {
+          nb::gil_scoped_release release;
           const auto set = in(settings);
           RefineOptions options;
           options.cycles = static_cast<int32_t>(set[0]);
@@ -71,34 +60,21 @@ void bind_engine(nb::module_& m) {
           options.chains = static_cast<int32_t>(set[8]);
           options.threads = static_cast<int32_t>(set[9]);
           options.others = in(others);
-          nb::gil_scoped_release release;
-          return with_weights(in(indptr), in(target), in(weights), in(loads),
-                       read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
-            const Control flag(control.data(), spent.data());
-            return with_distance(in(label), in(bit_cost), in(table), cap.size(), [&](const auto& distance) {
-              return refine_placement(graph, distance, in(cap), seed, options, flag, out(pe));
-            });
+          return on_both(arrays, unary, distances, cap.size(), [&](const auto& graph, const auto& distance) {
+            return refine_placement(graph, distance, in(cap), seed, options, control_of(steering), out(pe));
           });
         },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
-        "labels"_a.noconvert(), "bit_costs"_a.noconvert(), "table"_a.noconvert(), "caps"_a.noconvert(), "seed"_a,
-        "settings"_a.noconvert(), "others"_a.noconvert(), "control"_a.noconvert(), "spent"_a.noconvert(),
-        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
-        "unary_rests"_a.noconvert(), "pe"_a.noconvert());
+        "graph"_a.noconvert(), "distances"_a.noconvert(), "unary"_a.noconvert(), "steering"_a.noconvert(),
+        "caps"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "others"_a.noconvert(), "pe"_a.noconvert());
   m.def("coarsen_once",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weights, InArray<int64_t> loads,
-           InArray<int64_t> cap, int64_t per_block, int64_t fewest, uint64_t seed, OutArray<int64_t> spent,
-           InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost, InArray<int64_t> u_rest,
-           OutArray<int32_t> maps, OutArray<int64_t> sizes) {
+        [](GraphArrays arrays, UnaryArrays unary, Steering steering, InArray<int64_t> cap, int64_t per_block,
+           int64_t fewest, uint64_t seed, OutArray<int32_t> maps, OutArray<int64_t> sizes) {
           nb::gil_scoped_release release;
-          return with_weights(in(indptr), in(target), in(weights), in(loads),
-                              read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)), [&](const auto& graph) {
-            return coarsen_once(graph, CoarseSize(graph, in(cap), per_block, fewest), seed,
-                                Control(nullptr, spent.data()), out(maps), out(sizes));
+          return on_graph(arrays, unary, [&](const auto& graph) {
+            return coarsen_once(graph, CoarseSize(graph, in(cap), per_block, fewest), seed, control_of(steering),
+                                out(maps), out(sizes));
           });
         },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
-        "caps"_a.noconvert(), "per_block"_a, "fewest"_a, "seed"_a, "spent"_a.noconvert(),
-        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
-        "unary_rests"_a.noconvert(), "maps"_a.noconvert(), "sizes"_a.noconvert());
+        "graph"_a.noconvert(), "unary"_a.noconvert(), "steering"_a.noconvert(), "caps"_a.noconvert(), "per_block"_a,
+        "fewest"_a, "seed"_a, "maps"_a.noconvert(), "sizes"_a.noconvert());
 }

@@ -1,9 +1,6 @@
 // repair.hpp
-#include "arrays.hpp"
-#include <nanobind/stl/tuple.h>
-#include "graph_view.hpp"
 #include "repair.hpp"
-#include "unary_view.hpp"
+#include "search_arguments.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -28,33 +25,27 @@ void bind_repair(nb::module_& m) {
   m.def("repair_tree",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> load,
            OutArray<int32_t> pe, InArray<int64_t> cap, bool fill, InArray<uint64_t> label, InArray<int64_t> bit_cost,
-           OutArray<int32_t> control, InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost,
-           InArray<int64_t> u_rest) {
+           OutArray<int32_t> control, UnaryArrays unary) {
           return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(cap), fill,
                      TreeDistance{label.data(), bit_cost.data()}, NearestInTree(in(label), in(bit_cost)), out(control),
-                     read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)));
+                     unary_of(unary));
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "pe"_a.noconvert(), "caps"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(), "bit_costs"_a.noconvert(),
-        "control"_a.noconvert(), "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(),
-        "unary_costs"_a.noconvert(), "unary_rests"_a.noconvert(), Release());
+        "control"_a.noconvert(), "unary"_a.noconvert(), Release());
   m.def("repair_table",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> load,
            OutArray<int32_t> pe, InArray<int64_t> cap, bool fill, InArray<uint64_t> label, InArray<int64_t> table,
-           OutArray<int32_t> control, InArray<int64_t> u_start, InArray<int32_t> u_block, InArray<int64_t> u_cost,
-           InArray<int64_t> u_rest) {
+           OutArray<int32_t> control, UnaryArrays unary) {
           const int64_t k = static_cast<int64_t>(cap.size());
           return with_distance(in(label), {}, in(table), cap.size(), [&](const auto& distance) {
             return run({in(indptr), in(target), in(weight)}, in(load), out(pe), in(cap), fill, distance,
-                       NearestByScan(distance, k), out(control),
-                       read_unary(in(u_start), in(u_block), in(u_cost), in(u_rest)));
+                       NearestByScan(distance, k), out(control), unary_of(unary));
           });
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
         "pe"_a.noconvert(), "caps"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(), "table"_a.noconvert(),
-        "control"_a.noconvert(),
-        "unary_start"_a.noconvert(), "unary_blocks"_a.noconvert(), "unary_costs"_a.noconvert(),
-        "unary_rests"_a.noconvert(), Release());
+        "control"_a.noconvert(), "unary"_a.noconvert(), Release());
   m.def("list_schedule",
         [](InArray<int64_t> load, InArray<int64_t> cap, OutArray<int32_t> pe) {
           list_schedule(in(load), in(cap), out(pe));

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
 from hopbytes.engine import swap_refine
-from hopbytes.unary import as_arrays
+from hopbytes.engine.call import Call
 
 KINDS = ["tree", "table", "flat"]
 
@@ -73,13 +73,10 @@ def test_the_claimed_change_is_the_true_one(kind):
         matrix, near = distances(kind, 16, rng)
         pe = rng.integers(0, 16, 40).astype(np.int32)
         for all_pairs, chains, shakes in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
-            after = pe.copy()
+            after, call = pe.copy(), Call.prepare(*csr, None, **near)
             change = _core.swap_refine(
-                csr.indptr, csr.targets, csr.weights, np.empty(0, np.int64),
-                near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
-                near.get("table", np.empty(0, np.int64)), np.full(16, 40, np.int64), seed,
-                np.array([all_pairs, 3, chains, 50, shakes, 1], np.int64), np.zeros(1, np.int32),
-                np.zeros(1, np.int64), *as_arrays(None), after, np.zeros(2, np.int64),
+                call.graph, call.distances, call.unary, call.steering, np.full(16, 40, np.int64), seed,
+                np.array([all_pairs, 3, chains, 50, shakes, 1], np.int64), after, np.zeros(2, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
 

@@ -7,20 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine_cases import cost_of, csrs, distances, edges, random_csr
+from engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
 from hopbytes.engine.slot_groups import ResplitSettings, chain_search, resplit_pairs
 from hopbytes.engine.slots import ALL_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.reference import slots as twin
 from hopbytes.unary import FORBIDDEN, as_arrays, from_entries
-
-
-def forms(near):
-    return (
-        near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
-        near.get("table", np.empty(0, np.int64)),
-    )
 
 
 @pytest.mark.parametrize("form", ["tree", "table"])
@@ -42,8 +35,8 @@ def test_chains_are_their_twin(form, csr, k, seed, data):
     for module in (_core, twin):
         after, counted, spent = pe.copy(), np.zeros(2, np.int64), np.zeros(1, np.int64)
         module.chain_search(
-            patience, budget, order, csr.indptr, csr.targets, optional(csr.weights), loads, *forms(near),
-            held + 1, np.zeros(1, np.int32), spent, *as_arrays(unary), after, counted,
+            (csr.indptr, csr.targets, optional(csr.weights), loads), forms(near), as_arrays(unary),
+            (np.zeros(2, np.int32), spent), patience, budget, order, held + 1, after, counted,
         )
         results.append((after.tolist(), counted.tolist(), spent.tolist()))
     assert results[0] == results[1]

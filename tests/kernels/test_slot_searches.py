@@ -1,5 +1,6 @@
 """Pair searches and greedy constructions: equal to their plain twins, true local optima, counted."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine_cases import cost_of, csrs, distances, edges, random_csr
+from engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
+from hopbytes.engine.call import Call
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.reference import slots as twin
@@ -22,17 +24,15 @@ def both(function, *arguments):
     """Call the compiled kernel and its twin; each gets its own copies. Return the arrays of both."""
     results = []
     for module in (_core, twin):
-        copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+        copies = copy.deepcopy(arguments)
         getattr(module, function)(*copies)
         results.append(copies)
     return results
 
 
-def forms(near):
-    return (
-        near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
-        near.get("table", np.empty(0, np.int64)),
-    )
+def steering():
+    """Control word and arcs looked at."""
+    return np.zeros(2, np.int32), np.zeros(1, np.int64)
 
 
 def prices_of(rng, pe, k):
@@ -79,13 +79,13 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
     caps = held + data.draw(st.integers(0, 2))
     prices = prices_of(rng, pe, k) if data.draw(st.booleans()) else None
     compiled, plain = both(
-        "pair_search", kind, reach, rng.permutation(n).astype(np.int32), csr.indptr, csr.targets,
-        optional(csr.weights), loads, *forms(near), caps, np.zeros(1, np.int32),
-        np.zeros(1, np.int64), *as_arrays(prices), pe, np.zeros(2, np.int64),
+        "pair_search", (csr.indptr, csr.targets, optional(csr.weights), loads), forms(near),
+        as_arrays(prices), steering(), kind, reach, rng.permutation(n).astype(np.int32), caps, pe,
+        np.zeros(2, np.int64),
     )
     assert compiled[-2].tolist() == plain[-2].tolist()
     assert compiled[-1].tolist() == plain[-1].tolist(), "evaluations, exchanges"
-    assert compiled[-7] == plain[-7], "arcs looked at"
+    assert compiled[3][1] == plain[3][1], "arcs looked at"
     after = compiled[-2]
     assert np.array_equal(np.bincount(after, minlength=k), np.bincount(pe, minlength=k))
     if len(loads):
@@ -141,8 +141,20 @@ def test_greedy_construction_is_its_dense_twin(form, linked):
             near["labels"] = np.sort(rng.choice(100, k, replace=False)).astype(np.uint64)
         room = np.bincount(rng.integers(0, k, n), minlength=k)
         compiled, plain = both(
-            "place_greedily", linked, csr.indptr, csr.targets, optional(csr.weights), *forms(near), room,
-            np.zeros(1, np.int32), np.empty(n, np.int32),
+            "place_greedily", (csr.indptr, csr.targets, optional(csr.weights), np.empty(0, np.int64)),
+            forms(near), steering(), linked, room, np.empty(n, np.int32),
         )
         assert compiled[-1].tolist() == plain[-1].tolist()
         assert np.array_equal(np.bincount(compiled[-1], minlength=k), room)
+
+
+def test_arrays_of_another_type_are_refused():
+    """A silent copy would lose what the kernel writes; also inside the groups of arguments."""
+    csr = edges(2, [(0, 1)])
+    call = Call.prepare(csr.indptr, csr.targets, None, None, table=np.zeros(4, np.int64))
+    rest = (call.distances, call.steering, False, np.ones(2, np.int64), np.empty(2, np.int32))
+    _core.place_greedily(call.graph, *rest)
+    indptr, targets, weights, loads = call.graph
+    for wrong in ((indptr, targets.astype(np.int64), weights, loads), ([0, 1, 2], targets, weights, loads)):
+        with pytest.raises(TypeError, match="incompatible"):
+            _core.place_greedily(wrong, *rest)

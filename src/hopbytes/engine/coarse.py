@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, moderate_unary
-from hopbytes.engine.distances import prepare
-from hopbytes.kernels.base import Int32, Int64, compiled, optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.engine.call import Call
+from hopbytes.engine.control import Spend
+from hopbytes.kernels.base import Int32, Int64, compiled
+from hopbytes.unary import Unary
 
 #: More levels than a coarsening that shrinks by a twentieth at least can have.
 _MOST_LEVELS = 1000
@@ -46,14 +46,11 @@ def coarsen_once(
     n = len(indptr) - 1
     # Levels shrink by a factor of nearly three; a coarsening that does not ends earlier.
     maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
-    spent = np.zeros(1, np.int64)
-    seen, _, scale = prepare(weights, len(targets), None, None, None)
-    unary = moderate_unary(unary, weights, len(targets), scale)
+    call = Call.prepare(indptr, targets, weights, loads, unary=unary)
     levels = compiled.coarsen_once(
-        indptr, targets, optional(seen), optional(loads), caps, per_block, fewest, seed % 2**64, spent,
-        *as_arrays(unary), maps, sizes,
+        call.graph, call.unary, call.steering, caps, per_block, fewest, seed % 2**64, maps, sizes
     )
     if spend is not None:
-        spend(int(spent[0]), True)
+        spend(int(call.steering[1][0]), True)
     ends = np.cumsum(np.concatenate([[n], sizes[: max(0, levels - 1)]]))
     return np.split(maps[: ends[-1]].copy(), ends[:-1]) if levels else []

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, call_size, interruptible, moderate, moderate_unary
+from hopbytes.engine.call import Call
+from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import PartitionSettings
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.unary import Unary
 
 
 def partition_many(
@@ -62,21 +63,18 @@ def partition_many(
     cut : int64[g]
         Weight between blocks of each group, every edge once.
     """
-    control = np.zeros(2, np.int32) if control is None else control
-    spent = np.zeros(1, np.int64)
+    call = Call.prepare(indptr, targets, weights, loads, unary=unary, control=control)
     child = np.zeros(len(indptr) - 1, np.int32)
     cut = np.zeros(len(cap_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
-    seen, _ = moderate(weights, len(targets))
-    unary = moderate_unary(unary, weights, len(targets), None)
-    interruptible(
+    call.run(
         lambda: compiled.partition_many(
-            indptr, targets, optional(seen), optional(loads), group, cap_start, caps, seeds, given,
-            settings.array(threads), control, spent, *as_arrays(unary), child, cut,
+            call.graph, call.unary, call.steering, group, cap_start, caps, seeds, given,
+            settings.array(threads), child, cut,
         ),
-        control, deadline, call_size(indptr, targets, caps), watch, spent, spend,
+        call_size(indptr, targets, caps), deadline, spend, watch,
     )
-    if weights is not None and seen is not weights:
+    if weights is not None and call.graph[2] is not weights:  # cut on rounded weights
         cut[:] = 0
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         counts = (rows < targets) & (group[rows] == group[targets]) & (child[rows] != child[targets])

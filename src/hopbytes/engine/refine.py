@@ -6,11 +6,11 @@ from dataclasses import astuple
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, call_size, interruptible, moderate_unary
-from hopbytes.engine.distances import prepare
+from hopbytes.engine.call import Call
+from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import SearchSettings
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.unary import Unary
 
 DEFAULT_SEARCH = SearchSettings()
 
@@ -57,7 +57,6 @@ def refine_placement(
         Told at the end how many arcs were looked at.
     unary : Unary or None
         Costs per block of every vertex, in units of weight x distance where each edge counts once.
-
     others : int32[c, n] or None
         Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
         so that it can choose between them region by region.
@@ -68,18 +67,17 @@ def refine_placement(
         A placement that costs no more (after rounding by :func:`moderate`), and the number of moves
         that were tried.
     """
-    control = np.zeros(1, np.int32)
-    spent = np.zeros(1, np.int64)
+    call = Call.prepare(
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+    )
     result = pe.copy()
-    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-    unary = moderate_unary(unary, weights, len(targets), scale)
+    options = np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64)
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
-    moves = interruptible(
+    moves = call.run(
         lambda: compiled.refine_placement(
-            indptr, targets, optional(seen), optional(loads), *distances, caps, seed % 2**64,
-            np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64),
-            partners, control, spent, *as_arrays(unary), result,
+            call.graph, call.distances, call.unary, call.steering, caps, seed % 2**64, options, partners,
+            result,
         ),
-        control, deadline, call_size(indptr, targets, caps), None, spent, spend,
+        call_size(indptr, targets, caps), deadline, spend,
     )
     return result, int(moves)

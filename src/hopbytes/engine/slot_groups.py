@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.engine.control import SMALL, Spend, call_size, interruptible, moderate_unary
-from hopbytes.engine.distances import prepare
+from hopbytes.engine.call import Call
+from hopbytes.engine.control import SMALL, Spend, call_size
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, implementation, optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, implementation
+from hopbytes.unary import Unary
 
 _implementation = implementation("slots")
 
@@ -46,16 +46,16 @@ def chain_search(
     budget : int
         Arcs to look at, about.
     """
-    control, spent = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    call = Call.prepare(
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+    )
     counted, result = np.zeros(2, np.int64), pe.copy()
-    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-    unary = moderate_unary(unary, weights, len(targets), scale)
-    interruptible(
+    call.run(
         lambda: _implementation.chain_search(
-            patience, budget, order, indptr, targets, optional(seen), optional(loads), *distances, caps,
-            control, spent, *as_arrays(unary), result, counted,
+            call.graph, call.distances, call.unary, call.steering, patience, budget, order, caps, result,
+            counted,
         ),
-        control, deadline, min(SMALL, len(targets) * (patience + 1)), None, spent, spend,
+        min(SMALL, len(targets) * (patience + 1)), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))
 
@@ -112,18 +112,18 @@ def resplit_pairs(
     Searched, int
         A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
     """
-    control, spent = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    call = Call.prepare(
+        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+    )
     counted, result = np.zeros(4, np.int64), pe.copy()
     room = np.full(k, len(indptr), np.int64)
-    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-    unary = moderate_unary(unary, weights, len(targets), scale)
     flat = np.ascontiguousarray(pairs, np.int32).reshape(-1)
     options = np.array([settings.tries, settings.rounds, settings.budget], np.int64)
-    interruptible(
+    call.run(
         lambda: compiled.resplit_pairs(
-            flat, unit_start, options, seed % 2**64, indptr, targets, optional(seen), *distances, room,
-            control, spent, *as_arrays(unary), result, counted,
+            call.graph, call.distances, call.unary, call.steering, flat, unit_start, options, seed % 2**64,
+            room, result, counted,
         ),
-        control, deadline, call_size(indptr, targets, room) * (1 + settings.tries), None, spent, spend,
+        call_size(indptr, targets, room) * (1 + settings.tries), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1])), int(counted[2])

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes.engine.control import MOST, Spend, interruptible, moderate_unary
-from hopbytes.engine.distances import prepare
-from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
+from hopbytes.engine.call import Call
+from hopbytes.engine.control import MOST, Spend
+from hopbytes.kernels.base import Int32, Int64, UInt64, implementation
 from hopbytes.reference.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.unary import Unary
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
 
@@ -66,18 +66,17 @@ def pair_search(
     labels, bit_costs, table
         See :func:`hopbytes.engine.refine_placement`.
     """
-    control, spent = np.zeros(1, np.int32), np.zeros(1, np.int64)
+    call = Call.prepare(
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+    )
     counted, result = np.zeros(2, np.int64), pe.copy()
-    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-    unary = moderate_unary(unary, weights, len(targets), scale)
+    turns = np.empty(0, np.int32) if order is None else order
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
-    interruptible(
+    call.run(
         lambda: _implementation.pair_search(
-            kind, reach, np.empty(0, np.int32) if order is None else order,
-            indptr, targets, optional(seen), optional(loads), *distances, caps, control,
-            spent, *as_arrays(unary), result, counted,
+            call.graph, call.distances, call.unary, call.steering, kind, reach, turns, caps, result, counted
         ),
-        control, deadline, len(targets) + len(pe) * min(most, len(pe)), None, spent, spend,
+        len(targets) + len(pe) * min(most, len(pe)), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))
 
@@ -103,16 +102,17 @@ def place_greedily(
     linked : bool
         The task goes where it is cheapest; otherwise to the free PE nearest to all tasks placed.
     """
-    control, result = np.zeros(1, np.int32), np.empty(len(indptr) - 1, np.int32)
-    seen, (names, costs, rows), _ = prepare(weights, len(targets), labels, bit_costs, table)
+    call = Call.prepare(indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table)
+    names, costs, rows = call.distances
+    result = np.empty(len(indptr) - 1, np.int32)
     if labels is None or table is None:  # distances from a PE to all placed tasks are summed, too
         most = max(int(costs.max(initial=0)), int(rows.max(initial=0))) * max(len(result), len(room))
         less = max(0, most.bit_length() - MOST.bit_length())
         costs, rows = costs >> less, rows >> less
-    interruptible(
+    call.run(
         lambda: _implementation.place_greedily(
-            linked, indptr, targets, optional(seen), names, costs, rows, room, control, result
+            call.graph, (names, costs, rows), call.steering, linked, room, result
         ),
-        control, deadline, len(targets) + len(result) * (1 if table is None else len(room)),
+        len(targets) + len(result) * (1 if table is None else len(room)), deadline, None,
     )
     return result

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.engine.control import Spend, call_size, interruptible, moderate_unary
-from hopbytes.engine.distances import prepare
+from hopbytes.engine.call import Call
+from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.unary import Unary
 
 
 def swap_refine(
@@ -44,19 +44,17 @@ def swap_refine(
     Searched
         A placement that costs no more, and how many exchanges were evaluated and made.
     """
-    control = np.zeros(1, np.int32)
-    spent, counted = np.zeros(1, np.int64), np.zeros(2, np.int64)
-    size = call_size(indptr, targets, caps) * (1 + chains * steps + shakes)
-    result = pe.copy()
+    call = Call.prepare(
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+    )
+    counted, result = np.zeros(2, np.int64), pe.copy()
     room = np.full(len(caps), len(indptr), np.int64) if exact else caps
-    seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-    unary = moderate_unary(unary, weights, len(targets), scale)
-    interruptible(
+    options = np.array([all_pairs_up_to, reach, chains, steps, shakes, threads], np.int64)
+    call.run(
         lambda: compiled.swap_refine(
-            indptr, targets, optional(seen), optional(loads), *distances, room, seed % 2**64,
-            np.array([all_pairs_up_to, reach, chains, steps, shakes, threads], np.int64), control, spent,
-            *as_arrays(unary), result, counted,
+            call.graph, call.distances, call.unary, call.steering, room, seed % 2**64, options, result,
+            counted,
         ),
-        control, deadline, size, None, spent, spend,
+        call_size(indptr, targets, caps) * (1 + chains * steps + shakes), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))

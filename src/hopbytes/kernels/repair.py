@@ -43,9 +43,9 @@ def repair(
     shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
     if labels is None or len(distances) > 65:
         scanned = np.empty(0, np.uint64) if labels is None else labels
-        moves, swaps, change = compiled.repair_table(*shared, scanned, distances, control, *as_arrays(unary))
+        moves, swaps, change = compiled.repair_table(*shared, scanned, distances, control, as_arrays(unary))
     else:
-        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control, *as_arrays(unary))
+        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control, as_arrays(unary))
     return int(moves), int(swaps), int(change)
 
 

@@ -13,6 +13,12 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt64 = NDArray[np.uint64]
 
+#: Arguments as the compiled searches take them, see :class:`hopbytes.engine.call.Call`.
+Graph = tuple[Int64, Int32, Int64, Int64]
+Distances = tuple[UInt64, Int64, Int64]
+Prices = tuple[Int64, Int32, Int64, Int64]
+Steering = tuple[Int32, Int64]
+
 #: A price of this or more: never (``core/unary.hpp``).
 FORBIDDEN = 2**60
 
@@ -23,9 +29,10 @@ ALL_PAIRS, BLOCKS, NEAR_PAIRS = 0, 1, 2
 class _Places:
     """Distances and neighbours as plain Python."""
 
-    def __init__(
-        self, indptr: Int64, targets: Int32, weights: Int64, labels: UInt64, bit_costs: Int64, table: Int64
-    ) -> None:
+    def __init__(self, graph: Graph, distances: Distances, prices: Prices | None = None) -> None:
+        indptr, targets, weights, _ = graph
+        self._labels, self._bit_costs, self._table = distances
+        self.k = len(self._labels) or round(len(self._table) ** 0.5)
         self.n = len(indptr) - 1
         self.near = [
             [
@@ -34,12 +41,12 @@ class _Places:
             ]
             for v in range(self.n)
         ]
-        self._labels, self._bit_costs, self._table = labels, bit_costs, table
-        self.k = len(labels) or round(len(table) ** 0.5)
         self.prices: list[dict[int, int]] = []
         self.rests: list[int] = []
+        if prices is not None:
+            self._read_prices(*prices)
 
-    def read_prices(self, start: Int64, blocks: Int32, costs: Int64, rests: Int64) -> None:
+    def _read_prices(self, start: Int64, blocks: Int32, costs: Int64, rests: Int64) -> None:
         """Take over what single tasks cost on PEs."""
         for v in range(len(rests)):
             entries = range(int(start[v]), int(start[v + 1]))
@@ -147,15 +154,12 @@ def _near(search: _Search, reach: int, order: Int32) -> None:
 
 
 def pair_search(
-    kind: int, reach: int, order: Int32, indptr: Int64, targets: Int32, weights: Int64, loads: Int64,
-    labels: UInt64, bit_costs: Int64, table: Int64, caps: Int64, control: Int32, spent: Int64,
-    unary_start: Int64, unary_blocks: Int32, unary_costs: Int64, unary_rests: Int64,
-    pe: Int32, counted: Int64,
+    graph: Graph, distances: Distances, unary: Prices, steering: Steering, kind: int, reach: int,
+    order: Int32, caps: Int64, pe: Int32, counted: Int64,
 ) -> None:
     """Exchange tasks of one kind of pairs until none gains; count evaluations and exchanges."""
-    places = _Places(indptr, targets, weights, labels, bit_costs, table)
-    places.read_prices(unary_start, unary_blocks, unary_costs, unary_rests)
-    search = _Search(places, loads, caps, pe, counted)
+    places = _Places(graph, distances, unary)
+    search = _Search(places, graph[3], caps, pe, counted)
     n = len(pe)
     if kind == ALL_PAIRS:
         _cyclic(search, 0, n)
@@ -167,7 +171,7 @@ def pair_search(
                 _cyclic(search, first, min(n, first + reach))
     else:
         _near(search, reach, order)
-    spent[0] += search.arcs
+    steering[1][0] += search.arcs
 
 
 class _Chains:
@@ -242,15 +246,12 @@ class _Chains:
 
 
 def chain_search(
-    patience: int, budget: int, order: Int32, indptr: Int64, targets: Int32, weights: Int64, loads: Int64,
-    labels: UInt64, bit_costs: Int64, table: Int64, caps: Int64, control: Int32, spent: Int64,
-    unary_start: Int64, unary_blocks: Int32, unary_costs: Int64, unary_rests: Int64,
-    pe: Int32, counted: Int64,
+    graph: Graph, distances: Distances, unary: Prices, steering: Steering, patience: int, budget: int,
+    order: Int32, caps: Int64, pe: Int32, counted: Int64,
 ) -> None:
     """Make chains of exchanges from all tasks, and again from those around a chain that gained."""
-    places = _Places(indptr, targets, weights, labels, bit_costs, table)
-    places.read_prices(unary_start, unary_blocks, unary_costs, unary_rests)
-    search = _Search(places, loads, caps, pe, counted)
+    places = _Places(graph, distances, unary)
+    search = _Search(places, graph[3], caps, pe, counted)
     chains, queue = _Chains(search, patience, budget), [int(v) for v in order]
     while queue and search.arcs < budget:
         for moved in chains.chain(queue.pop(0)):
@@ -258,15 +259,14 @@ def chain_search(
                 for v in (u, *(t for t, _ in places.near[u])):
                     if v not in queue:
                         queue.append(v)
-    spent[0] += search.arcs
+    steering[1][0] += search.arcs
 
 
 def place_greedily(
-    linked: bool, indptr: Int64, targets: Int32, weights: Int64, labels: UInt64, bit_costs: Int64,
-    table: Int64, room: Int64, control: Int32, pe: Int32,
+    graph: Graph, distances: Distances, steering: Steering, linked: bool, room: Int64, pe: Int32
 ) -> None:
     """Fill `pe` by Müller-Merbach's method, or by GreedyAllC with `linked`, from dense sums. O(n^2 + n k)."""
-    places = _Places(indptr, targets, weights, labels, bit_costs, table)
+    places = _Places(graph, distances)
     n, k, left = places.n, len(room), [int(r) for r in room]
     pe[:] = -1
     apart = np.array([[places.distance(p, q) for q in range(k)] for p in range(k)], object).reshape(k, k)

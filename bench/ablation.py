@@ -33,6 +33,7 @@ from hopbytes.options import describe
 from hopbytes.presets import Chain, presets
 from rivals import code_digest
 from run import SEEDS, read_rows
+from suites import engine_suite
 
 #: What turns an option off. An option of this name in any step is a stage, unless it already is off.
 OFF: dict[str, int] = {
@@ -69,7 +70,7 @@ def switched_off(step: Any) -> Iterator[tuple[str, Any]]:
 
 def even_half(most: int) -> list[instances.Prepared]:
     """Inputs that settings may be chosen on, the small ones first."""
-    plain = instances.engine_suite()[::2][::2]
+    plain = engine_suite()[::2][::2]
     made = [instances.prepare(instance) for instance in plain]
     return sorted((each for each in made if each.n <= most), key=lambda each: each.n)
 

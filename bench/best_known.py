@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 import instances
 from evaluate import evaluate
 from rivals import TOOLS, Task
+from suites import SUITES
 
 HERE = Path(__file__).resolve().parent
 DISTANCE = (1, 10, 100)
@@ -202,7 +203,7 @@ def children_cpu() -> float:
 
 def check(store: Store, suite: str) -> int:
     """Judge every mapping that is kept again; return how many are not what their rows say."""
-    wrong, made = 0, {instance.name: instance for instance in instances.SUITES[suite]()}
+    wrong, made = 0, {instance.name: instance for instance in SUITES[suite]()}
     print("| instance | H | J | found by | seconds | CPU | attempts |\n|---|---|---|---|---|---|---|")
     for row in store.rows().values():
         prepared = instances.prepare(made[row["instance"]])
@@ -225,7 +226,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--suite", choices=sorted(instances.SUITES), default="engine")
+    parser.add_argument("--suite", choices=sorted(SUITES), default="engine")
     parser.add_argument("--every", type=int, default=8, help="take every N-th instance of the suite")
     parser.add_argument("--instances", type=lambda text: text.split(","), help="these instead, by name")
     parser.add_argument("--hierarchy", type=lambda text: tuple(map(int, text.split(":"))), default=(4, 8, 6))
@@ -243,7 +244,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options, store = parse(), Store()
-    suite = instances.SUITES[options.suite]()
+    suite = SUITES[options.suite]()
     if options.check:
         sys.exit(check(store, options.suite) > 0)
     wanted = [options.offer[0]] if options.offer else options.instances

@@ -18,11 +18,12 @@ import numpy as np
 
 import hopbytes as hb
 import instances
+from suites import SUITES
 
 
 def chosen(options: argparse.Namespace) -> list[instances.Prepared]:
     """The inputs asked for, on disk."""
-    suite = instances.SUITES[options.suite]()
+    suite = SUITES[options.suite]()
     if options.instances:
         picked = [each for each in suite if each.name in options.instances]
     else:
@@ -52,7 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("chains", nargs="+")
     parser.add_argument("--on", default="node:6@100 package:8@10 core:4@1")
-    parser.add_argument("--suite", choices=sorted(instances.SUITES), default="engine")
+    parser.add_argument("--suite", choices=sorted(SUITES), default="engine")
     parser.add_argument("--half", choices=["even", "odd", "all"], default="even")
     parser.add_argument("--instances", type=lambda text: text.split(","), default=[])
     parser.add_argument("--largest", type=int, default=50_000, help="tasks of the largest input")

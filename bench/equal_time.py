@@ -21,6 +21,7 @@ import instances
 from evaluate import evaluate
 from measure import run_measured
 from rivals import TOOLS, Hopbytes, SharedMap, Task
+from suites import SUITES
 
 SEED = 7193
 Row = dict[str, Any]
@@ -105,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--suite", choices=sorted(instances.SUITES), default="engine")
+    parser.add_argument("--suite", choices=sorted(SUITES), default="engine")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--every", type=int, default=2, help="2 leaves out the renumbered ones")
     parser.add_argument("--hierarchy", type=lambda text: [int(x) for x in text.split(":")], default=[4, 8, 6])
@@ -116,7 +117,7 @@ def main() -> None:
     if not options.report:
         done = {(row["instance"], row["versions"]["code"]) for row in rows}
         code = TOOLS["hopbytes"].versions()["code"]
-        for instance in instances.SUITES[options.suite]()[:: options.every]:
+        for instance in SUITES[options.suite]()[:: options.every]:
             prepared = instances.prepare(instance)
             if (prepared.name, code) in done:
                 continue

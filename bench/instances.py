@@ -1,18 +1,11 @@
-"""The inputs of the benchmark: generated, or taken from the developers' graph folder; written once.
-
-``python bench/instances.py --suite foundation`` writes all of them to ``bench/data`` (ignored by git)
-and prints name, family, size, seed and hash.
-"""
+"""Inputs of the benchmark: graphs, generated or read, and their files in ``bench/data`` (ignored by git)."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import lzma
 import os
-import secrets
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +17,6 @@ HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
 #: Seed of the generated graphs and of the renumberings, unless a fresh one is asked for.
 DEFAULT_SEED = 20517
-#: Graphs from the folder must be large enough for 128 blocks to mean something.
-FEWEST_VERTICES = 10_000
 
 Int64 = NDArray[np.int64]
 
@@ -240,117 +231,6 @@ def shared_folder() -> Path | None:
     return root / "graphs" if (root / "graphs").is_dir() else None
 
 
-def chosen_graphs(folder: Path) -> list[str]:
-    """Eight graphs by a rule fixed before any result was seen.
-
-    Of the large graphs, sorted by name (bytewise), every third one starting with the first, and of these
-    the first eight.
-    """
-    return large_graphs(folder)[::3][:8]
-
-
-def large_graphs(folder: Path) -> list[str]:
-    """Names of the graphs with at least 10 000 vertices, sorted bytewise."""
-    names = []
-    for path in sorted(folder.glob("*.graph.xz")):
-        with lzma.open(path, "rt") as file:
-            head = next(line for line in file if not line.startswith("%"))
-        if int(head.split()[0]) >= FEWEST_VERTICES:
-            names.append(path.name.removesuffix(".graph.xz"))
-    return sorted(names)
-
-
-def _stored(path: Path) -> Callable[[int], Arrays]:
-    return lambda seed: read_metis(path)
-
-
-def _shuffled(instance: Instance) -> Instance:
-    # The name enters the seed, so that two graphs of equal size get different numberings.
-    salt = zlib.crc32(instance.name.encode())
-    return Instance(
-        instance.name + ".shuffled", instance.family,
-        lambda seed: renumbered(instance.make(seed), seed + salt),
-    )
-
-
-def foundation_suite() -> list[Instance]:
-    """Three generated graphs, eight real ones when the folder is there, each also renumbered."""
-    plain = [
-        Instance("del17", "2-D", lambda seed: delaunay(17, seed)),
-        Instance("rgg17", "2-D", lambda seed: random_geometric(17, seed)),
-        Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
-    ]
-    folder = shared_folder()
-    if folder is not None:
-        for name in chosen_graphs(folder):
-            path = folder / f"{name}.graph.xz"
-            plain.append(Instance(name, FAMILIES.get(name, "irregular"), _stored(path)))
-    return [version for instance in plain for version in (instance, _shuffled(instance))]
-
-
-def halo(*sides: int) -> Arrays:
-    """27-point halo exchange of a box of cells: faces, edges and corners carry 400, 20 and 1."""
-    cells = np.indices(sides).reshape(len(sides), -1)
-    near, far, volumes = [], [], []
-    for step in np.ndindex(*(3,) * len(sides)):
-        shift = np.array(step) - 1
-        if not (shift != 0).any() or tuple(shift) < (0,) * len(sides):
-            continue  # each pair once
-        there = cells + shift[:, None]
-        inside = ((there >= 0) & (there < np.array(sides)[:, None])).all(axis=0)
-        near.append(np.flatnonzero(inside))
-        far.append(np.ravel_multi_index(tuple(there[:, inside]), sides))
-        volumes.append(np.full(int(inside.sum()), 400 // 20 ** (np.abs(shift).sum() - 1), np.int64))
-    a, b, volume = np.concatenate(near), np.concatenate(far), np.concatenate(volumes)
-    sources, targets = np.concatenate([a, b]), np.concatenate([b, a])
-    order = np.lexsort((targets, sources))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=cells.shape[1]))])
-    both = np.concatenate([volume, volume])[order]
-    return Arrays(indptr.astype(np.int64), targets[order].astype(np.int64), both)
-
-
-def engine_suite() -> list[Instance]:
-    """Generated graphs, the real ones with at least 10 000 vertices, recorded traffic; each also renumbered.
-
-    The position in the list without renumbered versions decides the half: settings are chosen on the even.
-    """
-    plain = [
-        Instance("del17", "2-D", lambda seed: delaunay(17, seed)),
-        Instance("rgg17", "2-D", lambda seed: random_geometric(17, seed)),
-        Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
-        Instance("halo40", "MPI", lambda seed: halo(40, 40, 40)),
-    ]
-    folder = shared_folder()
-    if folder is not None:
-        recorded = sorted(path.name.removesuffix(".graph.xz") for path in folder.glob("mpi_*.graph.xz"))
-        for name in sorted(recorded + large_graphs(folder)):
-            family = "MPI" if name in recorded else FAMILIES.get(name, "irregular")
-            plain.append(Instance(name, family, _stored(folder / f"{name}.graph.xz")))
-    return [version for instance in plain for version in (instance, _shuffled(instance))]
-
-
-def smoke_suite() -> list[Instance]:
-    """Three small graphs that take seconds: to try the harness."""
-    return [
-        Instance("del12", "2-D", lambda seed: delaunay(12, seed)),
-        Instance("rgg12", "2-D", lambda seed: random_geometric(12, seed)),
-        Instance("grid16", "3-D", lambda seed: grid(16, 16, 16)),
-    ]
-
-
-def scale_suite() -> list[Instance]:
-    """The million-vertex graph of the end-to-end run (about half a minute and 1 GB to make)."""
-    return [Instance("rgg20", "2-D", lambda seed: random_geometric(20, seed))]
-
-
-SUITES: dict[str, Callable[[], list[Instance]]] = {
-    "foundation": foundation_suite,
-    "engine": engine_suite,
-    "smoke": smoke_suite,
-    "scale": scale_suite,
-}
-
-
 def prepare(instance: Instance, seed: int = DEFAULT_SEED, folder: Path = DATA) -> Prepared:
     """Return the instance on disk, making it when it is not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -365,20 +245,3 @@ def prepare(instance: Instance, seed: int = DEFAULT_SEED, folder: Path = DATA) -
         facts_path.write_text(json.dumps(facts))
     facts = json.loads(facts_path.read_text())
     return Prepared(name, instance.family, path, arrays_path, **facts)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--suite", choices=sorted(SUITES), default="foundation")
-    parser.add_argument("--instance-seed", type=int, default=DEFAULT_SEED)
-    parser.add_argument("--fresh", action="store_true", help="draw a new seed for the generated graphs")
-    options = parser.parse_args()
-    seed = secrets.randbelow(2**31) if options.fresh else options.instance_seed
-    print(f"seed {seed}")
-    for instance in SUITES[options.suite]():
-        made = prepare(instance, seed)
-        print(f"{made.name:24} {made.family:10} n={made.n:8} m={made.m:8} {made.digest[:16]}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

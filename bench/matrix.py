@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import instances
 from hopbytes.report.compare import Standing, compare
 from run import read_rows
+from suites import engine_suite
 
 BASELINE = "sharedmap:strong"
 Row = dict[str, Any]
@@ -30,7 +30,7 @@ def base_name(row: Row) -> str:
 
 def groups(rows: list[Row]) -> dict[str, Callable[[Row], bool]]:
     """Name of a group and what belongs to it."""
-    plain = [instance.name for instance in instances.engine_suite()[::2]]
+    plain = [instance.name for instance in engine_suite()[::2]]
     place = {name: position for position, name in enumerate(plain)}
     found: dict[str, Callable[[Row], bool]] = {
         "all": lambda row: True,

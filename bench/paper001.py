@@ -34,7 +34,7 @@ import schedules
 from hopbytes.mappers.scheduling import SCHEDULES
 from instances import Prepared, prepare
 from rivals import TOOLS, Answer, Hopbytes, SharedMap, Task, Tool, code_digest
-from shapes import SUITES
+from suites import SUITES
 
 HERE = Path(__file__).resolve().parent
 #: Serial and parallel partitioner of the paper's configurations.

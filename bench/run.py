@@ -25,7 +25,7 @@ import instances
 from evaluate import evaluate
 from measure import fingerprint, run_measured
 from rivals import TOOLS, Task
-from shapes import SUITES
+from suites import SUITES
 
 #: Drawn once at random; ``--seeds 3`` takes the first three.
 SEEDS = (7193, 40822, 15366, 88014, 2607, 61945, 33570, 94128, 50731, 12489)

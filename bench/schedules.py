@@ -24,9 +24,8 @@ import hopbytes as hb
 from hopbytes.graph import Csr
 from hopbytes.mappers.scheduling import SCHEDULES
 from hopbytes.mappers.sections import Piece
-from instances import DEFAULT_SEED, foundation_suite, prepare, scale_suite, smoke_suite
-
-SUITES = {"smoke": smoke_suite, "foundation": foundation_suite, "scale": scale_suite}
+from instances import DEFAULT_SEED, prepare
+from suites import SUITES
 
 
 def traced(graph: hb.CommGraph, where: hb.Allocation, schedule: str, workers: int, runs: int) -> list[dict]:
@@ -79,7 +78,7 @@ def critical_path(trace: list[dict], runs: int) -> float:
 def main() -> None:
     """Measure, count, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--suite", choices=SUITES, default="smoke")
+    parser.add_argument("--suite", choices=sorted(SUITES), default="smoke")
     parser.add_argument("--hierarchies", default="4:8:2,4:8:6")
     parser.add_argument("--workers", default="1,2")
     parser.add_argument("--counted", default="1,16,64,80")

@@ -1,19 +1,31 @@
-"""Further suites for bench/run.py: deep hierarchies, irregular graphs, growth.
-
-Deep hierarchies are a matter of the machine (``--hierarchy 4:16:32``), so that suite holds plain graphs.
-"""
+"""Generated graphs beyond those of instances.py: halos, random and recursive-matrix graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-import instances
-from instances import Arrays, Instance, delaunay, from_edges, grid
+from instances import Arrays, from_edges
 
-#: Sides of boxes whose number of cells doubles, from about 2^17 to 2^21.
-SIDES = {17: 51, 18: 64, 19: 81, 20: 102, 21: 128}
+
+def halo(*sides: int) -> Arrays:
+    """27-point halo exchange of a box of cells: faces, edges and corners carry 400, 20 and 1."""
+    cells = np.indices(sides).reshape(len(sides), -1)
+    near, far, volumes = [], [], []
+    for step in np.ndindex(*(3,) * len(sides)):
+        shift = np.array(step) - 1
+        if not (shift != 0).any() or tuple(shift) < (0,) * len(sides):
+            continue  # each pair once
+        there = cells + shift[:, None]
+        inside = ((there >= 0) & (there < np.array(sides)[:, None])).all(axis=0)
+        near.append(np.flatnonzero(inside))
+        far.append(np.ravel_multi_index(tuple(there[:, inside]), sides))
+        volumes.append(np.full(int(inside.sum()), 400 // 20 ** (np.abs(shift).sum() - 1), np.int64))
+    a, b, volume = np.concatenate(near), np.concatenate(far), np.concatenate(volumes)
+    sources, targets = np.concatenate([a, b]), np.concatenate([b, a])
+    order = np.lexsort((targets, sources))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=cells.shape[1]))])
+    both = np.concatenate([volume, volume])[order]
+    return Arrays(indptr.astype(np.int64), targets[order].astype(np.int64), both)
 
 
 def random_graph(n: int, edges: int, seed: int) -> Arrays:
@@ -30,30 +42,3 @@ def recursive_matrix(log_n: int, per_vertex: int, seed: int) -> Arrays:
         quadrant = np.searchsorted([0.57, 0.76, 0.95], rng.random(ends.shape[1]), side="right")
         ends = 2 * ends + np.stack([quadrant // 2, quadrant % 2])
     return from_edges(1 << log_n, ends[0], ends[1])
-
-
-def deep_suite() -> list[Instance]:
-    """The three generated graphs of suite `foundation` in their own order."""
-    return [each for each in instances.foundation_suite() if each.name in ("del17", "rgg17", "grid50")]
-
-
-def irregular_suite() -> list[Instance]:
-    """Social graphs and a circuit of the folder when it is there; random and recursive-matrix ones."""
-    named = ("astro-ph", "ibm13_c8", "PGPgiantcompo")
-    return [
-        *(each for each in instances.engine_suite() if each.name in named),
-        Instance("random20k", "irregular", lambda seed: random_graph(20_000, 200_000, seed)),
-        Instance("rmat14", "irregular", lambda seed: recursive_matrix(14, 16, seed)),
-        Instance("rmat15", "irregular", lambda seed: recursive_matrix(15, 8, seed)),
-    ]
-
-
-def growth_suite() -> list[Instance]:
-    """Delaunay graphs and boxes of 2^17 to 2^21 vertices, every one twice as large as the one before."""
-    flat = [Instance(f"del{i}", "2-D", lambda seed, i=i: delaunay(i, seed)) for i in SIDES]
-    return flat + [Instance(f"box{i}", "3-D", lambda seed, s=s: grid(s, s, s)) for i, s in SIDES.items()]
-
-
-SUITES: dict[str, Callable[[], list[Instance]]] = {
-    **instances.SUITES, "deep": deep_suite, "irregular": irregular_suite, "growth": growth_suite,
-}  # fmt: skip

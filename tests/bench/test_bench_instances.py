@@ -8,6 +8,7 @@ import pytest
 
 import instances
 from instances import Arrays
+from suites import chosen_graphs
 
 
 def is_symmetric(graph: Arrays) -> bool:
@@ -91,7 +92,7 @@ def test_the_rule_picks_the_documented_graphs():
         pytest.skip("no folder of developers' samples")
     folder = instances.shared_folder()
     assert folder is not None
-    chosen = instances.chosen_graphs(folder)
+    chosen = chosen_graphs(folder)
     readme = (Path(instances.HERE) / "README.md").read_text()
     assert len(chosen) == 8
     assert all(f"`{name}`" in readme for name in chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from hopbytes.formats.base import Written
 from hopbytes.formats.launching import Launch, Numbers
 from hopbytes.formats.symmetry import renumbered
 
@@ -31,6 +32,11 @@ class Binding:
     cpus: tuple[Numbers, ...] | None
     gpus: tuple[Numbers, ...]
     notices: tuple[str, ...] = ()
+
+    def written(self, files: dict[str, str], command: str, notices: list[str]) -> Written:
+        """Return what a writer made of it; files beside the one the user named are scripts."""
+        scripts = tuple(suffix for suffix in files if suffix)
+        return Written(files, command, tuple(notices), scripts, self.launch.mapping)
 
     @property
     def widest(self) -> int:

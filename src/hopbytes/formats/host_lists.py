@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Source
+from hopbytes.formats.base import MARK, Format, Source
 from hopbytes.formats.launching import HOST_NAME, Launch
 from hopbytes.machines.base import Int64
 from hopbytes.mapping import Mapping
@@ -23,9 +25,45 @@ COUNTED = re.compile(
 )
 
 
-def hosts_by_rank(launch: Launch, title: str) -> str:
-    """Return the text of a file with the host of rank i in line i, below a comment."""
-    return "\n".join([f"# {title}", *(launch.host(rank) for rank in range(launch.n))]) + "\n"
+class HostList(Format):
+    """What launchers' lists of hosts have in common: all of them are read, and known, in the same way.
+
+    A format says how its lines name the hosts of ranks, and how its first line begins; it adds its writer.
+    """
+
+    __slots__ = ()
+    holds = "placement"
+    title: ClassVar[str] = ""  # of the comment at the top; "" where the launcher takes no comments
+
+    @staticmethod
+    @abstractmethod
+    def ranks(source: Source) -> list[tuple[int, str]]:
+        """Return line number and host of every rank: :func:`rank_hosts`, say."""
+
+    def head(self, said: str) -> str:
+        """Return the comment at the top of what we write, by which we know it again."""
+        return f"# {self.title} {MARK}: {said}"
+
+    def read(self, source: Source) -> Mapping:
+        """Return the mapping of a list of hosts; cores are not named, so the slots of a host go in order.
+
+        Options: `where` (an Allocation with host names), `n`.
+
+        Raises
+        ------
+        FormatError, UnsupportedError
+            See :func:`placed_by_hosts`; where a host stands once for all its ranks, see :func:`in_blocks`.
+        """
+        return placed_by_hosts(source, self.ranks(source))
+
+    def sniff(self, name: str, head: bytes) -> bool:
+        """Only our own mark tells a list of hosts from any other list of words."""
+        return bool(self.title) and head.startswith(f"# {self.title} {MARK}".encode())
+
+
+def hosts_by_rank(launch: Launch, *head: str) -> str:
+    """Return the text of a file with the host of rank i in line i, below lines given."""
+    return "\n".join([*head, *(launch.host(rank) for rank in range(launch.n))]) + "\n"
 
 
 def rank_hosts(source: Source) -> list[tuple[int, str]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import one_list
-from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
+from hopbytes.formats.host_lists import HostList, hosts_by_rank, rank_hosts
 from hopbytes.formats.launching import PROGRAM, assumptions, equal_count, number_list, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
 
-class Flux(Format):
+class Flux(HostList):
     """Host of rank i in line i for ``flux run --taskmap=hostfile:F``; one list of CPUs for all nodes.
 
     ``-o cpu-affinity=map:`` and ``-o gpu-affinity=map:`` name the sets of the first, second, … rank of a
@@ -23,7 +23,7 @@ class Flux(Format):
     Source: flux-run(1) on --taskmap, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
     """
 
-    holds = "placement"
+    ranks = staticmethod(rank_hosts)
     summary = "Flux task map by host with cpu-affinity=map:, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
@@ -46,7 +46,7 @@ class Flux(Format):
         launch = prepare(mapping, options)
         count = equal_count(launch, "flux")
         binding = one_list(launch)
-        files = {"": hosts_by_rank(binding.launch, MARK).split("\n", 1)[1]}
+        files = {"": hosts_by_rank(binding.launch)}
         command = f"flux run -N {launch.n // count} --tasks-per-node={count} --taskmap=hostfile:{{stem}}"
         notices = assumptions(launch)
         notices.append(f"older Flux: --taskmap=manual:'{_task_map(binding.launch)}', nodes in machine order")
@@ -60,24 +60,7 @@ class Flux(Format):
             if binding.gpus:
                 command += f" -o gpu-affinity='map:{_sets(binding.gpus)}'"
             command = f"{binding.openmp}{command} {PROGRAM}"
-        scripts = tuple(suffix for suffix in files if suffix)
-        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a list of hosts; the slots of a node are taken in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
-        """
-        return placed_by_hosts(source, rank_hosts(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Never: a list of hosts alone looks like any list of words."""
-        return False
+        return binding.written(files, command, notices)
 
 
 formats.register("flux")(Flux())

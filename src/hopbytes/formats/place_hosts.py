@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
-from hopbytes.formats.host_lists import in_blocks, placed_by_hosts
+from hopbytes.formats.base import Can, Written, formats
+from hopbytes.formats.host_lists import HostList, in_blocks
 from hopbytes.formats.launching import Launch, contiguous_runs, equal_count, prepare
 from hopbytes.mapping import Mapping
 
 
-class Hosts(Format):
+class Hosts(HostList):
     """Hosts in the order in which they are to be numbered: rank = node * ranks per node + place in node.
 
     Ranks must be consecutive on a host, as many on each, and in the order of its slots: make such a
     mapping with ``map --for hosts``.
     """
 
-    holds = "placement"
+    title = "hosts"
+    ranks = staticmethod(in_blocks)
     summary = "host of node i in line i, where only the order of nodes is free"
     can = Can(any_host_order=True)
 
@@ -39,25 +40,9 @@ class Hosts(Format):
         """
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "hosts")
-        lines = [f"# hosts {MARK}: {count} ranks each, rank = line * {count} + place on the host"]
+        lines = [self.head(f"{count} ranks each, rank = line * {count} + place on the host")]
         notices = ("host names are placeholders: give --hosts",) if launch.invented else ()
         return Written({"": "\n".join(lines + names) + "\n"}, "", notices)
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a list of hosts: `n` ranks in blocks, slots in order.
-
-        Options: `where` (an Allocation with host names), `n`, without which every slot gets a rank.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`; `n` that the hosts do not share evenly.
-        """
-        return placed_by_hosts(source, in_blocks(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark tells a list of hosts from any other list of words."""
-        return head.startswith(f"# hosts {MARK}".encode())
 
 
 formats.register("hosts")(Hosts())

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import SCRIPT_BINDS, Binding, one_list
-from hopbytes.formats.host_lists import counted_hosts, placed_by_hosts
+from hopbytes.formats.host_lists import HostList, counted_hosts
 from hopbytes.formats.launching import PROGRAM, Launch, assumptions, contiguous_runs, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
 
-class Hydra(Format):
+class Hydra(HostList):
     """Lines ``host:ranks`` in rank order for ``mpiexec.hydra -f``, and ``-bind-to user:``.
 
     A host that came up again later would count as a new node, whose ranks share no memory with the first
@@ -23,7 +23,8 @@ class Hydra(Format):
     Source: the MPICH wiki, "Using the Hydra process manager", sections on host files and on binding.
     """
 
-    holds = "placement"
+    title = "hydra machine file"
+    ranks = staticmethod(counted_hosts)
     summary = "MPICH Hydra host file with -bind-to user:, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True,
@@ -43,37 +44,19 @@ class Hydra(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
-        files = {"": machine_file(launch, "hydra")}
+        files = {"": machine_file(launch, "hydra", self.head("ranks in order"))}
         binding = one_list(launch)
         command = f"mpiexec.hydra -f {{stem}} -n {launch.n}"
         return bound(binding, files, command, _binding(binding))
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a machine file; the slots of a host are taken in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
-        """
-        return placed_by_hosts(source, counted_hosts(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark: so short a line could be anything."""
-        return head.startswith(f"# hydra machine file {MARK}".encode())
 
 
 formats.register("hydra")(Hydra())
 
 
-def machine_file(launch: Launch, form: str) -> str:
+def machine_file(launch: Launch, form: str, head: str) -> str:
     """Return ``host:ranks`` lines in rank order; UnsupportedError where a host's ranks are scattered."""
     runs = contiguous_runs(launch, form)
-    lines = [f"# {form} machine file {MARK}: ranks in order"]
-    lines += [f"{launch.hosts[run.node]}:{run.count}" for run in runs]
-    return "\n".join(lines) + "\n"
+    return "\n".join([head, *(f"{launch.hosts[run.node]}:{run.count}" for run in runs)]) + "\n"
 
 
 def bound(binding: Binding, files: dict[str, str], command: str, said: str | None) -> Written:
@@ -87,8 +70,7 @@ def bound(binding: Binding, files: dict[str, str], command: str, said: str | Non
     else:
         notices += binding.notices
         command = f"{binding.openmp}{command} {said} {PROGRAM}"
-    scripts = tuple(suffix for suffix in files if suffix)
-    return Written(files, command, tuple(notices), scripts, launch.mapping)
+    return binding.written(files, command, notices)
 
 
 def _binding(binding: Binding) -> str | None:

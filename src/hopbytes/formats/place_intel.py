@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import SCRIPT_BINDS, Binding, one_list
-from hopbytes.formats.host_lists import counted_hosts, placed_by_hosts
+from hopbytes.formats.host_lists import HostList, counted_hosts
 from hopbytes.formats.launching import PROGRAM, assumptions, prepare
 from hopbytes.formats.place_hydra import machine_file
 from hopbytes.formats.place_script import place_script
@@ -15,7 +15,7 @@ from hopbytes.formats.place_slurm import cpu_mask
 from hopbytes.mapping import Mapping
 
 
-class Intel(Format):
+class Intel(HostList):
     """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; processes pinned by environment.
 
     ``I_MPI_PIN_PROCESSOR_LIST`` names the CPU of the i-th rank of every host, ``I_MPI_PIN_DOMAIN`` its set
@@ -29,7 +29,8 @@ class Intel(Format):
     environment-variables-for-process-pinning.html) and "Interoperability with OpenMP" (I_MPI_PIN_DOMAIN).
     """
 
-    holds = "placement"
+    title = "intel machine file"
+    ranks = staticmethod(counted_hosts)
     summary = "Intel MPI machine file with I_MPI_PIN_PROCESSOR_LIST, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True,
@@ -50,7 +51,7 @@ class Intel(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
-        files = {"": machine_file(launch, "intel")}
+        files = {"": machine_file(launch, "intel", self.head("ranks in order"))}
         binding = one_list(launch)
         said = _pinning(binding)
         command = f"mpirun -machinefile {{stem}} -n {launch.n}"
@@ -66,24 +67,7 @@ class Intel(Format):
             threads = binding.widest
             openmp = f" -genv OMP_NUM_THREADS {threads} -genv OMP_PLACES cores" if threads > 1 else ""
             command = f"{command} {said}{openmp} {PROGRAM}"
-        scripts = tuple(suffix for suffix in files if suffix)
-        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a machine file; the slots of a host are taken in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
-        """
-        return placed_by_hosts(source, counted_hosts(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark: so short a line could be anything."""
-        return head.startswith(f"# intel machine file {MARK}".encode())
+        return binding.written(files, command, notices)
 
 
 formats.register("intel")(Intel())

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
-from hopbytes.formats.host_lists import counted_hosts, placed_by_hosts
+from hopbytes.formats.base import Can, Written, formats
+from hopbytes.formats.host_lists import HostList, counted_hosts
 from hopbytes.formats.launching import PROGRAM, assumptions, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
 
-class Lsf(Format):
+class Lsf(HostList):
     """Lines ``host ranks`` in rank order for ``bsub -hostfile``; a host may come again. place.sh binds.
 
     Source: IBM Spectrum LSF 10.1, bsub -hostfile, "User-specified host file".
     """
 
-    holds = "placement"
+    title = "LSF host file"
+    ranks = staticmethod(counted_hosts)
     summary = "LSF host file for bsub -hostfile, with place.sh for the cores"
     several_files = True
     can = Can(
@@ -38,28 +39,12 @@ class Lsf(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
-        lines = [f"# LSF host file {MARK}: ranks in order"]
+        lines = [self.head("ranks in order")]
         lines += [f"{launch.hosts[run.node]} {run.count}" for run in launch.runs()]
         command = f"bsub -n {launch.n} -hostfile {{stem}} mpirun -n {launch.n} sh {{stem}}.place.sh {PROGRAM}"
         files = {"": "\n".join(lines) + "\n", ".place.sh": place_script(launch)}
         notices = [*assumptions(launch), "mpirun must follow LSF's order of hosts and not bind by itself"]
         return Written(files, command, tuple(notices), (".place.sh",))
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a host file; the slots of a host are taken in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
-        """
-        return placed_by_hosts(source, counted_hosts(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark: so short a line could be anything."""
-        return head.startswith(f"# LSF host file {MARK}".encode())
 
 
 formats.register("lsf")(Lsf())

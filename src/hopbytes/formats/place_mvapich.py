@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import SCRIPT_BINDS, one_list
-from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
+from hopbytes.formats.host_lists import HostList, hosts_by_rank, rank_hosts
 from hopbytes.formats.launching import PROGRAM, assumptions, number_list, prepare
 from hopbytes.formats.place_script import RANK_VARIABLES, place_script
 from hopbytes.mapping import Mapping
 
 
-class Mvapich(Format):
+class Mvapich(HostList):
     """Host of rank i in line i for ``mpirun_rsh -hostfile``; ``MV2_CPU_MAPPING`` names the CPUs.
 
     The mapping lists the CPUs of the first, second, … rank of every host, separated by colons, and holds
@@ -24,7 +24,8 @@ class Mvapich(Format):
     mvapich.cse.ohio-state.edu/userguide.
     """
 
-    holds = "placement"
+    title = "MVAPICH host file"
+    ranks = staticmethod(rank_hosts)
     summary = "MVAPICH2 host file for mpirun_rsh with MV2_CPU_MAPPING, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
@@ -44,8 +45,7 @@ class Mvapich(Format):
         """
         launch = prepare(mapping, options)
         binding = one_list(launch)
-        title = f"MVAPICH host file {MARK}: host of rank 0, 1, 2, ..."
-        files = {"": hosts_by_rank(binding.launch, title)}
+        files = {"": hosts_by_rank(binding.launch, self.head("host of rank 0, 1, 2, ..."))}
         command = f"mpirun_rsh -np {launch.n} -hostfile {{stem}}"
         notices = assumptions(launch)
         if binding.cpus is None or binding.gpus:
@@ -57,24 +57,7 @@ class Mvapich(Format):
             listed = ":".join(number_list(own) for own in binding.cpus)
             # mpirun_rsh hands variables on where they stand before the program.
             command = f"{command} MV2_CPU_MAPPING={listed} {binding.openmp}{PROGRAM}"
-        scripts = tuple(suffix for suffix in files if suffix)
-        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a list with the host of every rank; the slots of a host are taken in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
-        """
-        return placed_by_hosts(source, rank_hosts(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark tells a list of hosts from any other list of words."""
-        return head.startswith(f"# MVAPICH host file {MARK}".encode())
+        return binding.written(files, command, notices)
 
 
 formats.register("mvapich")(Mvapich())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import SCRIPT_BINDS, one_list
-from hopbytes.formats.host_lists import in_blocks, placed_by_hosts
+from hopbytes.formats.host_lists import HostList, in_blocks
 from hopbytes.formats.launching import (
     PROGRAM,
     assumptions,
@@ -20,7 +20,7 @@ from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
 
-class Pals(Format):
+class Pals(HostList):
     """A host a line, filled in that order with as many ranks each: ``mpiexec --ppn N --hostfile F``.
 
     PALS takes neither a host twice nor different numbers of ranks, so the ranks of a host must be
@@ -31,7 +31,8 @@ class Pals(Format):
     --cpu-bind.
     """
 
-    holds = "placement"
+    title = "PALS host file"
+    ranks = staticmethod(in_blocks)
     summary = "PALS host file with --cpu-bind list:, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True, gpus=True,
@@ -53,7 +54,7 @@ class Pals(Format):
         launch = prepare(mapping, options)
         runs = contiguous_runs(launch, "pals")
         count = equal_count(launch, "pals")
-        lines = [f"# PALS host file {MARK}: {count} ranks each, in order"]
+        lines = [self.head(f"{count} ranks each, in order")]
         lines += [launch.hosts[run.node] for run in runs]
         files = {"": "\n".join(lines) + "\n"}
         binding = one_list(launch)
@@ -67,24 +68,7 @@ class Pals(Format):
             notices += binding.notices
             listed = ":".join(number_list(own) for own in binding.cpus)
             command = f"{binding.openmp}{command} --cpu-bind list:{listed} {PROGRAM}"
-        scripts = tuple(suffix for suffix in files if suffix)
-        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a host file: `n` ranks in blocks over its hosts, slots in order.
-
-        Options: `where` (an Allocation with host names), `n`, without which every slot gets a rank.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`; `n` that the hosts do not share evenly.
-        """
-        return placed_by_hosts(source, in_blocks(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark tells a list of hosts from any other list of words."""
-        return head.startswith(f"# PALS host file {MARK}".encode())
+        return binding.written(files, command, notices)
 
 
 formats.register("pals")(Pals())

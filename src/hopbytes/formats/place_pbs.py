@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
-from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
+from hopbytes.formats.base import Can, Written, formats
+from hopbytes.formats.host_lists import HostList, hosts_by_rank, rank_hosts
 from hopbytes.formats.launching import PROGRAM, assumptions, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
 
-class Pbs(Format):
+class Pbs(HostList):
     """Host of rank i in line i, like a copy of ``$PBS_NODEFILE`` in another order. place.sh binds.
 
     The comment lines of other formats are left out, because parsers of node files may not know them.
@@ -20,7 +20,7 @@ class Pbs(Format):
     Source: PBS Professional user's guide, "The node file" (one line per MPI process).
     """
 
-    holds = "placement"
+    ranks = staticmethod(rank_hosts)
     summary = "host of every rank like a PBS node file, with place.sh for the cores"
     several_files = True
     can = Can(
@@ -40,26 +40,10 @@ class Pbs(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
-        files = {"": hosts_by_rank(launch, MARK).split("\n", 1)[1], ".place.sh": place_script(launch)}
+        files = {"": hosts_by_rank(launch), ".place.sh": place_script(launch)}
         command = f"mpiexec -machinefile {{stem}} -n {launch.n} sh {{stem}}.place.sh {PROGRAM}"
         notices = [*assumptions(launch), "mpiexec must not bind by itself (Open MPI: --bind-to none)"]
         return Written(files, command, tuple(notices), (".place.sh",))
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a node file; the slots of a host are taken in order.
-
-        Options: `where` (an Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
-        """
-        return placed_by_hosts(source, rank_hosts(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Never: a list of hosts alone looks like any list of words."""
-        return False
 
 
 formats.register("pbs")(Pbs())

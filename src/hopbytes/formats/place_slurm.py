@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import Binding, one_list
-from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
+from hopbytes.formats.host_lists import HostList, hosts_by_rank, rank_hosts
 from hopbytes.formats.launching import PROGRAM, Launch, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
@@ -18,7 +18,7 @@ DIFFERENT = "nodes need different cores, which srun cannot say: {stem}.place.sh 
 PARTIAL = "not all CPUs of the nodes are the job's, srun's lists might count otherwise: {stem}.place.sh binds"
 
 
-class Slurm(Format):
+class Slurm(HostList):
     """Hostfile for ``srun --distribution=arbitrary``, with ``--cpu-bind`` or a script for the cores.
 
     Slurm takes one list of cores for all nodes, applied to the ranks of a node in ascending order. Where
@@ -29,7 +29,8 @@ class Slurm(Format):
     Source: srun(1), sections --distribution, --cpu-bind, --gpu-bind and SLURM_HOSTFILE.
     """
 
-    holds = "placement"
+    title = "Slurm hostfile"
+    ranks = staticmethod(rank_hosts)
     summary = "Slurm hostfile with --cpu-bind, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
@@ -49,7 +50,7 @@ class Slurm(Format):
         """
         launch = prepare(mapping, options)
         binding = one_list(launch)
-        files = {"": hosts_by_rank(binding.launch, f"Slurm hostfile {MARK}: host of rank 0, 1, 2, ...")}
+        files = {"": hosts_by_rank(binding.launch, self.head("host of rank 0, 1, 2, ..."))}
         used = int((launch.tasks_per_node() > 0).sum())
         # No --cpus-per-task: it would shrink the step to as many CPUs as its tasks ask for, and srun then
         # refuses to bind to any other CPU of a node that is not full.
@@ -67,25 +68,7 @@ class Slurm(Format):
         else:
             notices += binding.notices
             command = f"SLURM_HOSTFILE={{stem}} {binding.openmp}{srun} {said} {PROGRAM}"
-        scripts = tuple(suffix for suffix in files if suffix)
-        return Written(files, command, tuple(notices), scripts, binding.launch.mapping)
-
-    def read(self, source: Source) -> Mapping:
-        """Return the mapping of a list with the host of every rank.
-
-        Cores are those Slurm gives by itself: the slots of a node in order. Options: `where` (an
-        Allocation with host names), `n`.
-
-        Raises
-        ------
-        FormatError, UnsupportedError
-            See :func:`hopbytes.formats.host_lists.placed_by_hosts`.
-        """
-        return placed_by_hosts(source, rank_hosts(source))
-
-    def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark tells a list of hosts from any other list of words."""
-        return head.startswith(f"# Slurm hostfile {MARK}".encode())
+        return binding.written(files, command, notices)
 
 
 formats.register("slurm")(Slurm())

@@ -9,6 +9,7 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
+from hopbytes.engine.assignment import FEW_TASKS
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Progress, Refiner, refiners
 from hopbytes.mappers.multisection import Multisection
@@ -62,7 +63,7 @@ class Evolve(Refiner):
     steps: int = 8
     work: int = 0
     slots_only: bool = False
-    dense_up_to: int = 400
+    dense_up_to: int = FEW_TASKS
     crowded_up_to: int = 1024
     shakes: int = 1000
     subtrees: int = 0

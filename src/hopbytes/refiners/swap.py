@@ -9,6 +9,7 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
+from hopbytes.engine.assignment import FEW_TASKS
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.machines.geometry import geometry_of
@@ -58,9 +59,9 @@ class Swap(Refiner):
         Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
         at random, their surroundings descend again, and what got worse is taken back.
     crowded_up_to : int
-        With more than 400 tasks and at most so many, where most talk to each other, a short tabu search (the
-        refiner ``tabu``, twice as many exchanges as tasks) takes the place of everything else: it looks at
-        all pairs for what one task costs here.
+        With more than :data:`FEW_TASKS` (400) and at most so many tasks, where most talk to each other, a
+        short tabu search (the refiner ``tabu``, twice as many exchanges as tasks) takes the place of
+        everything else: it looks at all pairs for what one task costs here.
     one_way : int
         Millions of arcs that :class:`Tabu` may look at in the end where neither volumes nor distances are the
         same in both directions: exchanges here see means of such distances, tabu search sees both. Of
@@ -102,7 +103,7 @@ class Swap(Refiner):
             return pe
         if not (bounds.exact and graph.n == where.k) or effort.used_up:
             return self._exchange(graph, where, pe, bounds, effort, 0, 0)
-        if 400 < graph.n <= self.crowded_up_to and talks_to_most(graph):
+        if FEW_TASKS < graph.n <= self.crowded_up_to and talks_to_most(graph):
             from hopbytes.refiners.tabu import Tabu
 
             work = 2 * graph.n**3 // 8 // MILLION + 1

@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hopbytes import kernels
-from hopbytes.errors import FormatError, ScaleError
+from hopbytes.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 
 if TYPE_CHECKING:
     import scipy.sparse
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
-
-MAX_SUM = 2**63 - 1
-MAX_TASKS = 2**31 - 2
 
 
 class Csr(NamedTuple):
@@ -113,14 +110,14 @@ class CommGraph:
             if array is None:
                 continue
             if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
-                raise _bad(f"{name} must be a contiguous 1-d {np.dtype(dtype)} array")
+                raise bad_graph(f"{name} must be a contiguous 1-d {np.dtype(dtype)} array")
             if length is not None and len(array) != length:
-                raise _bad(f"{name} has {len(array)} entries, expected {length}")
+                raise bad_graph(f"{name} has {len(array)} entries, expected {length}")
         if len(self.indptr) < 1 or len(self.indptr) - 1 > MAX_TASKS:
-            raise _bad(f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
+            raise bad_graph(f"{len(self.indptr) - 1} tasks, expected 0 to {MAX_TASKS}")
         bad = kernels.check_csr(self.indptr, self.targets)
         if bad >= 0:
-            raise _bad(f"row {bad}: targets must be sorted, distinct and inside 0..{self.n - 1}")
+            raise bad_graph(f"row {bad}: targets must be sorted, distinct and inside 0..{self.n - 1}")
 
     def _checked_total(self, name: str) -> int:
         array = getattr(self, name)
@@ -128,12 +125,8 @@ class CommGraph:
             return self.n if name == "loads" else self.m
         if len(array) and int(array.min()) < 0:
             place = int(np.argmin(array))
-            raise _bad(f"{name}[{place}] is {int(array[place])}, expected an integer >= 0")
-        total = kernels.checked_sum(array)
-        if total > MAX_SUM:
-            factor = -(-total // MAX_SUM)
-            raise ScaleError(f"{name} sum to {total}, more than 2^63 - 1: divide them by {factor} or more")
-        return total
+            raise bad_graph(f"{name}[{place}] is {int(array[place])}, expected an integer >= 0")
+        return check_total(name, kernels.checked_sum(array))
 
     # ---------------------------------------------------------------- facts
 
@@ -253,21 +246,20 @@ class CommGraph:
         ScaleError
             Sums beyond 63 bits.
         """
-        src, dst = _tasks("sources", sources), _tasks("targets", targets)
+        src, dst = task_numbers("sources", sources), task_numbers("targets", targets)
         if len(src) != len(dst):
-            raise _bad(f"{len(src)} sources and {len(dst)} targets, expected as many of each")
+            raise bad_graph(f"{len(src)} sources and {len(dst)} targets, expected as many of each")
         highest = int(max(src.max(), dst.max())) if len(src) else -1
         n = highest + 1 if n is None else int(n)
         if highest >= n or n > MAX_TASKS:
-            raise _bad(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
+            raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
         volume, scale = to_integers("volumes", volumes, len(src))
         count, count_scale = to_integers("messages", messages, len(src))
         if count_scale != 1:
-            raise _bad("messages must be whole numbers")
+            raise bad_graph("messages must be whole numbers")
         for name, values in (("volumes", volume), ("messages", count)):
-            if values is not None and kernels.checked_sum(values) > MAX_SUM:
-                factor = -(-kernels.checked_sum(values) // MAX_SUM)
-                raise ScaleError(f"{name} sum to more than 2^63 - 1: divide them by {factor} or more")
+            if values is not None:
+                check_total(name, kernels.checked_sum(values))
         indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
         load, _ = to_integers("loads", loads, n)
         return cls(
@@ -289,12 +281,12 @@ class CommGraph:
         """
         dense = np.asarray(matrix)
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-            raise _bad(f"matrix of shape {dense.shape}, expected a square one")
+            raise bad_graph(f"matrix of shape {dense.shape}, expected a square one")
         present = dense != 0
         if messages is not None:
             counts = np.asarray(messages)
             if counts.shape != dense.shape:
-                raise _bad(f"message matrix of shape {counts.shape}, expected {dense.shape}")
+                raise bad_graph(f"message matrix of shape {counts.shape}, expected {dense.shape}")
             present = present | (counts != 0)
         src, dst = np.nonzero(present)
         count = None if messages is None else np.asarray(messages)[src, dst]
@@ -312,7 +304,7 @@ class CommGraph:
         """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j."""
         coo: Any = matrix.tocoo()
         if coo.shape[0] != coo.shape[1]:
-            raise _bad(f"matrix of shape {coo.shape}, expected a square one")
+            raise bad_graph(f"matrix of shape {coo.shape}, expected a square one")
         graph = cls.from_edges(coo.row, coo.col, coo.data, n=coo.shape[0], loads=loads, meta=meta)
         if messages is None:
             return graph
@@ -325,58 +317,3 @@ class CommGraph:
             n=coo.shape[0], loads=loads, meta=meta,
         )
         return both
-
-
-def _bad(what: str) -> FormatError:
-    return FormatError("graph", None, what)
-
-
-def _tasks(name: str, values: ArrayLike) -> Int32:
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise _bad(f"{name} must be a 1-d array of integers")
-    if array.size and (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
-        raise _bad(f"{name} must lie in 0..{MAX_TASKS}")
-    return np.ascontiguousarray(array, dtype=np.int32)
-
-
-def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64 | None, int]:
-    """Return `values` as int64 and the factor they were multiplied by.
-
-    Whole numbers keep factor 1. Decimals are multiplied by the smallest power of ten, at most 10^9
-    and keeping the sum below 2^53, that makes all of them integers; what is still fractional then is
-    rounded half to even.
-
-    Raises
-    ------
-    FormatError
-        Wrong length, negative, NaN or infinite values.
-    ScaleError
-        A value beyond 2^63 - 1.
-    """
-    if values is None:
-        return None, 1
-    array = np.asarray(values)
-    if array.shape != (length,):
-        raise _bad(f"{name} has shape {array.shape}, expected ({length},)")
-    if array.dtype == np.bool_:
-        array = array.astype(np.int64)
-    is_real = np.issubdtype(array.dtype, np.number) and not np.issubdtype(array.dtype, np.complexfloating)
-    if array.size and not is_real:
-        raise _bad(f"{name} must be real numbers")
-    if array.size and not bool(np.all(array >= 0)):
-        place = int(np.flatnonzero(~(array >= 0))[0])
-        raise _bad(f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
-    if array.size and float(array.max()) > float(MAX_SUM):
-        factor_text = f"{float(array.max()) / MAX_SUM:.3g}"
-        raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor_text}")
-    if not np.issubdtype(array.dtype, np.floating):
-        return np.ascontiguousarray(array, dtype=np.int64), 1
-    total, factor = float(array.sum()), 1
-    while factor < 10**9 and total * factor * 10 < 2**53 and _fractional(array * factor):
-        factor *= 10
-    return np.rint(array * factor).astype(np.int64), factor
-
-
-def _fractional(values: NDArray[np.floating[Any]]) -> bool:
-    return bool(np.any(np.rint(values) != values))

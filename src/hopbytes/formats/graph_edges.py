@@ -14,7 +14,8 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
 from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import check_tasks, first_line, read_table, shown
-from hopbytes.graph import MAX_TASKS, CommGraph
+from hopbytes.graph import CommGraph
+from hopbytes.integers import MAX_TASKS
 
 ARCS_PER_PIECE = 1 << 16
 

@@ -19,7 +19,8 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import FIRST_ROOM, first_line, raise_fault, run_parser, shown
-from hopbytes.graph import MAX_TASKS, CommGraph
+from hopbytes.graph import CommGraph
+from hopbytes.integers import MAX_TASKS
 from hopbytes.reference.text import Slot, Status
 
 Int64 = NDArray[np.int64]

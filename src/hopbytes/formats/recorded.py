@@ -15,7 +15,8 @@ from hopbytes.collectives import check_model, expand, expand_between
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.formats.text import check_tasks, shown
-from hopbytes.graph import MAX_SUM, CommGraph
+from hopbytes.graph import CommGraph
+from hopbytes.integers import MAX_SUM
 from hopbytes.opening import open_stream
 
 #: Longest line of a recording.

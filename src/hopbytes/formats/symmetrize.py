@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from hopbytes import kernels
 from hopbytes.errors import ScaleError
-from hopbytes.graph import MAX_SUM, CommGraph
+from hopbytes.graph import CommGraph
+from hopbytes.integers import MAX_SUM
 
 Int64 = NDArray[np.int64]
 

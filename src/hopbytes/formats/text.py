@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hopbytes import kernels
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
-from hopbytes.graph import MAX_TASKS
+from hopbytes.integers import MAX_TASKS
 from hopbytes.reference.text import Slot, Status
 
 Int64 = NDArray[np.int64]

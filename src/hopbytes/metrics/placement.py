@@ -12,7 +12,8 @@ from hopbytes import kernels
 from hopbytes.allocation import Allocation
 from hopbytes.comm_time import comm_time, knows_times, times_of
 from hopbytes.errors import FormatError, ScaleError
-from hopbytes.graph import MAX_SUM, CommGraph
+from hopbytes.graph import CommGraph
+from hopbytes.integers import MAX_SUM
 from hopbytes.machines.base import Int32, Int64, TreeDistance
 from hopbytes.metrics.links import LinkMetrics, measure_links
 from hopbytes.metrics.traffic import TrafficMetrics, measure_traffic

@@ -14,8 +14,8 @@ from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
 
 ROOT = Path(__file__).parents[1]
-#: Files are meant to stay under 300 lines; beyond this they have to be cut.
-LONGEST_FILE = 450
+#: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
+LONGEST_FILE = {"src": 360, "core": 400, "bench": 400, "tests": 450}
 LONGEST_VERB = 30
 SOURCES = [
     path
@@ -49,7 +49,7 @@ def test_types():
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_is_too_long(path):
-    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+    assert len(path.read_text().splitlines()) <= LONGEST_FILE[path.relative_to(ROOT).parts[0]]
 
 
 def test_sources_were_found():

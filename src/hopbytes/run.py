@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from hopbytes import __version__
 from hopbytes.allocation import Allocation
+from hopbytes.clock import Clock
 from hopbytes.comm_time import SearchForm, comm_time, search_form, times_of
 from hopbytes.constraints import constraints
 from hopbytes.engine import stop_asked, stopping_when
@@ -152,7 +150,7 @@ def map_tasks(
     >>> mapping.pe.tolist(), mapping.info["comm_cost"]
     ([0, 1, 2, 3], 360)
     """
-    clock = _Clock(time_limit)
+    clock = Clock(time_limit)
     where = _checked_sides(graph, where)
     if tasks_per_node is not None:
         tasks_per_node = _whole("tasks_per_node", tasks_per_node, 1)
@@ -229,30 +227,6 @@ def _work_notice(effort: Effort, time_limit: float | None, *, early: bool) -> li
     if cut_short:
         return [*said, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"]
     return [*said, f"{arcs} arcs looked at; --work-limit {arcs} instead of {limit} repeats this run"]
-
-
-class _Clock:
-    """Time since the call began, and when to stop so that verification still fits."""
-
-    def __init__(self, limit: float | None) -> None:
-        self._began = time.monotonic()
-        self.limited = limit is not None
-        self.deadline: float | None = None
-        if limit is None:
-            return
-        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= limit < float("inf"):
-            raise UnsupportedError(f"time_limit {limit!r}, expected seconds >= 0")
-        self.deadline = self._began + float(limit)
-
-    def seconds(self) -> float:
-        return time.monotonic() - self._began
-
-    def reserve(self, evaluation: Callable[[], Any]) -> None:
-        """Keep back three times what one evaluation takes: the final one, translation and checks."""
-        before = time.monotonic()
-        evaluation()
-        if self.deadline is not None:
-            self.deadline -= 3 * (time.monotonic() - before)
 
 
 def _checked_sides(graph: object, where: object) -> Allocation:

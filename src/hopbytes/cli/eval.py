@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from hopbytes.cli.launching_options import given_mapping
-from hopbytes.cli.options import Json, MachineOptions, PatternFile, ReadingOptions, SpreadOptions
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.options import Json, PatternFile, ReadingOptions, SpreadOptions
 
 
 def eval(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
+from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.options import (
     Json,
-    MachineOptions,
     MethodOptions,
     OutputFile,
     PatternFile,

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.options import MachineOptions, Quiet
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.options import Quiet
 
 
 def measure(

@@ -16,19 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from hopbytes.allocation import Allocation
     from hopbytes.formats.exchange import Receipt
     from hopbytes.graph import CommGraph
     from hopbytes.mapping import Mapping
 
 Maker: TypeAlias = Callable[..., Any]
 # Defaults stand in the help texts, in brackets, because not all of them are constants.
-_shown: Maker = partial(typer.Option, show_default=False)
-_machine: Maker = partial(_shown, rich_help_panel="Machine")
-_input: Maker = partial(_shown, rich_help_panel="Input")
-_problem: Maker = partial(_shown, rich_help_panel="Problem")
-_method: Maker = partial(_shown, rich_help_panel="Method")
-_output: Maker = partial(_shown, rich_help_panel="Output")
+shown: Maker = partial(typer.Option, show_default=False)
+_input: Maker = partial(shown, rich_help_panel="Input")
+_problem: Maker = partial(shown, rich_help_panel="Problem")
+_method: Maker = partial(shown, rich_help_panel="Method")
+_output: Maker = partial(shown, rich_help_panel="Output")
 
 PatternFile: TypeAlias = Annotated[
     str, typer.Argument(metavar="PATTERN", help="Who talks to whom: a pattern file, or - for stdin.")
@@ -39,118 +37,6 @@ OutputFile: TypeAlias = Annotated[
     str | None,
     _output("--output", "-o", metavar="FILE", help="Where to write (stdout); several files take it as stem."),
 ]
-
-Hosts: TypeAlias = Annotated[
-    str | None,
-    _machine("--hosts", metavar="LIST", help="Host names in machine order: n[001-016],m or a file of them."),
-]
-Rails: TypeAlias = Annotated[
-    str | None,
-    _machine("--rails", metavar="RULE", help="Adapters of hosts on ib: first, same, spread or gpu."),
-]
-Adapters: TypeAlias = Annotated[
-    str | None,
-    _machine("--adapters", metavar="NAMES", help="Adapters to use on ib: mlx5_[0-3] or mlx5_*."),
-]
-NodeNameMap: TypeAlias = Annotated[
-    str | None,
-    _machine("--node-name-map", metavar="FILE", help="Names for adapters on ib: GUID \"HOST ADAPTER\"."),
-]
-
-
-@dataclass(frozen=True)
-class MachineOptions:
-    """Where tasks may run."""
-
-    on: Annotated[
-        str | None,
-        _machine(
-            "--on", metavar="SPEC", help="Levels, outermost first: 'node:8@10 core:4@1'; or table:FILE."
-        ),
-    ] = None
-    hierarchy: Annotated[
-        str | None,
-        _machine("--hierarchy", metavar="A:B:…", help="Instead of --on: counts, innermost level first."),
-    ] = None
-    distance: Annotated[
-        str | None,
-        _machine("--distance", metavar="D:E:…", help="Of --hierarchy; with --on LEVEL=N,… replaces some."),
-    ] = None
-    hosts: Hosts = None
-    exclude: Annotated[
-        list[str] | None,
-        _machine("--exclude", metavar="WHAT", help="Leave cores out, such as core=0. May be repeated."),
-    ] = None
-    reserve: Annotated[
-        str | None,
-        _machine(
-            "--reserve", metavar="N/LEVEL", help="Leave N cores of every unit of a level free: 1/package."
-        ),
-    ] = None
-    capacity: Annotated[
-        list[str] | None,
-        _machine("--capacity", metavar="WHAT:N", help="PEs that can take N times the load: node=0-3:2."),
-    ] = None
-    rails: Rails = None
-    adapters: Adapters = None
-    node_name_map: NodeNameMap = None
-    cores_per_task: Annotated[
-        int | None,
-        _machine(
-            "--cores-per-task", metavar="N", min=1, help="Cores of a node that each task gets (the job's; 1)."
-        ),
-    ] = None
-    per: Annotated[
-        list[str] | None,
-        _machine(
-            "--per",
-            metavar="LEVEL[=N]",
-            help="LEVEL: a slot is a whole unit of it (core, pu, …). LEVEL=N: N tasks on each. Repeatable.",
-        ),
-    ] = None
-
-    @property
-    def given(self) -> bool:
-        """Somebody said which machine."""
-        return self.on is not None or self.hierarchy is not None
-
-    @property
-    def unsaid(self) -> bool:
-        """Nobody said anything about a machine."""
-        return not any(vars(self).values())
-
-    def or_on(self, spec: str) -> MachineOptions:
-        """Return these options on a machine of its own where none was given."""
-        return self if self.given else dataclasses.replace(self, on=spec)
-
-    def allocation(self) -> Allocation:
-        """Return the allocation these options describe."""
-        import hopbytes as hb
-
-        units = [item for item in self.per or () if "=" not in item]
-        if len(units) > 1:
-            raise typer.BadParameter(f"--per {' --per '.join(units)}: a slot can be a unit of one level only")
-        if (self.on is None) == (self.hierarchy is None):
-            raise typer.BadParameter("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
-        where: Allocation = hb.machine(
-            self.on,
-            hierarchy=self.hierarchy,
-            distance=self.distance,
-            hosts=self.hosts,
-            exclude=tuple(self.exclude or ()),
-            reserve=self.reserve,
-            cores_per_task=self.cores_per_task,
-            per=units[0] if units else None,
-            capacity=tuple(self.capacity or ()),
-            rails=self.rails,
-            adapters=self.adapters,
-            node_name_map=self.node_name_map,
-        )
-        return where
-
-    def tasks_per_unit(self) -> dict[str, int] | None:
-        """Return the counts of ``--per LEVEL=N``, a keyword of :func:`hopbytes.map_tasks`."""
-        return dict(_level_count(item) for item in self.per or () if "=" in item) or None
 
 
 @dataclass(frozen=True)
@@ -228,13 +114,6 @@ class ProblemOptions:
             "imbalance": self.imbalance,
             "strict_balance": self.strict_balance,
         }
-
-
-def _level_count(item: str) -> tuple[str, int]:
-    level, _, count = item.partition("=")
-    if not level or not count.isdecimal():
-        raise typer.BadParameter(f"--per {item}: expected LEVEL=N like package=4")
-    return level, int(count)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import typer
 
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
+from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.options import (
-    MachineOptions,
     MethodOptions,
     OutputFile,
     Quiet,

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.options import Adapters, Hosts, Json, NodeNameMap, Rails, ReadingOptions
+from hopbytes.cli.machine_options import Adapters, Hosts, NodeNameMap, Rails
+from hopbytes.cli.options import Json, ReadingOptions
 
 
 def show(

@@ -8,7 +8,8 @@ import typer
 
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
-from hopbytes.cli.options import Json, MachineOptions, OutputFile, Quiet, WritingOptions
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.options import Json, OutputFile, Quiet, WritingOptions
 
 
 def verify(

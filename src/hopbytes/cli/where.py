@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hopbytes.cli.launch_words import CommandWords, command_words
-from hopbytes.cli.options import MachineOptions, OutputFile, Quiet, WritingOptions
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.options import OutputFile, Quiet, WritingOptions
 
 
 def where(

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
-from hopbytes.cli.options import MachineOptions, OutputFile, Quiet, WritingOptions
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.options import OutputFile, Quiet, WritingOptions
 
 
 def write(

@@ -60,5 +60,5 @@ class VCycle(Refiner):
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
             search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
         )
-        effort.work["moves"] = effort.work.get("moves", 0) + moves
+        effort.count(moves=moves)
         return cheaper(graph, where, pe, better, bounds.unary)

@@ -1,0 +1,35 @@
+"""When a call with a time limit has to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+from hopbytes.errors import UnsupportedError
+
+
+class Clock:
+    """Time since the call began, and when to stop so that verification still fits."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._began = time.monotonic()
+        self.limited = limit is not None
+        self.deadline: float | None = None
+        if limit is None:
+            return
+        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= limit < float("inf"):
+            raise UnsupportedError(f"time_limit {limit!r}, expected seconds >= 0")
+        self.deadline = self._began + float(limit)
+
+    def seconds(self) -> float:
+        """Return the seconds since the call began."""
+        return time.monotonic() - self._began
+
+    def reserve(self, evaluation: Callable[[], Any]) -> None:
+        """Keep back three times what one evaluation takes: the final one, translation and checks."""
+        before = time.monotonic()
+        evaluation()
+        if self.deadline is not None:
+            self.deadline -= 3 * (time.monotonic() - before)

@@ -47,8 +47,10 @@ template <class W> class ExactPartition {
   }
 
   // Contract what both partitions agree on (`other` may be null: what `part` holds together), start from
-  // `part`, refine on the way back. Never worse than `part`.
-  Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed) {
+  // `part`, refine on the way back. Never worse than `part`. `refined`: `part` comes from this engine, so on
+  // the given graph only blocks that have changed are worth another search.
+  Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed,
+                bool refined = false) {
     if (k_ > kMostBlocks) return score(g, part.data(), size_);
     Rng rng(seed);
     std::vector<int32_t> label = part;
@@ -63,7 +65,7 @@ template <class W> class ExactPartition {
       result.swap(coarse);
     }
     if (!levels.empty()) adopt(levels.back().graph, result), count_loads(), refine();
-    climb(g, levels, result);
+    climb(g, levels, result, refined ? part.data() : nullptr);
     const Score before = score(g, part.data(), size_), after = score(g, result.data(), size_);
     if (before < after) return before;
     part.swap(result);
@@ -113,7 +115,7 @@ template <class W> class ExactPartition {
     refine();
     Score found = score(g, part.data(), size_);
     for (int32_t c = 0; c < options_.combines && !control_.hurry(); ++c)
-      found = combine(g, part, nullptr, derive(seed, 3 + c));
+      found = combine(g, part, nullptr, derive(seed, 3 + c), true);
     return found;
   }
 
@@ -124,7 +126,7 @@ template <class W> class ExactPartition {
     for (int32_t r = 1; r < options_.runs && !control_.hurry(); ++r) {
       const Score found = run(g, other, derive(seed, r));
       if (found < best) best = found, part.swap(other);
-      if (r <= options_.combines) best = combine(g, part, other.data(), derive(seed, 1000 + r));
+      if (r <= options_.combines) best = combine(g, part, other.data(), derive(seed, 1000 + r), true);
     }
     return best;
   }
@@ -206,8 +208,10 @@ template <class W> class ExactPartition {
     heap_.clear();
   }
 
-  // Back to the given graph, refining on every level.
-  void climb(const WorkGraph<W>& g, const std::vector<Level<W>>& levels, std::vector<int32_t>& part) {
+  // Back to the given graph, refining on every level; on the last one only what differs from `refined`
+  // (null: everything).
+  void climb(const WorkGraph<W>& g, const std::vector<Level<W>>& levels, std::vector<int32_t>& part,
+             const int32_t* refined = nullptr) {
     for (size_t i = levels.size(); i-- > 0;) {
       const WorkGraph<W>& fine = i == 0 ? g : levels[i - 1].graph;
       std::vector<int32_t> next(fine.n);
@@ -215,7 +219,7 @@ template <class W> class ExactPartition {
       part.swap(next);
       adopt(fine, part);
       count_loads();
-      refine();
+      refine(i == 0 ? refined : nullptr);
     }
     if (levels.empty()) adopt(g, part), count_loads(), refine();
     // Seams level out what they can; what is left goes along chains, which bend seams again.
@@ -250,24 +254,45 @@ template <class W> class ExactPartition {
     return limits;
   }
 
-  // Pairs of blocks with a seam between them, until none gains.
-  void refine() {
-    active_.assign(k_, 1);
+  // Pairs of blocks with a seam between them, until none gains. After the first round only pairs with a
+  // vertex at their seam that moved, or has a neighbour that did, in the round before: others would be
+  // searched again as they were. `refined`: the first round, too, looks only at what is not as it is there.
+  void refine(const int32_t* refined = nullptr) {
+    active_.assign(k_, refined ? 0 : 1);
+    if (static_cast<int64_t>(changed_.size()) < g_->n) changed_.resize(g_->n, 0);
+    ++turn_;
+    for (int32_t v = 0; refined && v < g_->n; ++v)
+      if ((*part_)[v] != refined[v]) active_[(*part_)[v]] = active_[refined[v]] = 1, mark(v);
     std::vector<int32_t> seam;
     for (int32_t round = 0; round < options_.rounds && !control_.hurry(); ++round) {
+      if (std::find(active_.begin(), active_.end(), 1) == active_.end()) break;
       find_seams();
       std::vector<uint8_t> next(k_, 0);
+      const int32_t before = turn_++;
       for (size_t begin = 0, end = 0; begin < seams_.size(); begin = end) {
         const auto a = static_cast<int32_t>(seams_[begin].pair / k_), b = static_cast<int32_t>(seams_[begin].pair % k_);
         seam.clear();
-        for (; end < seams_.size() && seams_[end].pair == seams_[begin].pair; ++end) seam.push_back(seams_[end].vertex);
+        bool differs = round == 0 && !refined;
+        for (; end < seams_.size() && seams_[end].pair == seams_[begin].pair; ++end) {
+          seam.push_back(seams_[end].vertex);
+          differs |= changed_[seam.back()] >= before;
+        }
         int64_t gain = 0;
-        if (pair_.improve(a, b, seam, limits(), gain)) next[a] = next[b] = 1;
+        if (!differs) continue;
+        if (pair_.improve(a, b, seam, limits(), gain)) {
+          next[a] = next[b] = 1;
+          for (const int32_t v : pair_.moved()) mark(v);
+        }
         control_.spend(pair_.looked_at());
       }
       active_.swap(next);
-      if (std::find(active_.begin(), active_.end(), 1) == active_.end()) break;
     }
+  }
+
+  // Note that v and what is around it is not as it was.
+  void mark(int32_t v) {
+    changed_[v] = turn_;
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) changed_[g_->adj[e]] = turn_;
   }
 
   // The vertices on every seam that has an active block at it, seam by seam.
@@ -317,6 +342,8 @@ template <class W> class ExactPartition {
   std::vector<int32_t>* part_ = nullptr;
   std::vector<int32_t> pool_;
   std::vector<uint8_t> active_;
+  std::vector<int32_t> changed_;  // round in which a vertex or a neighbour of it moved last
+  int32_t turn_ = 0;
   VertexHeap heap_;
 };
 

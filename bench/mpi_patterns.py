@@ -5,6 +5,9 @@ and by ``scotch_gmap`` (Debian package ``scotch``; plain and with ``-b0``), writ
 J over that of tasks in order (as a launcher starts them: block by node), J over the better balanced one of
 the two answers of Scotch, and CPU seconds of mapping (one thread; of the whole process for Scotch).
 Recordings are samples of the developers' shared folder. Started again it does what is missing.
+
+``--best ARCS`` adds preset ``best`` with that ``--work-limit`` (arcs looked at, the same everywhere) and
+a bound below every placement, and counts who is near either.
 """
 
 from __future__ import annotations
@@ -54,6 +57,9 @@ RECORDINGS = (
 )
 PRESETS = ("fast", "eco", "strong")
 SCOTCH = "scotch_gmap"
+#: The contender that says how much is left, and how far above the least J a placement counts as near.
+BEST = "best"
+NEAR = 0.01
 
 Record = dict[str, Any]
 
@@ -74,6 +80,33 @@ def ours(graph: hb.CommGraph, where: hb.Allocation, preset: str, seed: int) -> I
            "most": int(np.bincount(mapping.pe).max())}  # fmt: skip
 
 
+def bound(graph: hb.CommGraph, where: hb.Allocation) -> int:
+    """Return what no placement with one task per slot is below: neighbours by volume on the nearest slots.
+
+    Of a task's neighbours the i-th heaviest is at best as far as the i-th nearest other slot, from the slot
+    where that is nearest.
+    """
+    indptr, targets, weights = graph.symmetric_positive()
+    carried = np.ones(len(targets), np.int64) if weights is None else weights
+    apart = where.distance.matrix().copy()
+    np.fill_diagonal(apart, np.iinfo(np.int64).max)
+    nearest = np.sort(apart, axis=1).min(axis=0)
+    rows = [np.sort(carried[indptr[v] : indptr[v + 1]])[::-1] for v in range(graph.n)]
+    below = sum(int(row @ nearest[: len(row)]) for row in rows)
+    return below * (2 if indptr is graph.indptr else 1) // 2  # each pair was looked at from both ends
+
+
+def endless(graph: hb.CommGraph, where: hb.Allocation, arcs: int, seed: int) -> Iterator[Record]:
+    """Map by ``best`` under a limit of work."""
+    began = time.process_time()
+    mapping = hb.map_tasks(
+        graph, where, preset=BEST, partition=False, threads=1, seed=seed, work_limit=arcs
+    )
+    seconds = time.process_time() - began
+    yield {"tool": BEST, "comm_cost": mapping.info["comm_cost"], "cpu_seconds": seconds,
+           "bound": bound(graph, mapping.where), "arcs": arcs, "most": 1}  # fmt: skip
+
+
 def scotch(graph: hb.CommGraph, where: hb.Allocation) -> Iterator[Record]:
     """Both answers of Scotch."""
     for answer in scotch_gmap.both_ways(graph, where):
@@ -83,11 +116,14 @@ def scotch(graph: hb.CommGraph, where: hb.Allocation) -> Iterator[Record]:
         }  # fmt: skip
 
 
-def measure(folder: Path, kind: str, done: set[tuple[str, str, str]], seed: int) -> Iterator[Record]:
+def measure(
+    folder: Path, kind: str, done: set[tuple[str, str, str]], seed: int, arcs: int
+) -> Iterator[Record]:
     """Yield a record per recording and tool that is not done yet, on one kind of machines."""
     rivals = [f"{SCOTCH} {way}" for way in scotch_gmap.WAYS]
+    tools = [*PRESETS, *rivals, *([BEST] if arcs else [])]
     for name in RECORDINGS:
-        missing = [tool for tool in (*PRESETS, *rivals) if (kind, name, tool) not in done]
+        missing = [tool for tool in tools if (kind, name, tool) not in done]
         if not missing:
             continue
         graph = hb.read(str(folder / name), holds="pattern")
@@ -95,6 +131,8 @@ def measure(folder: Path, kind: str, done: set[tuple[str, str, str]], seed: int)
         found = [ours(graph, where, preset, seed) for preset in PRESETS if preset in missing]
         if set(rivals) & set(missing):
             found.append(scotch(graph, where))
+        if BEST in missing:
+            found.append(endless(graph, where, arcs, seed))
         for record in chain(*found):
             if record["tool"] in missing:
                 yield {"machines": kind, "recording": name, "n": graph.n, "k": where.k, **record}
@@ -160,12 +198,36 @@ def summary(cases: list[dict[str, Record]]) -> str:
     return "\n".join([*lines, "two tasks on a PE by Scotch, both ways: " + (", ".join(crowded) or "none")])
 
 
+def remaining(cases: list[dict[str, Record]]) -> str:
+    """Say how near `eco` and Scotch are to the least J found by anybody and to the bound."""
+    found = [tools for tools in cases if BEST in tools]
+    lines = []
+    for name in (*PRESETS, SCOTCH):
+        excess, proven = [], 0
+        for tools in found:
+            record = balanced(tools) if name == SCOTCH else tools[name]
+            single = [each for each in tools.values() if each["most"] == 1]
+            least = min(each["comm_cost"] for each in single)
+            if record is not None:
+                excess.append(record["comm_cost"] / least - 1)
+                proven += record["comm_cost"] <= tools[BEST]["bound"]
+        if excess:
+            near, equal = (sum(each <= most for each in excess) for most in (NEAR, 0))
+            lines.append(
+                f"{name}: within {NEAR:.0%} of the least found on {near} of {len(excess)}, equal to it on "
+                f"{equal}, at the bound on {proven}; mean excess {np.mean(excess):.2%}, "
+                f"largest {max(excess):.2%}"
+            )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure what is missing, print the table."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--best", type=int, default=0, metavar="ARCS", help="preset best, too")
     options = parser.parse_args()
     folder = shared_folder()
     if folder is None:
@@ -180,12 +242,14 @@ def main() -> None:
     done = {(record["machines"], record["recording"], record["tool"]) for record in records}
     for kind in MACHINES:
         with options.out.open("a") as out:
-            for record in measure(folder.parent, kind, done, options.seed):
+            for record in measure(folder.parent, kind, done, options.seed, options.best):
                 records.append(record)
                 out.write(json.dumps(record) + "\n")
                 out.flush()
         print(f"\nmachines: {kind}\n" + table([record for record in records if record["machines"] == kind]))
     print(f"\nall\n{summary(by_case(records))}")
+    if options.best:
+        print(remaining(by_case(records)))
 
 
 if __name__ == "__main__":

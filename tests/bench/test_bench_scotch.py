@@ -140,3 +140,40 @@ def test_scotch_on_the_nodes_of_a_network(spec, whole):
     facts = hb.evaluate(graph, mapping, random_seeds=0).to_dict()
     assert facts["hop_bytes"] < facts["in_order"]["hop_bytes"]
     assert seconds > 0
+
+
+def test_bound_is_met_where_neighbours_fit_and_never_passed():
+    where = hb.machine("node:2@10 core:4@1")
+    one = [(a, b) for a in range(4) for b in range(a)]
+    near, far = np.array([*one, *((a + 4, b + 4) for a, b in one)]).T
+    cliques = hb.CommGraph.from_edges(near, far, np.arange(1, 13))
+    mapping = hb.map_tasks(cliques, where, mapper="identity")
+    assert mpi_patterns.bound(cliques, where) == mapping.info["comm_cost"] == 78
+    rng = np.random.default_rng(3)
+    for directed in (True, False):
+        arcs = rng.integers(0, 7, (2, 20))
+        arcs = arcs[:, arcs[0] != arcs[1]]
+        graph = hb.CommGraph.from_edges(*arcs, rng.integers(1, 9, arcs.shape[1]), n=7)
+        if not directed:
+            both = graph.symmetric_positive()
+            graph = hb.CommGraph(both.indptr, both.targets, both.weights, undirected=True)
+        below = mpi_patterns.bound(graph, where)
+        for seed in range(20):
+            assert below <= hb.map_tasks(graph, where, mapper="random", seed=seed).info["comm_cost"]
+
+
+def test_what_remains_is_counted_against_the_least_of_all():
+    def case(costs):
+        bound = {"bound": 90}
+        return {tool: {"comm_cost": cost, "most": 1, **bound} for tool, cost in costs.items()}
+
+    tools = (*mpi_patterns.PRESETS, f"{mpi_patterns.SCOTCH} plain", mpi_patterns.BEST)
+    cases = [case(dict(zip(tools, costs, strict=True))) for costs in (
+        (104, 100, 100, 100, 100), (90, 90, 90, 90, 90), (105, 103, 101, 110, 100),
+    )]  # fmt: skip
+    lines = mpi_patterns.remaining(cases).splitlines()
+    assert lines[1] == (
+        "eco: within 1% of the least found on 2 of 3, equal to it on 2, at the bound on 1; "
+        "mean excess 1.00%, largest 3.00%"
+    )
+    assert lines[3].startswith("scotch_gmap: within 1% of the least found on 2 of 3, equal to it on 2,")

@@ -46,13 +46,14 @@ template <class W, class D> class Climb {
     SearchOptions options = options_;
     options.slack = g.max_load;
     const int64_t seen_before = search_.arcs_seen();
+    if (!candidate) reach_ = options_.venture_percent;  // the start of a way up
     search_.adopt(g, part.data());
     search_.run(options, candidate, rng, control_);
     if (search_.overload() > 0) {
       search_.rebalance();
       search_.find_boundary(nullptr);
     }
-    if (options.venture_percent > 0 && search_.overload() == 0) venture(g, part, options, rng);
+    if (reach_ > 0 && search_.overload() == 0) venture(g, part, options, rng);
     if (flow_.rounds > 0 && search_.overload() == 0) improve_by_flows(g, part);
     control_.spend(search_.arcs_seen() - seen_before + g.n);
   }
@@ -81,9 +82,12 @@ template <class W, class D> class Climb {
  private:
   // Search under looser caps, drain what became overfull, search again; keep that if it costs less.
   // Gets out of optima that only tight caps make (unconstrained FM: Maas, Gottesbüren, Seemaier 2024).
+  // On the way up from the smallest graph ventures go less far after each one that led nowhere.
   void venture(const WorkGraph<W>& g, std::vector<int32_t>& part, const SearchOptions& options, Rng& rng) {
+    constexpr int32_t nearest = 10;
     std::vector<int64_t> loose(cap_.begin(), cap_.end());
-    for (int64_t& cap : loose) cap += cap / 100 * options.venture_percent + g.max_load;
+    for (int64_t& cap : loose)  // no farther than all load there is
+      for (const int64_t more : {cap / 100 * reach_, g.max_load}) cap += std::max<int64_t>(0, std::min(g.total_load - cap, more));
     const std::vector<int32_t> before(part);
     const int64_t cost = placement_cost(g, part.data(), distance_);
     search_.obey(loose.data());
@@ -91,6 +95,7 @@ template <class W, class D> class Climb {
     search_.obey(cap_.data());
     search_.run(options, nullptr, rng, control_);
     if (search_.overload() == 0 && placement_cost(g, part.data(), distance_) < cost) return;
+    if (reach_ > nearest) reach_ = std::max(nearest, reach_ / 3);
     std::copy(before.begin(), before.end(), part.begin());
     search_.adopt(g, part.data());
     search_.find_boundary(nullptr);
@@ -109,6 +114,7 @@ template <class W, class D> class Climb {
   FlowOptions flow_;
   const Control& control_;
   LocalSearch<W, D> search_;
+  int32_t reach_ = 0;  // percent that the next venture may overfill blocks
 };
 
 }  // namespace hopbytes

@@ -100,3 +100,19 @@ def test_machines_without_distance_share_evenly() -> None:
 def test_a_search_from_no_seed_starts_from_one() -> None:
     mapping = hb.map_tasks(grid(40), hb.machine("node:3@10 core:4@1"), mapper="multisection:seeds=0", seed=5)
     assert mapping.info["balance"] == "met"
+
+
+def test_hubs_leave_blocks_of_unlike_density_which_fast_finds_too() -> None:
+    """Few tasks with nearly all neighbours, many with none: the room of a tenth is best used to the full."""
+    rng, bits = np.random.default_rng(6), 11
+    ends = np.zeros((2, 20_000), np.int64)
+    for _ in range(bits):
+        quarter = rng.choice(4, ends.shape[1], p=(0.57, 0.19, 0.19, 0.05))
+        ends = 2 * ends + np.array([quarter // 2, quarter % 2])
+    graph = hb.CommGraph.from_edges(*ends, n=1 << bits)
+    where = hb.machine("node:4@100 core:16@1")
+    cost = {
+        preset: hb.map_tasks(graph, where, preset=preset, partition=True, imbalance=0.1).info["comm_cost"]
+        for preset in ("fast", "eco")
+    }
+    assert cost["fast"] <= 1.1 * cost["eco"]

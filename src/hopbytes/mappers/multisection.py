@@ -104,7 +104,7 @@ class Multisection(Mapper):
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 4
-    venture_percent: int = 10
+    venture_percent: int = 100
     slack: str = "outer"
     kaminpar_tries: int = 0
     kaminpar_inner_tries: int = 0

@@ -151,20 +151,6 @@ def gather(tickets: Sequence[Ticket], deadline: float | None = None) -> list[lis
     return answers
 
 
-def first_done(tickets: Sequence[Ticket], deadline: float | None = None) -> int:
-    """Wait until all tries of one of `tickets` (of one pool) are finished and return its position.
-
-    Which one it is depends on the machine: use it to submit what follows early, not to decide
-    anything. At `deadline` all are finished, as in `gather`.
-    """
-
-    def finished() -> list[int]:
-        return [place for place, ticket in enumerate(tickets) if all(job.done for job in ticket.jobs)]
-
-    tickets[0].pool.wait_until(lambda: bool(finished()), deadline)
-    return finished()[0]
-
-
 def partition_kaminpar(
     csr: Csr,
     loads: Int64 | None,

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,11 +192,7 @@ class WorkerPool:
                 self._hand_out()
 
     def wait(self, jobs: Sequence[Job], deadline: float | None = None) -> None:
-        """Return when all of `jobs` are done. As `wait_until` otherwise."""
-        self.wait_until(lambda: all(job.done for job in jobs), deadline)
-
-    def wait_until(self, condition: Callable[[], bool], deadline: float | None = None) -> None:
-        """Run jobs until `condition`, which depends on jobs of this pool, holds.
+        """Run jobs of this pool until all of `jobs` are done.
 
         When ``time.monotonic()`` reaches `deadline`, or somebody asks to stop, every job of the pool that
         is not done is given up and busy workers are killed. KeyboardInterrupt (and any other exception)
@@ -205,10 +201,10 @@ class WorkerPool:
         Raises
         ------
         ValueError
-            No job is left and `condition` still does not hold.
+            One of `jobs` is not of this pool.
         """
         with self._nothing_left_running():
-            while not condition():
+            while not all(job.done for job in jobs):
                 left = None if deadline is None else deadline - time.monotonic()
                 if not self._waiting and not any(worker.job for worker in self._workers):
                     raise ValueError("waiting for a job that was never submitted to this pool")

@@ -14,7 +14,6 @@ from hopbytes import partition
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.partition import (
-    first_done,
     gather,
     kaminpar_available,
     objection,
@@ -201,26 +200,6 @@ def test_deadline_gives_none(pool):
     ticket = submit(torus(400), None, int64(*[42_000] * 4), [(1, "strong")] * 3, pool)
     assert gather([ticket], time.monotonic()) == [[None, None, None]]
     assert ticket.failures == ["no time left"] * 3
-
-
-@needs_kaminpar
-@pytest.mark.parametrize("threads", [0, 1, 2])
-def test_what_follows_can_be_submitted_before_all_is_finished(threads):
-    # Each torus, once done, is followed by a smaller one; every one is answered exactly once.
-    with WorkerPool(max(threads, 1), in_process=threads == 0, start_work=0) as workers:
-        sides = [40, 12, 24]
-        tries = [(1, "eco"), (2, "fast")]
-        open_tickets = [submit(torus(side), None, np.full(2, side**2), tries, workers) for side in sides]
-        seen = []
-        while open_tickets:
-            ticket = open_tickets.pop(first_done(open_tickets))
-            assert len(gather([ticket])[0]) == 2
-            seen.append(ticket.vertices)
-            side = int(ticket.vertices**0.5)
-            if side > 10:
-                half, caps = torus(side // 2), np.full(2, side**2)
-                open_tickets.append(submit(half, None, caps, tries, workers))
-    assert sorted(seen) == sorted(side**2 for side in [40, 20, 10, 12, 6, 24, 12, 6])
 
 
 @needs_kaminpar

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hopbytes.errors import HopbytesError, UnsupportedError
@@ -92,11 +91,6 @@ def seen_in(text: str) -> dict[int, Seen]:
         allowed = frozenset(parse_cpus(cpus, "probe")) if cpus != "?" else frozenset()
         found[int(rank)] = Seen(host, allowed, "" if gpus == "-" else gpus)
     return found
-
-
-def missing_ranks(seen: dict[int, Seen], n: int) -> Sequence[int]:
-    """Return the ranks below n that did not answer."""
-    return [rank for rank in range(n) if rank not in seen]
 
 
 def _tail(text: str) -> str:

@@ -59,11 +59,9 @@ def machine(
         ``"core"`` (default), ``"pu"`` or another level: one slot per unit with all its cores, or with
         the first `cores_per_task` of them when that is more than 1. ``"gpu"``: one slot per GPU with the
         cores nearest to it.
-
     capacity : str or sequence of str
         PEs that can take more than others: ``"node=0-3:2"`` gives those of nodes 0 to 3 twice the load
         of the others; units as for `exclude`. Beside ``cap=`` of the spec's levels, which multiply.
-
     rails, adapters, node_name_map : str, optional
         For fabrics (``ib:``, ``netloc:``): which adapters of a host tasks use, and a file that says whose
         adapters are; the same as ``rails=``, ``adapters=`` and ``names=`` in the spec.

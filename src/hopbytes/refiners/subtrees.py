@@ -27,7 +27,6 @@ class Subtrees(Refiner):
     all_pairs_up_to : int
         With at most so many units on a level every pair of them is tried until none gains; with more,
         those near the units of neighbours (see the refiner ``swap``, option `reach`).
-
     singles : bool
         With one task per PE those are exchanged, too, where levels turn.
 

@@ -1,10 +1,14 @@
-// The loops over all pairs of tasks that tabu search spends its time in (see tabu.hpp).
+// The loops over all pairs of tasks that tabu search spends its time in (see tabu_changes.hpp).
+//
+// Rows are padded to whole steps of kStep numbers, so that inner loops have a fixed length and become a
+// few vector instructions for any register width; what is computed in the padding is never read.
 #pragma once
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-// The two loops over all pairs are compiled once more for wide registers and chosen when the program runs.
+// The loops are compiled once more for wide registers and chosen when the program runs. All versions give
+// the same numbers: every intermediate result is an integer that its type holds exactly.
 #if defined(__GNUC__) && defined(__x86_64__)
 #define HOPBYTES_WIDE 1
 #define HOPBYTES_INLINE inline __attribute__((always_inline))
@@ -15,7 +19,23 @@
 
 namespace hopbytes::tabu_detail {
 
-template <class T> using Stamp = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+constexpr int64_t kStep = 16;  // numbers of a step
+constexpr int64_t kRows = 4;   // rows judged side by side, which share what they read of columns
+
+constexpr int64_t padded(int64_t n) { return (n + kStep - 1) / kStep * kStep; }
+
+// c + a b; in one instruction where the processor has one (kFused).
+template <bool kFused, class T> HOPBYTES_INLINE T plus_product(T c, T a, T b) {
+  if constexpr (kFused && std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
+  else if constexpr (kFused && std::is_same_v<T, double>) return __builtin_fma(a, b, c);
+  else return c + a * b;
+}
+
+// How flows (x, by task) and distances (y) of two that changed places differ; x2 and y2 are those of the
+// other direction, if it has its own.
+template <class T> struct Factors {
+  const T *x, *y, *x2, *y2;
+};
 
 // What is read off every row of costs while it is at hand: that of the task's own place, and of the two
 // places that changed hands.
@@ -25,82 +45,80 @@ template <class T> struct Readings {
   T *own, *on_first, *on_second;
 };
 
-// cost[i][l] += x[i] y[l]: what every task costs on every place, after two others have changed places.
-template <class T>
-HOPBYTES_INLINE void spread_rows(int64_t n, T* cost, const T* x, const T* y, const Readings<T>& read) {
+// cost[i][l] += x[i] y[l] (y by place): what every task costs on every place, after two have changed places.
+template <class T, bool kBoth, bool kFused>
+HOPBYTES_INLINE void spread_rows(int64_t n, T* cost, const Factors<T>& by, const Readings<T>& read) {
+  const int64_t stride = padded(n);
+  const T *__restrict__ y = by.y, *__restrict__ y2 = by.y2;
   for (int64_t i = 0; i < n; ++i) {
-    const T xi = x[i];
-    T* row = cost + i * n;
-    if (xi != 0)
-      for (int64_t l = 0; l < n; ++l) row[l] += xi * y[l];
+    const T xi = by.x[i], xi2 = kBoth ? by.x2[i] : T(0);
+    T* __restrict__ row = cost + i * stride;
+    if (xi != 0 || xi2 != 0)
+      for (int64_t l = 0; l < stride; l += kStep)
+#pragma GCC ivdep
+        for (int64_t k = l; k < l + kStep; ++k) {
+          T c = plus_product<kFused>(row[k], xi, y[k]);
+          if constexpr (kBoth) c = plus_product<kFused>(c, xi2, y2[k]);
+          row[k] = c;
+        }
     read.own[i] = row[read.place[i]];
     read.on_first[i] = row[read.first];
     read.on_second[i] = row[read.second];
   }
 }
 
-// Changes and tabus of all pairs with one of the two tasks that moved, to be put in as rows come by.
-template <class T> struct Renewed {
-  int64_t task;
-  const T* change;         // what the pass subtracts is added already
-  const Stamp<T>* until;
-};
-
-// One row of what follows. The arrays do not overlap, which compilers have to be told.
-template <class T, bool kBoth>
-HOPBYTES_INLINE void judge_row(int64_t begin, int64_t n, T xi, T yi, T xi2, T yi2, T* __restrict__ row,
-                               const Stamp<T>* __restrict__ tabu, Stamp<T> now, const T* __restrict__ x,
-                               const T* __restrict__ y, const T* __restrict__ x2, const T* __restrict__ y2,
-                               T* __restrict__ least, T* __restrict__ any) {
-  constexpr T kMost = std::numeric_limits<T>::max();
+// One step of kRows rows from i on. On the diagonal (kBorder) pairs j <= i are left out of the minimum.
+template <class T, bool kBoth, bool kFused, bool kBorder>
+HOPBYTES_INLINE void judge_step(int64_t stride, T* change, int64_t i, int64_t begin, const Factors<T>& by,
+                                const T* __restrict__ number, T* __restrict__ least) {
+  const T *__restrict__ x = by.x, *__restrict__ y = by.y, *__restrict__ x2 = by.x2, *__restrict__ y2 = by.y2;
+  T* __restrict__ rows[kRows];
+  T xi[kRows], yi[kRows], xi2[kRows], yi2[kRows];
+  for (int64_t k = 0; k < kRows; ++k) {
+    rows[k] = change + (i + k) * stride;
+    xi[k] = x[i + k], yi[k] = y[i + k];
+    if constexpr (kBoth) xi2[k] = x2[i + k], yi2[k] = y2[i + k];
+  }
 #pragma GCC ivdep
-  for (int64_t j = begin; j < n; ++j) {
-    T d = row[j] - (xi - x[j]) * (yi - y[j]);
-    if constexpr (kBoth) d -= (xi2 - x2[j]) * (yi2 - y2[j]);
-    row[j] = d;
-    const T allowed = tabu[j] < now ? d : kMost;
-    const T here = least[j], everywhere = any[j];
-    least[j] = allowed < here ? allowed : here;
-    any[j] = d < everywhere ? d : everywhere;
+  for (int64_t j = begin; j < begin + kStep; ++j) {
+    T fewest = least[j];
+    for (int64_t k = 0; k < kRows; ++k) {
+      T d = plus_product<kFused>(rows[k][j], xi[k] - x[j], y[j] - yi[k]);
+      if constexpr (kBoth) d = plus_product<kFused>(d, xi2[k] - x2[j], y2[j] - yi2[k]);
+      rows[k][j] = d;
+      if constexpr (kBorder) d = number[j] > number[i + k] ? d : std::numeric_limits<T>::max();
+      fewest = d < fewest ? d : fewest;
+    }
+    least[j] = fewest;
   }
 }
 
-// change[i][j] -= (x[i] - x[j]) (y[i] - y[j]) for j > i; `least[j]` becomes the smallest change in
-// column j of pairs that are not tabu now, `any[j]` that of all pairs.
-template <class T, bool kBoth>
-HOPBYTES_INLINE void judge_pairs(int64_t n, T* change, Stamp<T>* until, Stamp<T> now, const T* x, const T* y,
-                                 const T* x2, const T* y2, const Renewed<T>* renewed, int renewals, T* least,
-                                 T* any) {
-  constexpr T kMost = std::numeric_limits<T>::max();
-  for (int64_t j = 0; j < n; ++j) least[j] = any[j] = kMost;
-  for (int64_t i = 0; i + 1 < n; ++i) {
-    const T xi = x[i], yi = y[i], xi2 = kBoth ? x2[i] : T(0), yi2 = kBoth ? y2[i] : T(0);
-    T* row = change + i * n;
-    Stamp<T>* tabu = until + i * n;
-    for (int which = 0; which < renewals; ++which) {
-      const Renewed<T>& fresh = renewed[which];
-      if (i < fresh.task) row[fresh.task] = fresh.change[i], tabu[fresh.task] = fresh.until[i];
-      if (i != fresh.task) continue;
-      for (int64_t j = i + 1; j < n; ++j) row[j] = fresh.change[j], tabu[j] = fresh.until[j];
-    }
-    judge_row<T, kBoth>(i + 1, n, xi, yi, xi2, yi2, row, tabu, now, x, y, x2, y2, least, any);
+// change[i][j] -= (x[i] - x[j]) (y[i] - y[j]) for j > i (y by task); `least[j]` becomes the smallest change in
+// column j. `number` holds 0, 1, 2, ...; rows are there up to the next multiple of kRows.
+template <class T, bool kBoth, bool kFused>
+HOPBYTES_INLINE void judge_pairs(int64_t n, T* change, const Factors<T>& by, const T* number, T* least) {
+  static_assert(kStep % kRows == 0);  // so that the diagonal of kRows rows lies in one step
+  const int64_t stride = padded(n);
+  for (int64_t j = 0; j < stride; ++j) least[j] = std::numeric_limits<T>::max();
+  for (int64_t i = 0; i + 1 < n; i += kRows) {
+    int64_t j = i / kStep * kStep;
+    judge_step<T, kBoth, kFused, true>(stride, change, i, j, by, number, least);
+    while ((j += kStep) < stride) judge_step<T, kBoth, kFused, false>(stride, change, i, j, by, number, least);
   }
 }
 
 #if HOPBYTES_WIDE
-template <class T>
-__attribute__((target("avx2"))) void spread_rows_wide(int64_t n, T* cost, const T* x, const T* y,
-                                                      const Readings<T>& read) {
-  spread_rows<T>(n, cost, x, y, read);
+#define HOPBYTES_FOR_WIDE __attribute__((target("avx2,fma")))
+template <class T, bool kBoth>
+HOPBYTES_FOR_WIDE void spread_rows_wide(int64_t n, T* cost, const Factors<T>& by, const Readings<T>& read) {
+  spread_rows<T, kBoth, true>(n, cost, by, read);
 }
 template <class T, bool kBoth>
-__attribute__((target("avx2"))) void judge_pairs_wide(int64_t n, T* change, Stamp<T>* until, Stamp<T> now, const T* x,
-                                                      const T* y, const T* x2, const T* y2, const Renewed<T>* renewed,
-                                                      int renewals, T* least, T* any) {
-  judge_pairs<T, kBoth>(n, change, until, now, x, y, x2, y2, renewed, renewals, least, any);
+HOPBYTES_FOR_WIDE void judge_pairs_wide(int64_t n, T* change, const Factors<T>& by, const T* number, T* least) {
+  judge_pairs<T, kBoth, true>(n, change, by, number, least);
 }
 inline bool wide() {
-  static const bool has = __builtin_cpu_supports("avx2");
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   return has;
 }
 #endif

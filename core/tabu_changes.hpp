@@ -9,8 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <numeric>
+#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tabu_passes.hpp"
@@ -36,6 +37,18 @@ template <class T> constexpr T kRaise = static_cast<T>(int64_t{1} << (kDigits<T>
 
 template <class T> double fits() { return static_cast<double>(kRaise<T> / 2); }
 
+// Rows begin where cache lines do, so that no step of a pass lies across two more than it must.
+template <class T> struct Lines {
+  using value_type = T;
+  Lines() = default;
+  template <class U> Lines(const Lines<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* array, std::size_t) { ::operator delete(array, kLine); }
+  bool operator==(const Lines&) const { return true; }
+  static constexpr std::align_val_t kLine{64};
+};
+template <class T> using Numbers = std::vector<T, Lines<T>>;
+
 struct Pair { int64_t i = -1, j = -1; };
 
 // T is wide enough for every number (see `largest_number`).
@@ -43,15 +56,15 @@ template <class T, bool kBoth> class Changes {
  public:
   Changes(const DenseProblem& problem, std::span<const int32_t> place)
       : n_(problem.n), stride_(padded(n_)), place_(place.begin(), place.end()), flow_(read(problem.flow)),
-        near_(read(problem.distance)), cost_(n_ * stride_), change_((n_ + kRows) * stride_, 0), left_(n_ * n_),
-        left_by_place_(n_ * n_), numbers_(20 * stride_, 0) {
+        near_(read(problem.distance)), cost_((n_ + kRows) * stride_, 0), change_((n_ + kRows) * stride_, 0), left_(n_ * n_),
+        gone_(n_), numbers_(20 * stride_, 0) {
     T* next = numbers_.data();
     for (T** array : {&x_, &y_, &x2_, &y2_, &along_, &along2_, &own_, &on_first_, &on_second_, &least_, &number_,
                       &near_first_, &near_second_, &near_first2_, &near_second2_, &own_row_})
       *array = next, next += stride_;
     for (int64_t j = 0; j < stride_; ++j) number_[j] = static_cast<T>(j);
     if (kBoth) flow_in_ = turned(flow_), near_in_ = turned(near_);
-    set_up(problem.unary);
+    begin(problem.unary);
   }
 
   const std::vector<int32_t>& place() const { return place_; }
@@ -67,22 +80,17 @@ template <class T, bool kBoth> class Changes {
     forbid(r, until_r);
     forbid(s, until_s);
     std::swap(place_[r], place_[s]);
-    const int64_t here = place_[r], there = place_[s];
-    differ(in(r), in(s), to(here), to(there), x_, y_, along_, near_first_, near_second_);
-    if constexpr (kBoth)
-      differ(out(r), out(s), from(here), from(there), x2_, y2_, along2_, near_first2_, near_second2_);
-    pass_rows(here, there);
     release(r, s, now);
-    renew(r, -1, now, near_first_, near_first2_, on_first_);
-    renew(s, r, now, near_second_, near_second2_, on_second_);
-    pass_pairs();
+#if HOPBYTES_WIDE
+    if (wide()) return update_wide(r, s, now);
+#endif
+    update<false>(r, s, now);
   }
 
   // The smallest change of pairs that are not tabu; false: all are.
   bool least_allowed(int64_t& change) const {
-    const T least = *std::min_element(least_ + 1, least_ + n_);
-    change = static_cast<int64_t>(least);
-    return least < kRaise<T> / 2;
+    change = static_cast<int64_t>(least_of_all_);
+    return least_of_all_ < kRaise<T> / 2;
   }
 
   // The smallest change of pairs that are tabu; false: none is.
@@ -127,15 +135,15 @@ template <class T, bool kBoth> class Changes {
  private:
   struct Tabu { int32_t i, j; int64_t until; };
 
-  std::vector<T> read(std::span<const int64_t> matrix) const {
-    std::vector<T> copy(n_ * stride_, 0);
+  Numbers<T> read(std::span<const int64_t> matrix) const {
+    Numbers<T> copy(n_ * stride_, 0);
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = 0; j < n_; ++j) copy[i * stride_ + j] = static_cast<T>(matrix[i * n_ + j]);
     return copy;
   }
 
-  std::vector<T> turned(const std::vector<T>& matrix) const {
-    std::vector<T> result(n_ * stride_, 0);
+  Numbers<T> turned(const Numbers<T>& matrix) const {
+    Numbers<T> result(n_ * stride_, 0);
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = 0; j < n_; ++j) result[j * stride_ + i] = matrix[i * stride_ + j];
     return result;
@@ -147,13 +155,20 @@ template <class T, bool kBoth> class Changes {
   const T* from(int64_t place) const { return near_.data() + place * stride_; }
   const T* to(int64_t place) const { return (kBoth ? near_in_ : near_).data() + place * stride_; }
 
-  void set_up(std::span<const int64_t> unary) {
+  void begin(std::span<const int64_t> unary) {
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t p = 0; p < n_; ++p) {
         // Places never seen count as left long ago, so that aspiration brings them one by one.
-        left_[i * n_ + p] = left_by_place_[p * n_ + i] = -(n_ * i + p);
+        left_[i * n_ + p] = -(n_ * i + p);
         cost_[i * stride_ + p] = unary.empty() ? T(0) : static_cast<T>(unary[i * n_ + p]);
       }
+#if HOPBYTES_WIDE
+    if (wide()) return set_up_wide();
+#endif
+    set_up<false>();
+  }
+
+  template <bool kFused> HOPBYTES_INLINE void set_up() {
     for (int64_t k = 0; k < n_; ++k) {
       std::copy_n(in(k), stride_, x_);
       std::copy_n(to(place_[k]), stride_, along_);
@@ -161,7 +176,7 @@ template <class T, bool kBoth> class Changes {
         std::copy_n(out(k), stride_, x2_);
         std::copy_n(from(place_[k]), stride_, along2_);
       }
-      pass_rows(0, 0);
+      pass_rows<kFused>(0, 0);
     }
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j)
@@ -169,17 +184,17 @@ template <class T, bool kBoth> class Changes {
                                    between(flow_[i * stride_ + j], in(i)[j], from(place_[i])[place_[j]],
                                            to(place_[i])[place_[j]]);
     std::fill_n(x_, stride_, T(0)), std::fill_n(x2_, stride_, T(0));
-    pass_pairs();
+    pass_pairs<kFused>();
   }
 
   // What two tasks say to each other counts in the costs of both as if one stood still; this makes up for it.
-  static T between(T flow, T flow_back, T near, T near_back) {
+  static HOPBYTES_INLINE T between(T flow, T flow_back, T near, T near_back) {
     if constexpr (kBoth) return (flow + flow_back) * (near + near_back);
     else return T(2) * flow * near;
   }
 
   // How two tasks that have changed places differ: in flows by task (x), in distances by task (y) and by place.
-  void differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s, T* __restrict__ x, T* __restrict__ y,
+  HOPBYTES_INLINE void differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s, T* __restrict__ x, T* __restrict__ y,
               T* __restrict__ by_place, T* __restrict__ first, T* __restrict__ second) const {
     for (int64_t j = 0; j < stride_; ++j) x[j] = flow_r[j] - flow_s[j], by_place[j] = near_r[j] - near_s[j];
     for (int64_t j = 0; j < n_; ++j) {
@@ -189,27 +204,36 @@ template <class T, bool kBoth> class Changes {
     for (int64_t j = 0; j < stride_; ++j) y[j] = first[j] - second[j];
   }
 
-  void pass_rows(int64_t first, int64_t second) {
-    const Readings<T> read{place_.data(), first, second, own_, on_first_, on_second_};
-    const Factors<T> by{x_, along_, x2_, along2_};
-#if HOPBYTES_WIDE
-    if (wide()) return spread_rows_wide<T, kBoth>(n_, cost_.data(), by, read);
-#endif
-    spread_rows<T, kBoth, false>(n_, cost_.data(), by, read);
+  // Brings all up to date after r and s have changed places.
+  template <bool kFused> HOPBYTES_INLINE void update(int64_t r, int64_t s, int64_t now) {
+    const int64_t here = place_[r], there = place_[s];
+    differ(in(r), in(s), to(here), to(there), x_, y_, along_, near_first_, near_second_);
+    if constexpr (kBoth)
+      differ(out(r), out(s), from(here), from(there), x2_, y2_, along2_, near_first2_, near_second2_);
+    pass_rows<kFused>(here, there);
+    renew(r, -1, now, near_first_, near_first2_, on_first_);
+    renew(s, r, now, near_second_, near_second2_, on_second_);
+    pass_pairs<kFused>();
   }
 
-  void pass_pairs() {
-    const Factors<T> by{x_, y_, x2_, y2_};
-#if HOPBYTES_WIDE
-    if (wide()) return judge_pairs_wide<T, kBoth>(n_, change_.data(), by, number_, least_);
-#endif
-    judge_pairs<T, kBoth, false>(n_, change_.data(), by, number_, least_);
+  template <bool kFused> HOPBYTES_INLINE void pass_rows(int64_t first, int64_t second) {
+    spread_rows<T, kBoth, kFused>(n_, cost_.data(), {x_, along_, x2_, along2_},
+                                  {place_.data(), first, second, own_, on_first_, on_second_});
   }
+
+  template <bool kFused> HOPBYTES_INLINE void pass_pairs() {
+    least_of_all_ = judge_pairs<T, kBoth, kFused>(n_, change_.data(), {x_, y_, x2_, y2_}, number_, least_);
+  }
+
+#if HOPBYTES_WIDE
+  HOPBYTES_FOR_WIDE void update_wide(int64_t r, int64_t s, int64_t now) { update<true>(r, s, now); }
+  HOPBYTES_FOR_WIDE void set_up_wide() { set_up<true>(); }
+#endif
 
   // Changes of all exchanges with task r, whose place is that of the distances `near` and of the costs
   // `on_its_place`; what the pass to come subtracts is added already. A pair is tabu while both tasks would
   // return to a place they have left; that with `listed` is in the list by now.
-  void renew(int64_t r, int64_t listed, int64_t now, const T* near, const T* near_back, const T* on_its_place) {
+  HOPBYTES_INLINE void renew(int64_t r, int64_t listed, int64_t now, const T* near, const T* near_back, const T* on_its_place) {
     const T *row = cost_.data() + r * stride_, *flow = out(r), *flow_back = in(r);
     for (int64_t j = 0; j < n_; ++j) own_row_[j] = row[place_[j]];
     T* __restrict__ fresh = change_.data() + r * stride_;
@@ -219,15 +243,16 @@ template <class T, bool kBoth> class Changes {
       if constexpr (kBoth) d += (x2_[r] - x2_[j]) * (y2_[r] - y2_[j]);
       fresh[j] = d;
     }
-    const int64_t* left_here = left_by_place_.data() + place_[r] * n_;
-    for (int64_t j = 0; j < n_; ++j) {
-      if (left_here[j] < now || j == r) continue;
-      const int64_t until = std::min(left_here[j], left_[r * n_ + place_[j]]);
-      if (until < now) continue;
+    // Few tasks still have to stay away from here.
+    std::erase_if(gone_[place_[r]], [&](int32_t j) {
+      const int64_t until_here = left_[j * n_ + place_[r]];
+      if (until_here < now || j == r) return true;  // the task itself is entered anew when it leaves
+      const int64_t until = std::min(until_here, left_[r * n_ + place_[j]]);
+      if (until < now) return false;
       fresh[j] += kRaise<T>;
-      if (j == listed) continue;
-      tabu_.push_back({static_cast<int32_t>(std::min(r, j)), static_cast<int32_t>(std::max(r, j)), until});
-    }
+      if (j != listed) tabu_.push_back({std::min<int32_t>(r, j), std::max<int32_t>(r, j), until});
+      return false;
+    });
     for (int64_t i = 0; i < r; ++i) change_[i * stride_ + r] = fresh[i];
   }
 
@@ -245,22 +270,26 @@ template <class T, bool kBoth> class Changes {
 
   // The task shall not come back to where it is now, for a while.
   void forbid(int64_t task, int64_t until) {
-    left_[task * n_ + place_[task]] = left_by_place_[place_[task] * n_ + task] = until;
+    const int32_t here = place_[task];
+    left_[task * n_ + here] = until;
+    gone_[here].push_back(static_cast<int32_t>(task));
   }
 
   int64_t n_, stride_;
   std::vector<int32_t> place_;
-  std::vector<T> flow_, flow_in_;   // from task to task; flow_in_ is flow_ turned
-  std::vector<T> near_, near_in_;   // from place to place
-  std::vector<T> cost_;             // of a task on a place, all others staying
-  std::vector<T> change_;           // of exchanging i < j, raised where that is tabu
-  std::vector<int64_t> left_, left_by_place_;  // a task may return to a place beyond this
+  Numbers<T> flow_, flow_in_;   // from task to task; flow_in_ is flow_ turned
+  Numbers<T> near_, near_in_;   // from place to place
+  Numbers<T> cost_;             // of a task on a place, all others staying
+  Numbers<T> change_;           // of exchanging i < j, raised where that is tabu
+  std::vector<int64_t> left_;       // a task may return to a place beyond this
+  std::vector<std::vector<int32_t>> gone_;  // tasks that may not return to a place, and some that may again
   std::vector<Tabu> tabu_;
-  std::vector<T> numbers_;          // holds the rows that follow
+  Numbers<T> numbers_;          // holds the rows that follow
   T *x_, *y_, *x2_, *y2_;           // factors by task: how ties and distances of the two that moved differ
   T *along_, *along2_;              // the same as y_ and y2_, by place
   T *near_first_, *near_second_, *near_first2_, *near_second2_;  // distances of their places, by task
   T *own_, *on_first_, *on_second_, *own_row_, *least_, *number_;
+  T least_of_all_ = 0;
 };
 
 // An upper bound for every number the search holds, as a double: it only chooses a type. A task costs between

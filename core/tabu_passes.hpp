@@ -3,6 +3,7 @@
 // Rows are padded to whole steps of kStep numbers, so that inner loops have a fixed length and become a
 // few vector instructions for any register width; what is computed in the padding is never read.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -46,24 +47,35 @@ template <class T> struct Readings {
 };
 
 // cost[i][l] += x[i] y[l] (y by place): what every task costs on every place, after two have changed places.
+// There are rows up to the next multiple of kRows.
 template <class T, bool kBoth, bool kFused>
 HOPBYTES_INLINE void spread_rows(int64_t n, T* cost, const Factors<T>& by, const Readings<T>& read) {
   const int64_t stride = padded(n);
   const T *__restrict__ y = by.y, *__restrict__ y2 = by.y2;
-  for (int64_t i = 0; i < n; ++i) {
-    const T xi = by.x[i], xi2 = kBoth ? by.x2[i] : T(0);
-    T* __restrict__ row = cost + i * stride;
-    if (xi != 0 || xi2 != 0)
-      for (int64_t l = 0; l < stride; l += kStep)
+  for (int64_t i = 0; i < n; i += kRows) {
+    T* __restrict__ rows[kRows];
+    T xi[kRows], xi2[kRows] = {};
+    bool some = false;
+    for (int64_t k = 0; k < kRows; ++k) {
+      rows[k] = cost + (i + k) * stride;
+      xi[k] = by.x[i + k];
+      if constexpr (kBoth) xi2[k] = by.x2[i + k];
+      some |= xi[k] != 0 || xi2[k] != 0;
+    }
+    for (int64_t begin = 0; some && begin < stride; begin += kStep)
 #pragma GCC ivdep
-        for (int64_t k = l; k < l + kStep; ++k) {
-          T c = plus_product<kFused>(row[k], xi, y[k]);
-          if constexpr (kBoth) c = plus_product<kFused>(c, xi2, y2[k]);
-          row[k] = c;
+      for (int64_t l = begin; l < begin + kStep; ++l)
+        for (int64_t k = 0; k < kRows; ++k) {
+          T c = plus_product<kFused>(rows[k][l], xi[k], y[l]);
+          if constexpr (kBoth) c = plus_product<kFused>(c, xi2[k], y2[l]);
+          rows[k][l] = c;
         }
-    read.own[i] = row[read.place[i]];
-    read.on_first[i] = row[read.first];
-    read.on_second[i] = row[read.second];
+    for (int64_t k = i; k < std::min(n, i + kRows); ++k) {
+      const T* row = cost + k * stride;
+      read.own[k] = row[read.place[k]];
+      read.on_first[k] = row[read.first];
+      read.on_second[k] = row[read.second];
+    }
   }
 }
 
@@ -94,29 +106,29 @@ HOPBYTES_INLINE void judge_step(int64_t stride, T* change, int64_t i, int64_t be
 }
 
 // change[i][j] -= (x[i] - x[j]) (y[i] - y[j]) for j > i (y by task); `least[j]` becomes the smallest change in
-// column j. `number` holds 0, 1, 2, ...; rows are there up to the next multiple of kRows.
+// column j, and the smallest of all is returned. `number` holds 0, 1, 2, ...; there are rows up to the next
+// multiple of kRows.
 template <class T, bool kBoth, bool kFused>
-HOPBYTES_INLINE void judge_pairs(int64_t n, T* change, const Factors<T>& by, const T* number, T* least) {
+HOPBYTES_INLINE T judge_pairs(int64_t n, T* change, const Factors<T>& by, const T* number, T* least) {
   static_assert(kStep % kRows == 0);  // so that the diagonal of kRows rows lies in one step
+  constexpr T kMost = std::numeric_limits<T>::max();
   const int64_t stride = padded(n);
-  for (int64_t j = 0; j < stride; ++j) least[j] = std::numeric_limits<T>::max();
+  for (int64_t j = 0; j < stride; ++j) least[j] = kMost;
   for (int64_t i = 0; i + 1 < n; i += kRows) {
     int64_t j = i / kStep * kStep;
     judge_step<T, kBoth, kFused, true>(stride, change, i, j, by, number, least);
     while ((j += kStep) < stride) judge_step<T, kBoth, kFused, false>(stride, change, i, j, by, number, least);
   }
+  for (int64_t j = n; j < stride; ++j) least[j] = kMost;
+  T lanes[kStep];
+  std::copy_n(least, kStep, lanes);
+  for (int64_t j = kStep; j < stride; j += kStep)
+    for (int64_t k = 0; k < kStep; ++k) lanes[k] = least[j + k] < lanes[k] ? least[j + k] : lanes[k];
+  return *std::min_element(lanes, lanes + kStep);
 }
 
 #if HOPBYTES_WIDE
 #define HOPBYTES_FOR_WIDE __attribute__((target("avx2,fma")))
-template <class T, bool kBoth>
-HOPBYTES_FOR_WIDE void spread_rows_wide(int64_t n, T* cost, const Factors<T>& by, const Readings<T>& read) {
-  spread_rows<T, kBoth, true>(n, cost, by, read);
-}
-template <class T, bool kBoth>
-HOPBYTES_FOR_WIDE void judge_pairs_wide(int64_t n, T* change, const Factors<T>& by, const T* number, T* least) {
-  judge_pairs<T, kBoth, true>(n, change, by, number, least);
-}
 inline bool wide() {
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   return has;

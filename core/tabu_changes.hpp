@@ -9,45 +9,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <new>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "tabu_passes.hpp"
+#include "tabu_problem.hpp"
 
 namespace hopbytes {
 
-// Row-major n x n matrices. The cost of a permutation p is the sum over i, j of flow[i,j] distance[p_i,p_j]
-// (over i < j when `symmetric`, flow then holding both directions) plus the sum of unary[i,p_i].
-// Diagonals of flow and distance are zero: their products belong to the unary term (empty: none).
-struct DenseProblem {
-  int64_t n = 0;
-  bool symmetric = true;
-  std::span<const int64_t> flow, distance, unary;
-};
-
 namespace tabu_detail {
-
-// Integers up to this are exact in T with room for what is said below.
-template <class T> constexpr int kDigits = std::numeric_limits<T>::digits;
-// What the change of a tabu pair is raised by. Changes must stay below half of it: then raised ones lie
-// above all others, and below 3/2 of it, which T still holds exactly.
-template <class T> constexpr T kRaise = static_cast<T>(int64_t{1} << (kDigits<T> - 1));
-
-template <class T> double fits() { return static_cast<double>(kRaise<T> / 2); }
-
-// Rows begin where cache lines do, so that no step of a pass lies across two more than it must.
-template <class T> struct Lines {
-  using value_type = T;
-  Lines() = default;
-  template <class U> Lines(const Lines<U>&) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
-  void deallocate(T* array, std::size_t) { ::operator delete(array, kLine); }
-  bool operator==(const Lines&) const { return true; }
-  static constexpr std::align_val_t kLine{64};
-};
-template <class T> using Numbers = std::vector<T, Lines<T>>;
 
 struct Pair { int64_t i = -1, j = -1; };
 
@@ -56,12 +27,13 @@ template <class T, bool kBoth> class Changes {
  public:
   Changes(const DenseProblem& problem, std::span<const int32_t> place)
       : n_(problem.n), stride_(padded(n_)), place_(place.begin(), place.end()), flow_(read(problem.flow)),
-        near_(read(problem.distance)), cost_((n_ + kRows) * stride_, 0), change_((n_ + kRows) * stride_, 0), left_(n_ * n_),
-        gone_(n_), numbers_(20 * stride_, 0) {
+        near_(read(problem.distance)), cost_((n_ + kRows) * stride_, 0), change_((n_ + kRows) * stride_, 0),
+        left_(n_ * n_), gone_(n_), numbers_((15 + 2 * kOwed) * stride_, 0) {
     T* next = numbers_.data();
-    for (T** array : {&x_, &y_, &x2_, &y2_, &along_, &along2_, &own_, &on_first_, &on_second_, &least_, &number_,
-                      &near_first_, &near_second_, &near_first2_, &near_second2_, &own_row_})
+    for (T** array : {&y_, &y2_, &own_, &costs_first_, &costs_second_, &on_first_, &on_second_, &least_, &number_,
+                      &near_first_, &near_second_, &near_first2_, &near_second2_, &none_, &elsewhere_})
       *array = next, next += stride_;
+    owed_x_ = next, owed_y_ = next + kOwed * stride_;
     for (int64_t j = 0; j < stride_; ++j) number_[j] = static_cast<T>(j);
     if (kBoth) flow_in_ = turned(flow_), near_in_ = turned(near_);
     begin(problem.unary);
@@ -117,7 +89,8 @@ template <class T, bool kBoth> class Changes {
     std::vector<Tabu> equal;
     for (const Tabu& pair : tabu_)
       if (change_[pair.i * stride_ + pair.j] == value) equal.push_back(pair);
-    std::sort(equal.begin(), equal.end(), [](const Tabu& a, const Tabu& b) { return a.j != b.j ? a.j < b.j : a.i < b.i; });
+    std::sort(equal.begin(), equal.end(),
+              [](const Tabu& a, const Tabu& b) { return a.j != b.j ? a.j < b.j : a.i < b.i; });
     for (const Tabu& pair : equal) visit(pair.i, pair.j);
   }
 
@@ -170,21 +143,17 @@ template <class T, bool kBoth> class Changes {
 
   template <bool kFused> HOPBYTES_INLINE void set_up() {
     for (int64_t k = 0; k < n_; ++k) {
-      std::copy_n(in(k), stride_, x_);
-      std::copy_n(to(place_[k]), stride_, along_);
-      if constexpr (kBoth) {
-        std::copy_n(out(k), stride_, x2_);
-        std::copy_n(from(place_[k]), stride_, along2_);
-      }
-      pass_rows<kFused>(0, 0);
+      owe<kFused>(in(k), to(place_[k]));
+      if constexpr (kBoth) owe<kFused>(out(k), from(place_[k]));
     }
+    settle<kFused>();
+    for (int64_t i = 0; i < n_; ++i) own_[i] = cost_[i * stride_ + place_[i]];
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j)
         change_[i * stride_ + j] = cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] - own_[j] +
                                    between(flow_[i * stride_ + j], in(i)[j], from(place_[i])[place_[j]],
                                            to(place_[i])[place_[j]]);
-    std::fill_n(x_, stride_, T(0)), std::fill_n(x2_, stride_, T(0));
-    pass_pairs<kFused>();
+    pass_pairs<kFused>(none_, none_);
   }
 
   // What two tasks say to each other counts in the costs of both as if one stood still; this makes up for it.
@@ -193,36 +162,76 @@ template <class T, bool kBoth> class Changes {
     else return T(2) * flow * near;
   }
 
-  // How two tasks that have changed places differ: in flows by task (x), in distances by task (y) and by place.
-  HOPBYTES_INLINE void differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s, T* __restrict__ x, T* __restrict__ y,
-              T* __restrict__ by_place, T* __restrict__ first, T* __restrict__ second) const {
+  // Another product that is to be added to costs; returns its factor by task.
+  template <bool kFused> HOPBYTES_INLINE T* owe(const T* by_task, const T* by_place) {
+    if (owed_ == kOwed) settle<kFused>();
+    T *x = owed_x_ + owed_ * stride_, *y = owed_y_ + owed_ * stride_;
+    std::copy_n(by_task, stride_, x), std::copy_n(by_place, stride_, y);
+    ++owed_;
+    return x;
+  }
+
+  template <bool kFused> HOPBYTES_INLINE void settle() {
+    std::fill(owed_x_ + owed_ * stride_, owed_x_ + kOwed * stride_, T(0));
+    pay<T, kFused>(n_, cost_.data(), owed_x_, owed_y_);
+    owed_ = 0;
+  }
+
+  // What two tasks that have changed places change in costs: how they differ in flows, by task (returned), times how
+  // their places differ in distances, by place. The latter is read off by task as well, for both places.
+  template <bool kFused>
+  HOPBYTES_INLINE const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s,
+                                  T* __restrict__ first, T* __restrict__ second, T* __restrict__ y) {
+    if (owed_ == kOwed) settle<kFused>();
+    T *__restrict__ x = owed_x_ + owed_ * stride_, *__restrict__ by_place = owed_y_ + owed_ * stride_;
+    ++owed_;
     for (int64_t j = 0; j < stride_; ++j) x[j] = flow_r[j] - flow_s[j], by_place[j] = near_r[j] - near_s[j];
     for (int64_t j = 0; j < n_; ++j) {
       const int64_t p = place_[j];
       first[j] = near_r[p], second[j] = near_s[p];
     }
-    for (int64_t j = 0; j < stride_; ++j) y[j] = first[j] - second[j];
+    for (int64_t j = 0; j < stride_; ++j) {
+      y[j] = first[j] - second[j];
+      own_[j] += x[j] * y[j];
+    }
+    return x;
   }
 
   // Brings all up to date after r and s have changed places.
   template <bool kFused> HOPBYTES_INLINE void update(int64_t r, int64_t s, int64_t now) {
     const int64_t here = place_[r], there = place_[s];
-    differ(in(r), in(s), to(here), to(there), x_, y_, along_, near_first_, near_second_);
+    if (kBoth && owed_ + 2 > kOwed) settle<kFused>();  // so that both stay until they are used
+    const T* x = differ<kFused>(in(r), in(s), to(here), to(there), near_first_, near_second_, y_);
+    const T* x2 = none_;
     if constexpr (kBoth)
-      differ(out(r), out(s), from(here), from(there), x2_, y2_, along2_, near_first2_, near_second2_);
-    pass_rows<kFused>(here, there);
-    renew(r, -1, now, near_first_, near_first2_, on_first_);
-    renew(s, r, now, near_second_, near_second2_, on_second_);
-    pass_pairs<kFused>();
+      x2 = differ<kFused>(out(r), out(s), from(here), from(there), near_first2_, near_second2_, y2_);
+    cost_row<kFused>(r, costs_first_), cost_row<kFused>(s, costs_second_);
+    own_[r] = costs_first_[here], own_[s] = costs_second_[there];
+    cost_columns<kFused>(here, there);
+    const Factors<T> by{x, y_, x2, y2_};
+    renew(r, -1, now, by, costs_first_, near_first_, near_first2_, on_first_);
+    renew(s, r, now, by, costs_second_, near_second_, near_second2_, on_second_);
+    pass_pairs<kFused>(x, x2);
   }
 
-  template <bool kFused> HOPBYTES_INLINE void pass_rows(int64_t first, int64_t second) {
-    spread_rows<T, kBoth, kFused>(n_, cost_.data(), {x_, along_, x2_, along2_},
-                                  {place_.data(), first, second, own_, on_first_, on_second_});
+  // What a task costs on all places, with what is owed.
+  template <bool kFused> HOPBYTES_INLINE void cost_row(int64_t task, T* costs) const {
+    std::copy_n(cost_.data() + task * stride_, stride_, costs);
+    add_rows<T, kFused>(stride_, costs, owed_x_ + task, owed_y_, owed_);
   }
 
-  template <bool kFused> HOPBYTES_INLINE void pass_pairs() {
-    least_of_all_ = judge_pairs<T, kBoth, kFused>(n_, change_.data(), {x_, y_, x2_, y2_}, number_, least_);
+  // What all tasks cost on two places.
+  template <bool kFused> HOPBYTES_INLINE void cost_columns(int64_t first, int64_t second) {
+    for (int64_t i = 0; i < n_; ++i) {
+      const T* row = cost_.data() + i * stride_;
+      on_first_[i] = row[first], on_second_[i] = row[second];
+    }
+    add_rows<T, kFused>(stride_, on_first_, owed_y_ + first, owed_x_, owed_);
+    add_rows<T, kFused>(stride_, on_second_, owed_y_ + second, owed_x_, owed_);
+  }
+
+  template <bool kFused> HOPBYTES_INLINE void pass_pairs(const T* x, const T* x2) {
+    least_of_all_ = judge_pairs<T, kBoth, kFused>(n_, change_.data(), {x, y_, x2, y2_}, number_, least_);
   }
 
 #if HOPBYTES_WIDE
@@ -230,17 +239,19 @@ template <class T, bool kBoth> class Changes {
   HOPBYTES_FOR_WIDE void set_up_wide() { set_up<true>(); }
 #endif
 
-  // Changes of all exchanges with task r, whose place is that of the distances `near` and of the costs
-  // `on_its_place`; what the pass to come subtracts is added already. A pair is tabu while both tasks would
-  // return to a place they have left; that with `listed` is in the list by now.
-  HOPBYTES_INLINE void renew(int64_t r, int64_t listed, int64_t now, const T* near, const T* near_back, const T* on_its_place) {
-    const T *row = cost_.data() + r * stride_, *flow = out(r), *flow_back = in(r);
-    for (int64_t j = 0; j < n_; ++j) own_row_[j] = row[place_[j]];
+  // Changes of all exchanges with task r, which costs `costs` on all places and whose place is that of the distances
+  // `near` and of the others' costs `on_its_place`; what the pass to come subtracts is added already. A pair is
+  // tabu while both tasks would return to a place they have left; that with `listed` is in the list by now.
+  HOPBYTES_INLINE void renew(int64_t r, int64_t listed, int64_t now, const Factors<T>& by, const T* costs,
+                             const T* near, const T* near_back, const T* on_its_place) {
+    const T *flow = out(r), *flow_back = in(r);
+    T* __restrict__ elsewhere = elsewhere_;
+    for (int64_t j = 0; j < n_; ++j) elsewhere[j] = costs[place_[j]];
     T* __restrict__ fresh = change_.data() + r * stride_;
     for (int64_t j = 0; j < stride_; ++j) {
-      T d = own_row_[j] + on_its_place[j] - own_[r] - own_[j] +
-            between(flow[j], flow_back[j], near[j], near_back[j]) + (x_[r] - x_[j]) * (y_[r] - y_[j]);
-      if constexpr (kBoth) d += (x2_[r] - x2_[j]) * (y2_[r] - y2_[j]);
+      T d = elsewhere[j] + on_its_place[j] - own_[r] - own_[j] + between(flow[j], flow_back[j], near[j], near_back[j]) +
+            (by.x[r] - by.x[j]) * (by.y[r] - by.y[j]);
+      if constexpr (kBoth) d += (by.x2[r] - by.x2[j]) * (by.y2[r] - by.y2[j]);
       fresh[j] = d;
     }
     // Few tasks still have to stay away from here.
@@ -285,34 +296,16 @@ template <class T, bool kBoth> class Changes {
   std::vector<std::vector<int32_t>> gone_;  // tasks that may not return to a place, and some that may again
   std::vector<Tabu> tabu_;
   Numbers<T> numbers_;          // holds the rows that follow
-  T *x_, *y_, *x2_, *y2_;           // factors by task: how ties and distances of the two that moved differ
-  T *along_, *along2_;              // the same as y_ and y2_, by place
-  T *near_first_, *near_second_, *near_first2_, *near_second2_;  // distances of their places, by task
-  T *own_, *on_first_, *on_second_, *own_row_, *least_, *number_;
+  T *owed_x_, *owed_y_;             // products not yet added to cost_: factors by task and by place, kOwed rows
+  int64_t owed_ = 0;
+  T *y_, *y2_;                      // how the distances of the two that moved differ, by task
+  T *near_first_, *near_second_, *near_first2_, *near_second2_;  // those distances
+  T *own_;                          // cost of every task where it is
+  T *costs_first_, *costs_second_;  // of the two that moved, on all places
+  T *on_first_, *on_second_;        // of all, on their places
+  T *elsewhere_, *least_, *number_, *none_;
   T least_of_all_ = 0;
 };
-
-// An upper bound for every number the search holds, as a double: it only chooses a type. A task costs between
-// 0 and `cost`, an exchange changes what two tasks pay, and updates pass products of differences.
-inline double largest_number(const DenseProblem& problem) {
-  double row = 0, furthest = 0, unary = 0, heaviest = 0;
-  std::vector<double> in(problem.n, 0);
-  for (int64_t i = 0; i < problem.n; ++i) {
-    double out = 0;
-    for (int64_t j = 0; j < problem.n; ++j) {
-      const double w = static_cast<double>(problem.flow[i * problem.n + j]);
-      out += w, in[j] += w;
-      heaviest = std::max(heaviest, w);
-      furthest = std::max(furthest, static_cast<double>(problem.distance[i * problem.n + j]));
-    }
-    row = std::max(row, out);
-  }
-  for (double w : in) row = std::max(row, w);
-  for (int64_t u : problem.unary) unary = std::max(unary, static_cast<double>(u));
-  const double cost = (problem.symmetric ? 1 : 2) * row * furthest + unary;
-  const double products = (problem.symmetric ? 4 : 8) * heaviest * furthest;
-  return std::max({2 * cost + products, heaviest, furthest});
-}
 
 }  // namespace tabu_detail
 }  // namespace hopbytes

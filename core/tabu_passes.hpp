@@ -23,13 +23,19 @@ namespace hopbytes::tabu_detail {
 constexpr int64_t kStep = 16;  // numbers of a step
 constexpr int64_t kRows = 4;   // rows judged side by side, which share what they read of columns
 
+constexpr int64_t kOwed = 8;   // products that costs wait for, at most
+
 constexpr int64_t padded(int64_t n) { return (n + kStep - 1) / kStep * kStep; }
 
-// c + a b; in one instruction where the processor has one (kFused).
+// c + a b; in one instruction where the processor has one (kFused). Integers may wrap: in the padding and below the
+// diagonal nobody looks at them.
 template <bool kFused, class T> HOPBYTES_INLINE T plus_product(T c, T a, T b) {
   if constexpr (kFused && std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
   else if constexpr (kFused && std::is_same_v<T, double>) return __builtin_fma(a, b, c);
-  else return c + a * b;
+  else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(c) + static_cast<U>(a) * static_cast<U>(b));
+  } else return c + a * b;
 }
 
 // How flows (x, by task) and distances (y) of two that changed places differ; x2 and y2 are those of the
@@ -38,45 +44,34 @@ template <class T> struct Factors {
   const T *x, *y, *x2, *y2;
 };
 
-// What is read off every row of costs while it is at hand: that of the task's own place, and of the two
-// places that changed hands.
-template <class T> struct Readings {
-  const int32_t* place;
-  int64_t first, second;
-  T *own, *on_first, *on_second;
-};
-
-// cost[i][l] += x[i] y[l] (y by place): what every task costs on every place, after two have changed places.
-// There are rows up to the next multiple of kRows.
-template <class T, bool kBoth, bool kFused>
-HOPBYTES_INLINE void spread_rows(int64_t n, T* cost, const Factors<T>& by, const Readings<T>& read) {
+// cost[i][l] += the sum of x[m][i] y[m][l] over all kOwed rows m: many at once, since costs are read and
+// written once for all.
+template <class T, bool kFused> HOPBYTES_INLINE void pay(int64_t n, T* cost, const T* x, const T* y) {
   const int64_t stride = padded(n);
-  const T *__restrict__ y = by.y, *__restrict__ y2 = by.y2;
-  for (int64_t i = 0; i < n; i += kRows) {
-    T* __restrict__ rows[kRows];
-    T xi[kRows], xi2[kRows] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    T* __restrict__ row = cost + i * stride;
+    T xi[kOwed];
     bool some = false;
-    for (int64_t k = 0; k < kRows; ++k) {
-      rows[k] = cost + (i + k) * stride;
-      xi[k] = by.x[i + k];
-      if constexpr (kBoth) xi2[k] = by.x2[i + k];
-      some |= xi[k] != 0 || xi2[k] != 0;
-    }
+    for (int64_t m = 0; m < kOwed; ++m) xi[m] = x[m * stride + i], some |= xi[m] != 0;
     for (int64_t begin = 0; some && begin < stride; begin += kStep)
 #pragma GCC ivdep
-      for (int64_t l = begin; l < begin + kStep; ++l)
-        for (int64_t k = 0; k < kRows; ++k) {
-          T c = plus_product<kFused>(rows[k][l], xi[k], y[l]);
-          if constexpr (kBoth) c = plus_product<kFused>(c, xi2[k], y2[l]);
-          rows[k][l] = c;
-        }
-    for (int64_t k = i; k < std::min(n, i + kRows); ++k) {
-      const T* row = cost + k * stride;
-      read.own[k] = row[read.place[k]];
-      read.on_first[k] = row[read.first];
-      read.on_second[k] = row[read.second];
-    }
+      for (int64_t l = begin; l < begin + kStep; ++l) {
+        T c = row[l];
+        for (int64_t m = 0; m < kOwed; ++m) c = plus_product<kFused>(c, xi[m], y[m * stride + l]);
+        row[l] = c;
+      }
   }
+}
+
+// sum[j] += factor[m] rows[m][j] for the first `count` rows m, where factor[m] = factors[m * stride].
+template <class T, bool kFused>
+HOPBYTES_INLINE void add_rows(int64_t stride, T* __restrict__ sum, const T* factors, const T* __restrict__ rows,
+                              int64_t count) {
+  for (int64_t m = 0; m < count; ++m)
+    for (int64_t begin = 0; begin < stride; begin += kStep)
+#pragma GCC ivdep
+      for (int64_t j = begin; j < begin + kStep; ++j)
+        sum[j] = plus_product<kFused>(sum[j], factors[m * stride], rows[m * stride + j]);
 }
 
 // One step of kRows rows from i on. On the diagonal (kBorder) pairs j <= i are left out of the minimum.
@@ -93,10 +88,11 @@ HOPBYTES_INLINE void judge_step(int64_t stride, T* change, int64_t i, int64_t be
   }
 #pragma GCC ivdep
   for (int64_t j = begin; j < begin + kStep; ++j) {
+    const T xj = x[j], yj = y[j], xj2 = kBoth ? x2[j] : T(0), yj2 = kBoth ? y2[j] : T(0);
     T fewest = least[j];
     for (int64_t k = 0; k < kRows; ++k) {
-      T d = plus_product<kFused>(rows[k][j], xi[k] - x[j], y[j] - yi[k]);
-      if constexpr (kBoth) d = plus_product<kFused>(d, xi2[k] - x2[j], y2[j] - yi2[k]);
+      T d = plus_product<kFused>(rows[k][j], xi[k] - xj, yj - yi[k]);
+      if constexpr (kBoth) d = plus_product<kFused>(d, xi2[k] - xj2, yj2 - yi2[k]);
       rows[k][j] = d;
       if constexpr (kBorder) d = number[j] > number[i + k] ? d : std::numeric_limits<T>::max();
       fewest = d < fewest ? d : fewest;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.engine.assignment import EvolutionSettings, evolve
+from hopbytes.engine.assignment import FEW_TASKS, EvolutionSettings, evolve
 from hopbytes.engine.tabu import DenseProblem
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Int64, Refiner, refiners
@@ -48,7 +48,7 @@ class Tabu(Refiner):
 
     work: int = DEFAULT_WORK
     largest: int = 1024
-    sparse_up_to: int = 400
+    sparse_up_to: int = FEW_TASKS
     population: int = 16
     short: int = 2
     long: int = 10

@@ -117,12 +117,15 @@ def strong() -> Chain:
 
 @presets.register("best")
 def best() -> Chain:
-    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; eight steps of `evolve` without either."""
+    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; eight steps of `evolve` without either.
+
+    It starts as `eco` does, so that a limit which is short for the graph is not used up by the first cut.
+    """
     from hopbytes.refiners.evolve import Evolve
     from hopbytes.refiners.tabu import Tabu
 
     return chain(
-        Multisection(runs=8, tries=8, combines=7, flow_rounds=2),
+        eco().mapper,
         VCycle(cycles=3, chains=2),
         Swap(subtrees=1, resplits=4),
         Evolve(subtrees=1, resplits=4),

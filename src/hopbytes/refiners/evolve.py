@@ -68,7 +68,7 @@ class Evolve(Refiner):
     shakes: int = 1000
     subtrees: int = 0
     resplits: int = 0
-    runs: int = 5
+    runs: int = 8
     tries: int = 8
     flow_rounds: int = 2
     flow_width: int = 4
@@ -134,8 +134,9 @@ class Evolve(Refiner):
         population.add(pe)
         if bounds.exact:
             return
-        others = [pe, population.another(seed)]
-        better = whole(lambda: self._recombined(population, population.best, others, own), own)
+        best = population.best
+        others = [other for other in (pe, population.another(seed)) if other is not best]
+        better = whole(lambda: self._recombined(population, best, others, own), own)
         if better is not None:
             population.add(better)
 

@@ -25,6 +25,8 @@ template <class W> class ExactPartition {
  public:
   // More blocks than this are recombined no further: chains of moves look at every path between blocks.
   static constexpr int32_t kMostBlocks = 64;
+  // Vertices times runs of a cut in two, beyond which there are three runs at most.
+  static constexpr int64_t kMostTried = int64_t{1} << 18;
 
   // Whether this is what it is made for: sizes that leave no choice.
   static bool suits(const WorkGraph<W>& g, std::span<const int64_t> size) {
@@ -123,7 +125,9 @@ template <class W> class ExactPartition {
   Score best_run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
     Score best = run(g, part, seed);
     std::vector<int32_t> other;
-    for (int32_t r = 1; r < options_.runs && !control_.hurry(); ++r) {
+    // Large graphs take long and their tries differ little.
+    const int64_t most = std::min<int64_t>(options_.runs, std::max<int64_t>(3, kMostTried / std::max<int64_t>(1, g.n)));
+    for (int32_t r = 1; r < most && !control_.hurry(); ++r) {
       const Score found = run(g, other, derive(seed, r));
       if (found < best) best = found, part.swap(other);
       if (r <= options_.combines) best = combine(g, part, other.data(), derive(seed, 1000 + r), true);

@@ -84,10 +84,17 @@ template <class W> class ManyPartitions {
   // Where sizes leave no choice another engine is at work; this is the one place that decides.
   bool exact(int64_t i) const { return !graph(i).unary && ExactPartition<W>::suits(graph(i), caps(i)); }
 
+  // Exact blocks too many to be recombined: of several such runs one would be kept whole and the others
+  // thrown away whole, so the tries go to every cut in two instead.
+  bool one_piece(int64_t i) const {
+    return options_.runs > 1 && static_cast<int64_t>(caps(i).size()) > ExactPartition<W>::kMostBlocks && exact(i);
+  }
+
   // Call `work` with the engine for group i.
   template <class Work> Score with_engine(int64_t i, Work work) const {
     if (!exact(i)) return work(Multilevel<W>(caps(i), options_.partition, control_));
-    const ExactOptions how{std::max(1, options_.partition.tries), options_.bisections, options_.bisections - 1};
+    const int32_t halves = one_piece(i) ? std::max(options_.bisections + 1, options_.runs) : options_.bisections;
+    const ExactOptions how{std::max(1, options_.partition.tries), halves, halves - 1};
     return work(ExactPartition<W>(caps(i), how, control_));
   }
 
@@ -111,7 +118,7 @@ template <class W> class ManyPartitions {
   }
 
   void one_run(int64_t i, int64_t run) {
-    if (trivial(i) || (run > 0 && control_.hurry()) || (options_.runs < 1 && has_candidate(i))) return;
+    if (trivial(i) || (run > 0 && (control_.hurry() || one_piece(i))) || (options_.runs < 1 && has_candidate(i))) return;
     Member& member = pool_[i].members[run];
     const uint64_t seed = derive(seed_[i], run);
     member.score = with_engine(i, [&](auto&& engine) {

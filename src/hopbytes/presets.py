@@ -109,7 +109,7 @@ def strong() -> Chain:
             starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, resplits=6, shakes=5000, one_way=100
         ),
         Evolve(
-            steps=10, slots_only=True, runs=1, tries=4, subtrees=1, resplits=4, shakes=150, work=1000
+            steps=10, slots_only=True, runs=1, tries=4, subtrees=1, resplits=4, shakes=150, work=200
         ),
         link_effort=16,
     )

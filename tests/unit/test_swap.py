@@ -164,3 +164,13 @@ def test_evolve_takes_no_steps_that_its_work_is_not_enough_for():
         affordable = work * 10**6 // each
         assert done.get("evolve_steps", 0) == (affordable if work == 8 else 0)
         assert (affordable > 5) == (work == 8)
+
+
+def test_shakes_end_with_their_work():
+    graph, where = sparse(256, 1200, 4), nodes(32, 8)
+    found = {
+        options: map_tasks(graph, where, mapper="random", refine=f"swap:{options}", partition=False).info
+        for options in ("shakes=0", "shakes=500,shake_work=0", "shakes=500")
+    }
+    none, kept, shaken = (each["comm_cost"] for each in found.values())
+    assert none == kept > shaken

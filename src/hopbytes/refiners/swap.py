@@ -58,6 +58,8 @@ class Swap(Refiner):
     shakes : int
         Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
         at random, their surroundings descend again, and what got worse is taken back.
+    shake_work : int
+        Millions of arcs to look at while shaking, at most.
     crowded_up_to : int
         With more than :data:`FEW_TASKS` (400) and at most so many tasks, where most talk to each other, a
         short tabu search (the refiner ``tabu``, twice as many exchanges as tasks) takes the place of
@@ -84,6 +86,7 @@ class Swap(Refiner):
     subtrees: int = 0
     resplits: int = 0
     shakes: int = 0
+    shake_work: int = 1000
     crowded_up_to: int = 1024
     one_way: int = 20
 
@@ -176,6 +179,7 @@ class Swap(Refiner):
     ) -> Int32:
         csr = graph.symmetric_positive()
         weights, unary = priced(graph, where, bounds.unary)
+        shakes = min(shakes, self.shake_work * MILLION // max(1, graph.n + len(csr.targets)))
         found = swap_refine(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,

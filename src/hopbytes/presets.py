@@ -80,7 +80,7 @@ def for_objective(base: Chain, name: str) -> Chain:
 def fast() -> Chain:
     """Quickest useful placement."""
     return chain(
-        Multisection(tries=4, flow_rounds=1),
+        Multisection(tries=2, flow_rounds=1),
         VCycle(cycles=0),
         Swap(starts=1, shakes=100, one_way=5),
         link_effort=1,
@@ -103,7 +103,7 @@ def strong() -> Chain:
     from hopbytes.refiners.evolve import Evolve
 
     return chain(
-        Multisection(runs=8, tries=8, combines=7, flow_rounds=2),
+        Multisection(runs=12, tries=2, combines=11, flow_rounds=2),
         VCycle(cycles=3, chains=2),
         Swap(
             starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, resplits=6, shakes=5000, one_way=100

@@ -39,6 +39,11 @@ def write_grid(path, side):
     return path
 
 
+def listen():
+    """In a child: hear Ctrl-C, which whoever runs the tests in the background may have made it ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(folder, pattern, stderr):
     """Start a long run whose progress bar shows on the terminal `stderr`."""
     return subprocess.Popen(
@@ -59,6 +64,7 @@ def start(folder, pattern, stderr):
         stderr=stderr,
         cwd=folder,
         start_new_session=True,
+        preexec_fn=listen,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
     )
 
@@ -141,7 +147,7 @@ def test_a_search_with_a_limit_that_is_stopped_writes_its_best(hopbytes, tmp_pat
         [PROGRAM, "map", grid, *where, "--partition", "--preset", "best", "--time-limit", "600",
          "-o", "out.txt"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path, start_new_session=True,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+        preexec_fn=listen, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
     )  # fmt: skip
     os.close(theirs)
     try:

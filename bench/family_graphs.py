@@ -14,26 +14,13 @@ import scipy.sparse as sp
 from scipy.spatial import Delaunay, cKDTree
 
 import instances
-from instances import Arrays
+from instances import Arrays, from_edges
+from shapes import recursive_matrix
 
 Random = np.random.Generator
 MACHINES = ("4:8:2", "4:8:6", "16:4", "2:2:2:2:2:2:2", "7:5:3", "64", "3:100", "4:16:32")
 DISTANCES = ("1:10:100:1000", "1:2:3:4", "1:100:101:102", "5:5:6:7")
 BOUNDS = (0.0, 0.005, 0.03, 0.03, 0.1)
-
-
-def joined(n: int, near: Any, far: Any, volumes: Any = None) -> Arrays:
-    """Symmetric graph; parallel edges add up, loops go."""
-    near, far = np.asarray(near, np.int64).ravel(), np.asarray(far, np.int64).ravel()
-    volume = np.ones(len(near), np.int64) if volumes is None else np.asarray(volumes, np.int64).ravel()
-    keep = near != far
-    half = sp.coo_array((volume[keep], (near[keep], far[keep])), shape=(n, n)).tocsr()
-    whole = (half + half.T).tocsr()
-    whole.sort_indices()
-    if volumes is None:
-        whole.data[:] = 1
-    unit = bool((whole.data == 1).all())
-    return Arrays(whole.indptr.astype(np.int64), whole.indices.astype(np.int64), None if unit else whole.data)
 
 
 def edges_of(graph: Arrays) -> tuple[Any, Any, Any]:
@@ -57,23 +44,18 @@ def box(rng: Random, n: int, axes: int, ring: bool) -> Arrays:
     by_axis = [1, 10, 100, 1000] if rng.random() < 1 / 3 else [1] * 4
     volumes = [np.full(each.size, by_axis[axis]) for axis, each in enumerate(near)]
     flat = [np.concatenate([each.ravel() for each in part]) for part in (near, far, volumes)]
-    return joined(cells.size, *flat)
+    return from_edges(cells.size, *flat)
 
 
 def hypercube(rng: Random, n: int) -> Arrays:
     bits = int(np.log2(n))
     cells = np.arange(1 << bits)
     across = np.concatenate([cells ^ (1 << bit) for bit in range(bits)])
-    return joined(len(cells), np.tile(cells, bits), across)
+    return from_edges(len(cells), np.tile(cells, bits), across)
 
 
 def rmat(rng: Random, n: int) -> Arrays:
-    bits, count = int(np.log2(n)), int(n * rng.uniform(3, 12))
-    a, b = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    for _ in range(bits):
-        quarter = rng.choice(4, count, p=(0.57, 0.19, 0.19, 0.05))
-        a, b = 2 * a + quarter // 2, 2 * b + quarter % 2
-    return joined(1 << bits, a, b)
+    return recursive_matrix(int(np.log2(n)), int(rng.integers(3, 13)), int(rng.integers(1 << 30)))
 
 
 def barabasi_albert(rng: Random, n: int) -> Arrays:
@@ -85,7 +67,7 @@ def barabasi_albert(rng: Random, n: int) -> Arrays:
         near += [task] * each
         far += met
         ends += met + [task] * each
-    return joined(n, near, far)
+    return from_edges(n, near, far)
 
 
 def block_model(rng: Random, n: int) -> Arrays:
@@ -96,13 +78,13 @@ def block_model(rng: Random, n: int) -> Arrays:
     near = rng.integers(0, n, int(n * rng.uniform(3, 10)))
     far = first[home[near]] + (rng.random(len(near)) * size[home[near]]).astype(np.int64)
     leaves = rng.random(len(near)) < rng.uniform(0.02, 0.3)
-    return joined(n, near, np.where(leaves, rng.integers(0, n, len(near)), far))
+    return from_edges(n, near, np.where(leaves, rng.integers(0, n, len(near)), far))
 
 
 def regular(rng: Random, n: int) -> Arrays:
     rounds = [rng.permutation(n // 2 * 2).reshape(-1, 2) for _ in range(int(rng.integers(3, 9)))]
     pairs = np.concatenate(rounds)
-    return joined(n // 2 * 2, pairs[:, 0], pairs[:, 1])
+    return from_edges(n // 2 * 2, pairs[:, 0], pairs[:, 1])
 
 
 def tree(rng: Random, n: int) -> Arrays:
@@ -110,7 +92,7 @@ def tree(rng: Random, n: int) -> Arrays:
     kind = rng.integers(3)
     anywhere, regular = rng.random(n - 1) * task, (task - 1) // rng.integers(2, 6)
     parent = (anywhere, regular, np.maximum(0, task - rng.integers(1, 30, n - 1)))
-    return joined(n, task, parent[kind].astype(np.int64))
+    return from_edges(n, task, parent[kind].astype(np.int64))
 
 
 def comb(rng: Random, n: int) -> Arrays:
@@ -120,12 +102,12 @@ def comb(rng: Random, n: int) -> Arrays:
     root = rng.random(n - 1) < 1 / longest
     spine = np.concatenate([[0], task[root]])
     last = spine[np.searchsorted(spine, task) - 1]
-    return joined(n, task, np.where(root, last, task - 1))
+    return from_edges(n, task, np.where(root, last, task - 1))
 
 
 def path(rng: Random, n: int) -> Arrays:
     task = np.arange(n)
-    return joined(n, task, (task + 1) % n if rng.random() < 0.5 else np.minimum(task + 1, n - 1))
+    return from_edges(n, task, (task + 1) % n if rng.random() < 0.5 else np.minimum(task + 1, n - 1))
 
 
 def star_of_cliques(rng: Random, n: int) -> Arrays:
@@ -137,7 +119,7 @@ def star_of_cliques(rng: Random, n: int) -> Arrays:
         near += [members[a], [0]]
         far += [members[b], members[:1]]
         task += size
-    return joined(n, np.concatenate(near), np.concatenate(far))
+    return from_edges(n, np.concatenate(near), np.concatenate(far))
 
 
 def bipartite(rng: Random, n: int) -> Arrays:
@@ -146,26 +128,26 @@ def bipartite(rng: Random, n: int) -> Arrays:
     near = rng.integers(0, left, count)
     beside = near / left * (n - left) + rng.normal(0, rng.choice([20, 1e9]), count)
     far = left + beside.astype(np.int64) % (n - left)
-    return joined(n, near, far)
+    return from_edges(n, near, far)
 
 
 def geometric(rng: Random, n: int, axes: int, nearest: int) -> Arrays:
     """Every point beside its nearest ones."""
     points = rng.random((n, axes))
     found = cKDTree(points).query(points, nearest + 1)[1][:, 1:]
-    return joined(n, np.repeat(np.arange(n), nearest), found)
+    return from_edges(n, np.repeat(np.arange(n), nearest), found)
 
 
 def road(rng: Random, n: int) -> Arrays:
     """A spanning tree of a triangulation and few edges more, many of them cut by further vertices."""
     corners = Delaunay(rng.random((n // 2, 2))).simplices
-    near, far, _ = edges_of(joined(n // 2, corners, np.roll(corners, -1, axis=1)))
+    near, far, _ = edges_of(from_edges(n // 2, corners, np.roll(corners, -1, axis=1)))
     weight = rng.random(len(near)) + 0.01
     keep = sp.csgraph.minimum_spanning_tree(sp.coo_array((weight, (near, far)), shape=(n // 2,) * 2)).tocoo()
     more = rng.random(len(near)) < 0.1
     near, far = np.concatenate([keep.row, near[more]]), np.concatenate([keep.col, far[more]])
     middle = n // 2 + np.arange(len(near))
-    return joined(n // 2 + len(near), np.concatenate([near, middle]), np.concatenate([middle, far]))
+    return from_edges(n // 2 + len(near), np.concatenate([near, middle]), np.concatenate([middle, far]))
 
 
 def circuit(rng: Random, n: int) -> Arrays:
@@ -175,7 +157,8 @@ def circuit(rng: Random, n: int) -> Arrays:
     far = (near + length * rng.choice([-1, 1], len(near))).astype(np.int64) % n
     hubs = rng.integers(0, n, 10)
     pins = rng.integers(0, n, (10, n // 40))
-    return joined(n, np.concatenate([near, np.repeat(hubs, n // 40)]), np.concatenate([far, pins.ravel()]))
+    near, far = np.concatenate([near, np.repeat(hubs, n // 40)]), np.concatenate([far, pins.ravel()])
+    return from_edges(n, near, far)
 
 
 def arrow(rng: Random, n: int) -> Arrays:
@@ -187,7 +170,7 @@ def arrow(rng: Random, n: int) -> Arrays:
         pairs = [(task, np.minimum(n - 1, task // width * width + step)) for step in range(width)]
     dense = rng.integers(0, n, int(rng.integers(1, 6)))
     pairs += [(np.full(n, row), task) for row in dense]
-    return joined(n, np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs]))
+    return from_edges(n, np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs]))
 
 
 def multigrid(rng: Random, n: int) -> Arrays:
@@ -206,7 +189,7 @@ def multigrid(rng: Random, n: int) -> Arrays:
             far.append(parents.ravel())
         volumes.append(np.full(sum(map(len, near)) - sum(map(len, volumes)), volume))
         first, side, volume = first + side * side, side // 2 if side > 3 else 0, max(1, volume // 2)
-    return joined(first, np.concatenate(near), np.concatenate(far), np.concatenate(volumes))
+    return from_edges(first, np.concatenate(near), np.concatenate(far), np.concatenate(volumes))
 
 
 def union(rng: Random, n: int) -> Arrays:
@@ -221,7 +204,7 @@ def union(rng: Random, n: int) -> Arrays:
         volumes.append(volume)
         first += part.n
     alone = int(rng.integers(0, n // 10))
-    return joined(first + alone, *(np.concatenate(each) for each in (near, far, volumes)))
+    return from_edges(first + alone, *(np.concatenate(each) for each in (near, far, volumes)))
 
 
 Maker = Callable[[Random, int], Arrays]
@@ -244,7 +227,7 @@ def weighted(graph: Arrays, rng: Random) -> tuple[Arrays, str]:
         near, far, volume = edges_of(graph)
         decades = int(rng.choice([2, 4, 9]))
         volume = volume * (10 ** rng.uniform(0, decades, len(near))).astype(np.int64)
-        graph, label = joined(graph.n, near, far, volume), f"+volumes{decades}"
+        graph, label = from_edges(graph.n, near, far, volume), f"+volumes{decades}"
     if rng.random() < 1 / 3:
         loads = np.minimum(100, rng.pareto(1.3, graph.n) + 1).astype(np.int64)
         graph, label = Arrays(graph.indptr, graph.targets, graph.volumes, loads), label + "+loads"

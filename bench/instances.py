@@ -90,16 +90,22 @@ class Prepared:
 # -------------------------------------------------------------------- generators
 
 
-def from_edges(n: int, near: Int64, far: Int64) -> Arrays:
-    """Undirected simple graph from edges given once or twice, in any order; loops are dropped."""
+def from_edges(n: int, near: Int64, far: Int64, volumes: Int64 | None = None) -> Arrays:
+    """Undirected graph from edges given once, in any order; loops are dropped.
+
+    Parallel edges add up; without volumes they are one, in whichever direction they are given.
+    """
+    from scipy.sparse import coo_array
+
+    near, far = np.asarray(near, np.int64).ravel(), np.asarray(far, np.int64).ravel()
+    volume = np.ones(len(near), np.int64) if volumes is None else np.asarray(volumes, np.int64).ravel()
     keep = near != far
-    low, high = np.minimum(near, far)[keep].astype(np.int64), np.maximum(near, far)[keep].astype(np.int64)
-    key = np.unique(low * n + high)
-    low, high = key // n, key % n
-    sources, targets = np.concatenate([low, high]), np.concatenate([high, low])
-    order = np.lexsort((targets, sources))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=n))]).astype(np.int64)
-    return Arrays(indptr, targets[order])
+    half = coo_array((volume[keep], (near[keep], far[keep])), shape=(n, n)).tocsr()
+    whole = (half + half.T).tocsr()
+    whole.sort_indices()
+    unit = volumes is None or bool((whole.data == 1).all())
+    indptr, targets = whole.indptr.astype(np.int64), whole.indices.astype(np.int64)
+    return Arrays(indptr, targets, None if unit else whole.data)
 
 
 def points_along_curve(count: int, seed: int) -> NDArray[np.float64]:

@@ -20,12 +20,7 @@ def halo(*sides: int) -> Arrays:
         near.append(np.flatnonzero(inside))
         far.append(np.ravel_multi_index(tuple(there[:, inside]), sides))
         volumes.append(np.full(int(inside.sum()), 400 // 20 ** (np.abs(shift).sum() - 1), np.int64))
-    a, b, volume = np.concatenate(near), np.concatenate(far), np.concatenate(volumes)
-    sources, targets = np.concatenate([a, b]), np.concatenate([b, a])
-    order = np.lexsort((targets, sources))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=cells.shape[1]))])
-    both = np.concatenate([volume, volume])[order]
-    return Arrays(indptr.astype(np.int64), targets[order].astype(np.int64), both)
+    return from_edges(cells.shape[1], *(np.concatenate(each) for each in (near, far, volumes)))
 
 
 def random_graph(n: int, edges: int, seed: int) -> Arrays:

@@ -11,7 +11,22 @@ from hopbytes.errors import UnsupportedError
 
 
 class Clock:
-    """Time since the call began, and when to stop so that verification still fits."""
+    """Time since the call began, and when to stop so that verification still fits.
+
+    Parameters
+    ----------
+    limit : float or None
+        Seconds that the call may take; None: as many as it likes.
+
+    Raises
+    ------
+    UnsupportedError
+        The limit is no finite number of seconds >= 0.
+
+    Notes
+    -----
+    `deadline` is a time of :func:`time.monotonic`, None without a limit.
+    """
 
     def __init__(self, limit: float | None) -> None:
         self._began = time.monotonic()

@@ -24,7 +24,7 @@ Maker: TypeAlias = Callable[..., Any]
 # Defaults stand in the help texts, in brackets, because not all of them are constants.
 shown: Maker = partial(typer.Option, show_default=False)
 _input: Maker = partial(shown, rich_help_panel="Input")
-_problem: Maker = partial(shown, rich_help_panel="Problem")
+problem: Maker = partial(shown, rich_help_panel="Problem")
 _method: Maker = partial(shown, rich_help_panel="Method")
 _output: Maker = partial(shown, rich_help_panel="Output")
 
@@ -72,14 +72,14 @@ class ReadingOptions:
 class SpreadOptions:
     """How many tasks go where, when each has a slot of its own."""
 
-    oversubscribe: Annotated[bool, _problem("--oversubscribe", help="Allow more processes than slots.")] = (
+    oversubscribe: Annotated[bool, problem("--oversubscribe", help="Allow more processes than slots.")] = (
         False
     )
     tasks_per_node: Annotated[
         int | None,
-        _problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
+        problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
     ] = None
-    pack: Annotated[bool, _problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
+    pack: Annotated[bool, problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
         False
     )
 
@@ -94,17 +94,17 @@ class ProblemOptions:
 
     partition: Annotated[
         bool | None,
-        _problem(
+        problem(
             "--partition/--processes",
             help="Many tasks per slot within a bound, or one each. Unsaid: a partition from 8 per slot on.",
         ),
     ] = None
     imbalance: Annotated[
         float,
-        _problem("--imbalance", metavar="E", help="Partition: no load above (1 + E) times the mean (0.03)."),
+        problem("--imbalance", metavar="E", help="Partition: no load above (1 + E) times the mean (0.03)."),
     ] = 0.03
     strict_balance: Annotated[
-        bool, _problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
+        bool, problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
     ] = False
 
     def keywords(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hopbytes.cli.options import _problem
+from hopbytes.cli.options import problem
 
 if TYPE_CHECKING:
     from hopbytes.allocation import Allocation
@@ -18,19 +18,19 @@ class PlaceOptions:
 
     fixed: Annotated[
         str | None,
-        _problem("--fixed", metavar="FILE", help="Lines TASKS PE: these tasks must be on that PE."),
+        problem("--fixed", metavar="FILE", help="Lines TASKS PE: these tasks must be on that PE."),
     ] = None
     forbidden: Annotated[
         str | None,
-        _problem("--forbidden", metavar="FILE", help="Lines TASKS PES: these tasks must not be on those."),
+        problem("--forbidden", metavar="FILE", help="Lines TASKS PES: these tasks must not be on those."),
     ] = None
     initial: Annotated[
         str | None,
-        _problem("--initial", metavar="FILE", help="The placement there is now: start from it, keep to it."),
+        problem("--initial", metavar="FILE", help="The placement there is now: start from it, keep to it."),
     ] = None
     migration_price: Annotated[
         int,
-        _problem(
+        problem(
             "--migration-price", metavar="N", min=0, help="What each task costs that leaves --initial (0)."
         ),
     ] = 0

@@ -7,9 +7,11 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import UnsupportedError
+from hopbytes.mappers import shares
 from hopbytes.mappers.base import Bounds
 from hopbytes.mappers.multisection import Multisection
-from hopbytes.mappers.sections import levels_of, seam_distances, shares_of_cost
+from hopbytes.mappers.sections import levels_of, seam_distances
+from hopbytes.mappers.shares import shares_of_cost, surprising_shares
 from hopbytes.unary import FORBIDDEN, Unary, from_entries
 
 
@@ -39,20 +41,20 @@ def test_a_cut_that_decides_more_gets_a_larger_share() -> None:
     where = hb.machine("island:4@100 node:8@10 core:4@1")
     seams = seam_distances(where, where.groups())
     assert seams == [100, 10, 1]
-    shares = shares_of_cost(seams, where.groups())
-    assert shares[0] == 1.0
-    assert shares[1] == pytest.approx(9 * 32**0.5 / (90 * 4**0.5))
-    assert shares[2] == pytest.approx(1 * 128**0.5 / (90 * 4**0.5))
+    expected = shares_of_cost(seams, [4, 32, 128])
+    assert expected[0] == 1.0
+    assert expected[1] == pytest.approx(9 * 32**0.5 / (90 * 4**0.5))
+    assert expected[2] == pytest.approx(1 * 128**0.5 / (90 * 4**0.5))
 
 
 def test_the_last_cut_into_single_tasks_decides_nothing() -> None:
     where = hb.machine("node:4@10 core:4@1")
     one_each = np.ones(16, np.int64)
-    shares = [level.share for level in levels_of(where, Bounds(one_each, one_each, exact=True), None)[0]]
-    assert shares == [1.0, 0.0]
+    found = [level.share for level in levels_of(where, Bounds(one_each, one_each, exact=True), None)[0]]
+    assert found == [1.0, 0.0]
     two_each = 2 * one_each
-    shares = [level.share for level in levels_of(where, Bounds(two_each, two_each, exact=True), None)[0]]
-    assert 0 < shares[1] < 1
+    found = [level.share for level in levels_of(where, Bounds(two_each, two_each, exact=True), None)[0]]
+    assert 0 < found[1] < 1
 
 
 def test_outer_cuts_take_the_slack_that_inner_ones_do_not_need() -> None:
@@ -67,6 +69,53 @@ def test_outer_cuts_take_the_slack_that_inner_ones_do_not_need() -> None:
     assert heavy.sure.tolist() == [32 * 65 - 31 * 3] * 4
     nowhere_sure = Bounds(bounds.load, unary=forbidden_places(8192))
     assert levels_of(where, nowhere_sure, None, even=False)[0][0].sure.tolist() == [0] * 4
+
+
+def heavy_pairs(n: int) -> hb.CommGraph:
+    """A ring whose every other edge carries a thousand times the volume, and light edges across it."""
+    task = np.arange(n)
+    volumes = np.where(task % 2 == 0, 1000, 1)
+    near, far = np.concatenate([task, task]), np.concatenate([(task + 1) % n, (task + n // 2) % n])
+    return hb.CommGraph.from_edges(near, far, np.concatenate([volumes, np.ones(n, np.int64)]))
+
+
+def test_a_level_that_decides_far_more_than_expected_shows() -> None:
+    where, graph = hb.machine("node:4@100 core:4@1"), heavy_pairs(256)
+    levels, _ = levels_of(where, Bounds(np.full(16, 17)), None)
+    assert [level.share for level in levels] == shares_of_cost([100, 1], [4, 16])
+    whole_pairs = np.arange(256, dtype=np.int32) // 16
+    assert surprising_shares(levels, graph, whole_pairs) is levels
+    # The same nodes, but every pair apart on two of its cores.
+    torn = whole_pairs // 4 * 4 + np.arange(256, dtype=np.int32) % 4
+    between_nodes = 4 + 2 * 128
+    inside_nodes = 128 * 1000 + 124
+    found = [level.share for level in surprising_shares(levels, graph, torn)]
+    weights = 99 * between_nodes, between_nodes + inside_nodes
+    assert found == pytest.approx([weights[0] / weights[1], 1.0])
+
+
+def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng, task = np.random.default_rng(3), np.arange(3000)
+    volumes = (10 ** rng.uniform(0, 6, 3000)).astype(np.int64)
+    ring = hb.CommGraph.from_edges(task, (task + 1) % 3000, volumes)
+    where = hb.machine("node:6@100 package:8@10 core:4@1")
+
+    def costs() -> float:
+        runs = [hb.map_tasks(ring, where, mapper="multisection", seed=seed) for seed in range(3)]
+        assert all(run.info["balance"] == "met" for run in runs)
+        return float(np.mean([np.log(run.info["comm_cost"]) for run in runs]))
+
+    again = costs()
+    monkeypatch.setattr(shares, "WORTH", 1.0)
+    assert again < costs() - np.log(1.5)
+
+
+def test_the_last_cut_into_single_tasks_is_no_surprise() -> None:
+    where, one_each = hb.machine("node:4@10 core:4@1"), np.ones(16, np.int64)
+    levels, _ = levels_of(where, Bounds(one_each, one_each, exact=True), None)
+    assert surprising_shares(levels, heavy_pairs(16), np.arange(16, dtype=np.int32)[::-1].copy()) is levels
 
 
 def forbidden_places(tasks: int) -> Unary:
@@ -93,8 +142,7 @@ def test_unknown_slack_is_refused() -> None:
 
 def test_machines_without_distance_share_evenly() -> None:
     where = hb.machine("node:4@0 core:2@0")
-    groups = where.groups()
-    assert shares_of_cost(seam_distances(where, groups), groups) == [1.0] * len(groups)
+    assert shares_of_cost(seam_distances(where, where.groups()), [8]) == [1.0]
 
 
 def test_a_search_from_no_seed_starts_from_one() -> None:

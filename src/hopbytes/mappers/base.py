@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from hopbytes.allocation import Allocation
 from hopbytes.engine.control import stop_asked
 from hopbytes.graph import CommGraph
+from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.registry import Registry
+from hopbytes.repair import sum_per_pe
 from hopbytes.unary import Unary
 
 Int64 = NDArray[np.int64]
@@ -50,6 +52,13 @@ class Bounds:
     count: Int64 | None = None
     exact: bool = False
     unary: Unary | None = None
+
+    def rank(self, graph: CommGraph, where: Allocation, pe: Int32) -> tuple[int, int]:
+        """Return load beyond the bounds, then the cost, prices of single tasks included; O(n + m + k)."""
+        over = 0
+        if not self.exact:
+            over = int(np.maximum(sum_per_pe(graph.loads, pe, where.k) - self.load, 0).sum())
+        return over, CommCost().value(graph, where, pe) + (0 if self.unary is None else self.unary.total(pe))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +107,19 @@ class Effort:
     def spend(self, arcs: int, whole: bool = True) -> None:
         """Book the work of one search; `whole` says that no deadline ended it early."""
         self.count(**({"arcs": arcs} if whole else {"cut_short": 1}))
+
+    def whole(self, work: Callable[[], Int32]) -> Int32 | None:
+        """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.
+
+        So a work limit of what has been counted repeats a run that a time limit ended.
+        """
+        before = dict(self.work)
+        found = work()
+        if self.work.get("cut_short", 0) == before.get("cut_short", 0):
+            return found
+        self.work.clear()
+        self.work.update(before)
+        return None
 
     @property
     def out_of_time(self) -> bool:

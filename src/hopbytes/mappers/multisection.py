@@ -18,6 +18,7 @@ from hopbytes.mappers.carrying_out import carry_out
 from hopbytes.mappers.memory import Memory
 from hopbytes.mappers.scheduling import SCHEDULES
 from hopbytes.mappers.sections import Level, Piece, Problem, group_seeds, group_sums, levels_of
+from hopbytes.mappers.shares import surprising_shares
 
 if TYPE_CHECKING:
     from hopbytes.mappers.outside import Outside
@@ -72,7 +73,7 @@ class Multisection(Mapper):
         the paper (:mod:`hopbytes.mappers.scheduling`). The placement is the same.
     trace : str
         With one of the four: a file for one line of JSON per cut, with `start`, `end` (seconds),
-        `worker`, `threads`, `path`, `vertices` and `arcs` looked at.
+        `worker`, `threads`, `path`, `vertices` and `arcs` looked at. Cuts made again are not in it.
 
     Raises
     ------
@@ -86,7 +87,8 @@ class Multisection(Mapper):
     levels of equal distance are one cut; seeds
     derive from the place in the hierarchy, so the answer does not depend on threads; every cut
     keeps the best of several runs and recombines them; inner cuts, which decide less of the cost,
-    get proportionally fewer runs and tries (:func:`shares_of_cost`). Where blocks have little
+    get proportionally fewer runs and tries; where a level then decides far more than expected
+    (:mod:`hopbytes.mappers.shares`) all are cut again with what each deserves. Where blocks have little
     room, as deep in a hierarchy, cuts start from blocks of equal size. Blocks of exact sizes are made by
     halves (``core/exact.hpp``).
 
@@ -145,17 +147,21 @@ class Multisection(Mapper):
         with self._outside(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
         pe: Int32 = pe_of_leaf[leaf]
-        return pe
+        if effort.used_up or surprising_shares(levels, graph, pe) is levels:
+            return pe
+        other = effort.whole(lambda: self.again(graph, where, bounds, effort, [pe]))
+        return pe if other is None else min(pe, other, key=lambda each: bounds.rank(graph, where, each))
 
     def again(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, known: Sequence[Int32]
     ) -> Int32:
         """Return int32[n], the PE of every task, where cuts of `known` placements compete with new ones.
 
-        Ended early by the deadline it is the first of `known`.
+        The first of `known` tells how much each level decides. Ended early by the deadline it is the answer.
         """
         before = effort.work.get("cut_short", 0)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
+        levels = surprising_shares(levels, graph, known[0])
         by_level, memory = replace(self, schedule="level", trace=""), Memory(levels, known)
         leaf = by_level._cut(graph, levels, bounds, effort, memory)
         pe: Int32 = known[0] if effort.work.get("cut_short", 0) != before else pe_of_leaf[leaf]

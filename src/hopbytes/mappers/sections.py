@@ -14,6 +14,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.balance import child_caps, sure_loads
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import Bounds, Int32, Int64
+from hopbytes.mappers.shares import shares_of_cost
 from hopbytes.unary import FORBIDDEN, Unary
 
 #: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
@@ -41,7 +42,7 @@ class Level:
     distance, inside : int
         Distance across this cut and across the next inner one.
     share : float
-        How much of the cost these cuts are likely to decide (:func:`shares_of_cost`).
+        How much of the cost these cuts are likely to decide (:mod:`hopbytes.mappers.shares`).
     """
 
     start: Int64
@@ -97,12 +98,12 @@ def levels_of(
     leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
     held = _held(bounds.unary, loads, where.k)
     single = bounds.exact and int(leaf_caps.max(initial=0)) <= 1
-    shares = shares_of_cost(seams, groupings, seams[-1] if single and seams else 0)
+    counts = [int(grouping.max()) + 1 for grouping in groupings]
+    shares = shares_of_cost(seams, counts, seams[-1] if single and seams else 0)
     heaviest = 1 if loads is None else int(loads.max(initial=1))
     even = even or (bounds.unary is not None and bool(bounds.unary.restricted().any()))
     levels, parents = [], np.zeros(where.k, np.int32)
-    for depth, (grouping, share) in enumerate(zip(groupings, shares, strict=True)):
-        count = int(grouping.max()) + 1
+    for depth, (grouping, count, share) in enumerate(zip(groupings, counts, shares, strict=True)):
         parent = np.empty(count, np.int64)
         parent[grouping] = parents
         # Children are numbered by parent; groups() promises as much only within one parent.
@@ -204,22 +205,6 @@ def seam_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
         apart = inside[grouping[inside] != grouping[inside[0]]]
         distances.append(where.distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
     return distances
-
-
-def shares_of_cost(seams: list[int], groupings: list[Int32], innermost: int = 0) -> list[float]:
-    """How much of the cost each cut is likely to decide, relative to the one that decides most.
-
-    A cut at depth i into g groups in all decides the difference between its distance and the next
-    inner one, times the volume between groups, which on meshes grows about like the square root of g.
-    Inside the last one tasks are `innermost` apart: 0 where they share a PE. With one task per PE none do, so
-    that the last cut decides nothing.
-    """
-    weights = [
-        max(0, outer - inner) * float(np.sqrt(int(grouping.max()) + 1))
-        for outer, inner, grouping in zip(seams, [*seams[1:], innermost], groupings, strict=True)
-    ]
-    most = max(weights)
-    return [weight / most if most > 0 else 1.0 for weight in weights]
 
 
 def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:

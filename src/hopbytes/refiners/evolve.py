@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from hopbytes.engine.assignment import FEW_TASKS
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Progress, Refiner, refiners
 from hopbytes.mappers.multisection import Multisection
-from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
 from hopbytes.refiners.distances import kernel_distances, priced, talks_to_most
 
@@ -128,7 +126,7 @@ class Evolve(Refiner):
                 pe = maker.map(graph, where, bounds, own)
             return self._recombined(population, pe, [], own)
 
-        pe = whole(new, own)
+        pe = own.whole(new)
         if pe is None:
             return
         population.add(pe)
@@ -136,7 +134,7 @@ class Evolve(Refiner):
             return
         best = population.best
         others = [other for other in (pe, population.another(seed)) if other is not best]
-        better = whole(lambda: self._recombined(population, best, others, own), own)
+        better = own.whole(lambda: self._recombined(population, best, others, own))
         if better is not None:
             population.add(better)
 
@@ -173,20 +171,6 @@ def _live(population: _Population, step: int, effort: Effort) -> Progress | None
     return tell
 
 
-def whole(work: Callable[[], Int32], effort: Effort) -> Int32 | None:
-    """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.
-
-    So a work limit of what has been counted repeats a run that a time limit ended.
-    """
-    before = dict(effort.work)
-    found = work()
-    if effort.work.get("cut_short", 0) == before.get("cut_short", 0):
-        return found
-    effort.work.clear()
-    effort.work.update(before)
-    return None
-
-
 class _Population:
     """Placements that differ, the best first."""
 
@@ -220,20 +204,8 @@ class _Population:
 
     def add(self, pe: Int32) -> None:
         """Insert a placement, unless one of the same cost is here: that nearly always is the same one."""
-        key = self._overload(pe), self._cost(pe)
+        key = self.bounds.rank(self.graph, self.where, pe)
         if all(key != other for other, _ in self._members):
             self._members.append((key, pe))
             self._members.sort(key=lambda member: member[0])
             del self._members[self._size :]
-
-    def _overload(self, pe: Int32) -> int:
-        if self.bounds.exact:
-            return 0
-        held = np.zeros(self.where.k, np.int64)
-        np.add.at(held, pe, 1 if self.graph.loads is None else self.graph.loads)
-        return int(np.maximum(held - self.bounds.load, 0).sum())
-
-    def _cost(self, pe: Int32) -> int:
-        unary = self.bounds.unary
-        own = 0 if unary is None else unary.total(pe)
-        return CommCost().value(self.graph, self.where, pe) + own

@@ -16,7 +16,6 @@ from hopbytes.mappers.ug import HopGreedy
 from hopbytes.nodal import nodes_of
 from hopbytes.objectives.base import objectives
 from hopbytes.refiners.congestion import Congestion, check_goal
-from hopbytes.refiners.evolve import whole
 from hopbytes.refiners.uth import HopSwap
 from hopbytes.refiners.uwh import WeightedHopSwap
 from hopbytes.repair import meet_caps
@@ -98,7 +97,7 @@ class Routed(Refiner):
             room = None if self.hop_percent is None else int(100 * (most - now[1]) // now[1])
             links = Congestion(goal=self.goal, threshold=HEATS[step % len(HEATS)], hop_percent=room)
             own = replace(effort, seed=seed)
-            better = whole(partial(links.refine, graph, where, pe, bounds, own), own)
+            better = own.whole(partial(links.refine, graph, where, pe, bounds, own))
             if better is None or effort.work.get("arcs", 0) == before:
                 return pe
             effort.count(anneal_rounds=1)

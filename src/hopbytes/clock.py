@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from numbers import Real
@@ -34,7 +35,7 @@ class Clock:
         self.deadline: float | None = None
         if limit is None:
             return
-        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= limit < float("inf"):
+        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= limit <= sys.float_info.max:
             raise UnsupportedError(f"time_limit {limit!r}, expected seconds >= 0")
         self.deadline = self._began + float(limit)
 

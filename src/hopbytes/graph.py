@@ -109,7 +109,8 @@ class CommGraph:
             array = getattr(self, name)
             if array is None:
                 continue
-            if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
+            fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == 1
+            if not fits or not array.flags.c_contiguous:
                 raise bad_graph(f"{name} must be a contiguous 1-d {np.dtype(dtype)} array")
             if length is not None and len(array) != length:
                 raise bad_graph(f"{name} has {len(array)} entries, expected {length}")
@@ -250,6 +251,8 @@ class CommGraph:
         if len(src) != len(dst):
             raise bad_graph(f"{len(src)} sources and {len(dst)} targets, expected as many of each")
         highest = int(max(src.max(), dst.max())) if len(src) else -1
+        if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
+            raise bad_graph(f"n={n!r}, expected a number of tasks")
         n = highest + 1 if n is None else int(n)
         if highest >= n or n > MAX_TASKS:
             raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
@@ -279,7 +282,10 @@ class CommGraph:
 
         Raises FormatError when the matrix is not square or holds negative or non-finite numbers.
         """
-        dense = np.asarray(matrix)
+        try:
+            dense = np.asarray(matrix)
+        except ValueError:
+            raise bad_graph("rows of unequal length, expected a square matrix") from None
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
             raise bad_graph(f"matrix of shape {dense.shape}, expected a square one")
         present = dense != 0
@@ -301,14 +307,18 @@ class CommGraph:
         loads: ArrayLike | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> CommGraph:
-        """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j."""
-        coo: Any = matrix.tocoo()
+        """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j.
+
+        Raises FormatError when it is no sparse matrix, damaged, not square, or holds negative or
+        non-finite numbers.
+        """
+        coo = _coordinates(matrix)
         if coo.shape[0] != coo.shape[1]:
             raise bad_graph(f"matrix of shape {coo.shape}, expected a square one")
         graph = cls.from_edges(coo.row, coo.col, coo.data, n=coo.shape[0], loads=loads, meta=meta)
         if messages is None:
             return graph
-        counts: Any = messages.tocoo()
+        counts = _coordinates(messages)
         both = cls.from_edges(
             np.concatenate([coo.row, counts.row]),
             np.concatenate([coo.col, counts.col]),
@@ -317,3 +327,16 @@ class CommGraph:
             n=coo.shape[0], loads=loads, meta=meta,
         )
         return both
+
+
+def _coordinates(matrix: Any) -> Any:
+    """Return a sparse matrix in coordinate form; SciPy's own conversion trusts its arrays blindly."""
+    if not hasattr(matrix, "tocoo"):
+        kind = type(matrix).__name__
+        raise bad_graph(f"a {kind}, expected a sparse matrix of SciPy (from_dense takes others)")
+    try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format()
+        return matrix.tocoo()
+    except ValueError as error:
+        raise bad_graph(f"a damaged sparse matrix: {error}") from None

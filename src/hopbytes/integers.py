@@ -64,12 +64,12 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     is_real = np.issubdtype(array.dtype, np.number) and not np.issubdtype(array.dtype, np.complexfloating)
     if array.size and not is_real:
         raise bad_graph(f"{name} must be real numbers")
-    if array.size and not bool(np.all(array >= 0)):
-        place = int(np.flatnonzero(~(array >= 0))[0])
+    if not bool(np.all((array >= 0) & (array < np.inf))):
+        place = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
         raise bad_graph(f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
-    if array.size and float(array.max()) > float(MAX_SUM):
-        factor_text = f"{float(array.max()) / MAX_SUM:.3g}"
-        raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor_text}")
+    if array.size and int(array.max()) > MAX_SUM:
+        factor = int(array.max()) // MAX_SUM + 1
+        raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor:.3g} or more")
     if not np.issubdtype(array.dtype, np.floating):
         return np.ascontiguousarray(array, dtype=np.int64), 1
     total, factor = float(array.sum()), 1

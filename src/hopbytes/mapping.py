@@ -36,7 +36,7 @@ class Mapping:
     info: Dictionary[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.pe.dtype != np.int32 or self.pe.ndim != 1:
+        if not isinstance(self.pe, np.ndarray) or self.pe.dtype != np.int32 or self.pe.ndim != 1:
             raise FormatError("mapping", None, "pe must be a 1-d int32 array")
         if len(self.pe) and not 0 <= int(self.pe.min()) <= int(self.pe.max()) < self.where.k:
             task = int(np.flatnonzero((self.pe < 0) | (self.pe >= self.where.k))[0])

@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from hopbytes.options import describe
 from hopbytes.presets import DEFAULT, Chain, chain, for_objective, presets
 from hopbytes.problem import Request, pose
 from hopbytes.solve import solve
+
+T = TypeVar("T")
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 
@@ -158,9 +161,9 @@ def map_tasks(
     if work_limit is not None:
         work_limit = _whole("work_limit", work_limit, 0)
     effort = Effort(_seed(seed), _threads(threads), None, progress, work_limit=work_limit)
-    objective = objective.replace("-", "_")
+    objective = _name("objective", objective).replace("-", "_")
     goal = objectives[objective]()
-    _known("weight", weight, WEIGHTS)
+    _known("weight", _name("weight", weight), WEIGHTS)
     if weight == "time" and objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
     steps, preset = _chain(preset, mapper, refine, objective)
@@ -248,11 +251,14 @@ def _chain(
     objective: str,
 ) -> tuple[Chain, str | None]:
     more = (refine,) if isinstance(refine, (str, Refiner)) else tuple(refine)
+    for each in more:
+        _name("refiner", each, Refiner)
     if mapper is not None:
+        _name("mapper", mapper, Mapper)
         if preset is not None:
             raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
         return chain(mapper, *more), None
-    preset = DEFAULT if preset is None else preset
+    preset = DEFAULT if preset is None else _name("preset", preset)
     base = for_objective(presets[preset](), objective)
     return chain(base.mapper, *base.refiners, *more), preset
 
@@ -262,9 +268,18 @@ def _known(what: str, name: str, names: Sequence[str]) -> None:
         raise unknown_name(what, name, names)
 
 
+def _name(what: str, value: T, *kinds: type) -> T:
+    if not isinstance(value, (str, *kinds)):
+        expected = " or ".join(["a name", *(f"a {kind.__name__}" for kind in kinds)])
+        raise UnsupportedError(f"{what} {value!r}, expected {expected}")
+    return value
+
+
 def _whole(what: str, value: object, lowest: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not lowest <= value < 2**63:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < lowest:
         raise UnsupportedError(f"{what} {value!r}, expected an integer >= {lowest}")
+    if value >= 2**63:
+        raise UnsupportedError(f"{what} {value}, expected at most 2^63 - 1")
     return int(value)
 
 

@@ -36,13 +36,16 @@ def test_data_stays_clean_when_standard_error_is_closed():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize("arguments", [("--help",), ("map", EXAMPLE, *ON), ("map", EXAMPLE, *ON, "--json")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("list", "mappers"), ("map", EXAMPLE, *ON), ("map", EXAMPLE, *ON, "--json")],
+)
 def test_a_full_standard_output_is_said_in_one_line(arguments):
     done = run_shell(">/dev/full", *arguments)
     assert done.returncode == 1
-    assert done.stderr.startswith(b"hopbytes: ")
-    assert b"Traceback" not in done.stderr
+    assert done.stderr.startswith(b"hopbytes: standard output: ")
     assert b"No space left" in done.stderr
+    assert done.stderr.count(b"\n") == 1
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")

@@ -131,6 +131,8 @@ def test_simgrid(tmp_path):
     assert tree.network().describe()["links"] == 2 * (16 + 4 * 2 * 2)
     with pytest.raises(FormatError, match="12 hosts, expected 8"):
         parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', '2,2,2'))}")
+    with pytest.raises(FormatError, match=r"file:1: torus: 'two'"):
+        parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', 'two,2,2'))}")
     with pytest.raises(UnsupportedError, match="topology DRAGONFLY"):
         parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'DRAGONFLY', '3,4;4,3;5,1;2'))}")
 

@@ -281,6 +281,15 @@ def test_faults_of_tables_name_the_line(tmp_path, change, message):
         read_fabric(str(folder))
 
 
+def test_what_a_table_says_of_its_switch_is_quoted_shortly(tmp_path):
+    folder = Path(two_level_fabric().write(tmp_path))
+    table = folder / "dump_fts.txt"
+    table.write_text(table.read_text().replace("guid 0x0002c90000001000 (", f"guid 0x7777 ({'x' * 5000}"))
+    with pytest.raises(FormatError, match="a table of switch guid 0x0000000000007777") as error:
+        read_fabric(str(folder))
+    assert len(str(error.value)) < 400
+
+
 def test_a_folder_without_a_fabric(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     (tmp_path / "empty.txt").write_text("")

@@ -42,7 +42,7 @@ def test_compressed_files_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("0 1\n1\n", 2, "1 words, expected tasks and PEs"),
+        ("0 1\n1\n", 2, "1 word, expected tasks and PEs"),
         ("0 1 2\n", 1, "3 words"),
         ("7 1\n", 1, "task 7, expected one of 0..6"),
         ("0 4\n", 1, "PE 4, expected one of 0..3"),

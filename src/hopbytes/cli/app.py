@@ -72,7 +72,8 @@ def sentence(error: BaseException) -> str:
         return "not enough memory for this problem"
     assert isinstance(error, OSError)
     reason = error.strerror or str(error)
-    return f"{error.filename}: {reason}" if error.filename is not None else reason
+    # Writers of files name them; what has no name was on its way to standard output.
+    return f"{'standard output' if error.filename is None else error.filename}: {reason}"
 
 
 def complain(text: str) -> None:

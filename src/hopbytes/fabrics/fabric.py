@@ -163,7 +163,7 @@ def _forward(
             which = f"guid 0x{table.guid:016x}" if table.guid else f"LID {table.lid}"
             raise FormatError(
                 table.path, table.line,
-                f"a table of switch {which} ({table.name}), which is not in {survey.path}",
+                f"a table of switch {which} ({table.name[:40]}), which is not in {survey.path}",
             )
         if switch in seen:
             first = seen[switch]

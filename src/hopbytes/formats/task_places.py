@@ -94,7 +94,8 @@ def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int,
             if not words or words[0].startswith(COMMENTS):
                 continue
             if len(words) != 2:
-                what = f"{len(words)} words, expected tasks and PEs like '0-3 7'"
+                count = "1 word" if len(words) == 1 else f"{len(words)} words"
+                what = f"{count}, expected tasks and PEs like '0-3 7'"
                 raise FormatError(opened.name, number, what)
             tasks = _numbers(opened.name, number, words[0], n, "task")
             found.append((opened.name, number, tasks, _numbers(opened.name, number, words[1], k, "PE")))

@@ -122,13 +122,11 @@ class Simgrid(NetworkMachine):
 def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
     """Return the network of a torus or fat-tree cluster; its host i is endpoint i."""
     words = cluster.parameters.replace(" ", "")
-    if cluster.topology == "TORUS":
-        sizes = words.split(",")
-        machine: NetworkMachine = Torus.parse(f"{'x'.join(reversed(sizes))}:bw={cluster.bandwidth}")
-    elif cluster.topology == "FAT_TREE" and words.count(";") == 3:
-        _, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
-        machine = FatTree.parse(f"{down}:up={up}:cables={cables}:bw={cluster.bandwidth}")
-    else:
+    try:
+        machine = _network_of(cluster.topology, words, cluster.bandwidth)
+    except FormatError as error:
+        raise FormatError(path, cluster.line, error.what) from None
+    if machine is None:
         raise UnsupportedError(
             f"{path}:{cluster.line}: topology {cluster.topology[:20]} {words[:30]!r} is not read "
             "(known: FLAT, TORUS, FAT_TREE with 'levels;down;up;cables')"
@@ -138,6 +136,15 @@ def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
             path, cluster.line, f"{len(cluster.hosts)} hosts, expected {machine.n_nodes} for {words[:30]!r}"
         )
     return machine
+
+
+def _network_of(topology: str, words: str, bandwidth: int) -> NetworkMachine | None:
+    if topology == "TORUS":
+        return Torus.parse(f"{'x'.join(reversed(words.split(',')))}:bw={bandwidth}")
+    if topology == "FAT_TREE" and words.count(";") == 3:
+        _, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
+        return FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
+    return None
 
 
 @dataclass(slots=True)

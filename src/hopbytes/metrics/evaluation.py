@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.baselines import at_random, in_order
@@ -144,6 +144,9 @@ def evaluate(
     >>> result.mapping.comm_cost, result.in_order.comm_cost
     (10, 100)
     """
+    if not isinstance(mapping, Mapping):
+        kind = type(mapping).__name__
+        raise UnsupportedError(f"the placement is a {kind}, expected a Mapping such as Mapping(pe, where)")
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     where = mapping.where

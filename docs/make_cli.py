@@ -59,8 +59,9 @@ def paragraphs(text: str) -> list[str]:
 
 
 def spelling(option: Any) -> str:
-    """Return how an option is typed: ``-o, --output FILE``."""
-    names = ", ".join(sorted(option.opts, key=len))
+    """Return how an option is typed: ``-o, --output FILE``; with its opposite where it has one."""
+    ways = [spelt for spelt in (option.opts, option.secondary_opts) if spelt]
+    names = " / ".join(", ".join(sorted(spelt, key=len)) for spelt in ways)
     return f"{names} {option.metavar}" if option.metavar else names
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import gzip
 import io
@@ -101,6 +102,8 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
             stream = cast(io.BufferedReader, bounded)
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing inside the compressed file, expected some content")
+        if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # editors of Windows begin texts so
+            stream.read(len(codecs.BOM_UTF8))
         yield Opened(name, stream, size)
 
 

@@ -51,6 +51,10 @@ OUR_ERRORS = [
     ("wrong number of hosts", ("map", EXAMPLE, *ON, "--hosts", "n[1-7]"), ["7", "8"]),
     ("output folder missing", ("map", EXAMPLE, *ON, "-o", "no/where.txt"), ["no/where.txt"]),
     ("output is a directory", ("map", EXAMPLE, *ON, "-o", "folder", "--format", "plain"), ["folder"]),
+    ("a picture's hosts", ("show", "node:2 core:4", "-o", "x.svg", "--hosts", "a"), ["1 hosts", "2 nodes"]),
+    ("output without a name", ("map", EXAMPLE, *ON, "-o", "", "--format", "plain"), ["an empty name"]),
+    ("a pattern as machine", ("map", EXAMPLE, "--on", "two.csv"), ["two.csv", "holds no machine"]),
+    ("eval of no format", ("eval", EXAMPLE, "junk.csv", *ON), ["junk.csv", "--mapping-format"]),
     ("a foreign file in the way", ("map", EXAMPLE, *ON, "-o", "junk.csv", "--format", "plain"), ["--force"]),
     ("too large", ("map", EXAMPLE, *ON, "--max-bytes", 100), ["100", "--max-bytes"]),
     ("several files to stdout", ("map", EXAMPLE, *ON, "--format", "openmpi"), ["-"]),
@@ -83,6 +87,8 @@ USAGE_ERRORS = [
     ("seed no integer", ("map", EXAMPLE, *ON, "--seed", "one")),
     ("no thread", ("map", EXAMPLE, *ON, "--threads", 0)),
     ("count without number", ("map", EXAMPLE, *ON, "--per", "node=x")),
+    ("two weights", ("map", EXAMPLE, *ON, "--unit-messages", "--weight", "messages")),
+    ("a picture of a route", ("show", "torus:4x4", "-o", "x.svg", "--route", 0, 1)),
     ("slots of two levels", ("map", EXAMPLE, *ON, "--per", "node", "--per", "core")),
 ]
 

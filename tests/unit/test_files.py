@@ -31,6 +31,13 @@ def test_compression_is_recognised_by_content_alone(tmp_path, pack):
     assert content(path) == TEXT
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_the_mark_that_editors_of_windows_put_before_utf8_is_no_content(tmp_path, pack):
+    path = tmp_path / "pattern.edges"
+    path.write_bytes(pack(b"\xef\xbb\xbf" + TEXT))
+    assert content(path) == TEXT
+
+
 def test_head_does_not_consume(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(gzip.compress(TEXT))

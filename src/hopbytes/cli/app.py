@@ -117,7 +117,10 @@ def _command(verb: str) -> Any:
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=app.rich_markup_mode,
         context_settings=app.info.context_settings,
     )
-    alone.command(verb)(spread_options(getattr(import_module(f"hopbytes.cli.{verb}"), verb)))
+    function = getattr(import_module(f"hopbytes.cli.{verb}"), verb)
+    # Typer keeps the line ends of a docstring, which fit no terminal but the author's.
+    told = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
+    alone.command(verb, help=told)(spread_options(function))
     return typer.main.get_command(alone)
 
 

@@ -169,6 +169,8 @@ class MethodOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
+        if self.unit_messages and self.weight != "bytes":
+            raise typer.BadParameter(f"--unit-messages and --weight {self.weight} exclude each other")
         return {
             "preset": self.preset,
             "mapper": self.mapper,
@@ -211,12 +213,13 @@ class WritingOptions:
         from hopbytes.formats.exchange import check_target
 
         if not _standard(output) or self.format is not None:
-            check_target(output or "-", self.format, holds="placement", force=self.force)
+            check_target("-" if output is None else output, self.format, holds="placement", force=self.force)
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
         """Write a placement; to stdout, and then as plain lines, unless told otherwise."""
         import hopbytes as hb
 
         form = self.format or ("plain" if _standard(output) else None)
-        receipt: Receipt = hb.write(mapping, output or "-", form, force=self.force, **options)
+        path = "-" if output is None else output
+        receipt: Receipt = hb.write(mapping, path, form, force=self.force, **options)
         return receipt

@@ -39,11 +39,13 @@ def show(
     from hopbytes.cli.output import print_json
     from hopbytes.report.thing import draw_thing, explain
 
-    if output is not None:
-        draw_thing(thing, output, force=force)
-        return
     told = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
     given = {name: value for name, value in told.items() if value is not None}
+    if output is not None:
+        if route is not None or json:
+            raise typer.BadParameter("-o draws a machine: leave --route and --json away")
+        draw_thing(thing, output, force=force, machine_options=given)
+        return
     facts, text = explain(thing, route=route, machine_options=given, **reading.keywords())
     if json:
         print_json(facts)

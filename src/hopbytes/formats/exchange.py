@@ -120,7 +120,8 @@ def recognise(source: Source, holds: str | None = None) -> Format:
         return fitting[0][1]
     names = ", ".join(key for key, _ in fitting or known)
     found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
-    raise FormatError(source.name, None, f"{found} (say which: format=, --input-format)")
+    option = "--mapping-format" if holds == "placement" else "--input-format"
+    raise FormatError(source.name, None, f"{found} (say which: format=, {option})")
 
 
 def write(
@@ -159,6 +160,8 @@ def write(
     ('ring.pattern',)
     """
     path = os.fspath(path)
+    if not path:
+        raise _no_name()
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
     chosen = _writer(path, format, holds)
     written: Written
@@ -186,6 +189,10 @@ def _typed(path: str) -> str:
         return "FILE"
     # A leading dash would be taken for an option.
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
+
+
+def _no_name() -> UnsupportedError:
+    return UnsupportedError("an empty name of a file to write, expected one, or - for standard output")
 
 
 def _needs_a_name(format: str | None) -> UnsupportedError:
@@ -216,6 +223,8 @@ def check_target(
         written.
     """
     path = os.fspath(path)
+    if not path:
+        raise _no_name()
     chosen = _writer(path, format, holds)
     if path == "-":
         if chosen.several_files:

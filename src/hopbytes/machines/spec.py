@@ -16,6 +16,7 @@ new topology needs no change here. A part that begins with any other word is a t
 from __future__ import annotations
 
 import difflib
+import os
 import re
 
 from hopbytes.errors import FormatError
@@ -164,7 +165,8 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     known = list(machines)
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
-        what = "no such file, expected one or a machine like 'node:8@10 core:4@1'"
+        found = "a file that holds no machine" if os.path.exists(token) else "no such file"
+        what = f"{found}, expected one that does, KIND:FILE or a machine like 'node:8@10 core:4@1'"
         return FormatError(shorten(token), None, what)
     if near:
         hint = f"; did you mean {near[0]}:…?"

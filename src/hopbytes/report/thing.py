@@ -81,8 +81,10 @@ def explain(
     return _explain_machine(thing, {})
 
 
-def draw_thing(thing: str, output: str, *, force: bool = False) -> None:
-    """Write a picture of a machine: a spec, or a file that holds one.
+def draw_thing(
+    thing: str, output: str, *, force: bool = False, machine_options: Facts | None = None
+) -> None:
+    """Write a picture of a machine: a spec, or a file that holds one, with options as in :func:`explain`.
 
     Raises
     ------
@@ -94,7 +96,7 @@ def draw_thing(thing: str, output: str, *, force: bool = False) -> None:
     from hopbytes.machines.slots import machine
     from hopbytes.report.picture import write_picture
 
-    write_picture(machine(thing), output, force=force)
+    write_picture(machine(thing, **machine_options or {}), output, force=force)
 
 
 def _is_machine(thing: str) -> bool:

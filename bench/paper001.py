@@ -10,9 +10,9 @@ Fig. 6  with 1 thread: SharedMap, its configurations inside our multisection, ou
 
 Prints tables, draws performance profiles and speed-ups. Every mapping is judged by bench/evaluate.py. What
 is counted are arcs looked at, which repeats exactly (bench/schedules.py): the machine at hand has no 80
-threads. Where the paper separates graphs by a million vertices, --large does. KaHIP's own mappers
-(KaFFPa-Map, global multisection, integrated mapping, ParHIPMap) are not run: its Python package has none of
-them. Interrupt it whenever you like; rows of the same code are not run again.
+threads. Where the paper separates graphs by a million vertices, --large does. Of KaHIP's own mappers
+bench/run.py runs global multisection; KaFFPa-Map, integrated mapping and ParHIPMap are not run. Interrupt
+it whenever you like; rows of the same code are not run again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import run
 import schedules
 from hopbytes.mappers.scheduling import SCHEDULES
 from instances import Prepared, prepare
-from rivals import TOOLS, Answer, Hopbytes, SharedMap, Task, Tool, code_digest
+from rivals import TOOLS, Hopbytes, Task, code_digest
 from suites import SUITES
 
 HERE = Path(__file__).resolve().parent
@@ -57,31 +57,6 @@ class Reproduced(Hopbytes):
         at = command.index("--preset")
         command[at : at + 2] = ["--mapper", f"{method},parallel_partitioner={parallel}"]
         return command
-
-
-class Steiner(SharedMap):
-    """Mt-KaHyPar onto the complete graph of the PEs."""
-
-    presets = ("default", "quality")
-
-    def versions(self) -> dict[str, str]:
-        """Version of the package."""
-        import importlib.metadata
-
-        return {"mtkahypar": importlib.metadata.version("mtkahypar")}
-
-    def command(self, task: Task, out: Path) -> list[str]:
-        """Run the child script with this interpreter."""
-        command = super().command(task, out)
-        command[1] = str(HERE / "run_steiner.py")
-        return command
-
-    def answer(self, out: Path, stdout: str) -> Answer:
-        """As SharedMap's child; it may print before its report."""
-        return super().answer(out, stdout)
-
-
-NEW_TOOLS: dict[str, Tool] = {"reproduced": Reproduced(), "steiner": Steiner()}
 
 
 @dataclass(frozen=True)
@@ -120,7 +95,7 @@ FIGURES: dict[int, list[Contender]] = {
 
 def mapped(options: argparse.Namespace, wanted: list[Contender], path: Path) -> list[Row]:
     """Run what has no row yet; return all rows."""
-    TOOLS.update(NEW_TOOLS)
+    TOOLS["reproduced"] = Reproduced()
     for seed in run.SEEDS[: options.seeds]:
         for one in dict.fromkeys(wanted):
             run.main([

@@ -9,6 +9,9 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
+import re
+import shutil
+import subprocess
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -135,7 +138,72 @@ class Hopbytes(Tool):
         return Answer(np.loadtxt(out, dtype=np.int64, ndmin=1), json.loads(stdout))
 
 
-TOOLS: dict[str, Tool] = {"sharedmap": SharedMap(), "hopbytes": Hopbytes()}
+class Steiner(SharedMap):
+    """Mt-KaHyPar's Steiner-tree mapping onto the complete graph of the PEs."""
+
+    presets = ("default", "quality", "highest_quality")
+
+    def versions(self) -> dict[str, str]:
+        """Version of the package."""
+        return {"mtkahypar": _version("mtkahypar")}
+
+    def command(self, task: Task, out: Path) -> list[str]:
+        """Run the child script with this interpreter."""
+        command = super().command(task, out)
+        command[1] = str(HERE / "run_steiner.py")
+        return command
+
+
+class Scotch(SharedMap):
+    """``scotch_gmap`` onto a ``tleaf``; the process writes its file first: look at seconds of mapping."""
+
+    presets = ("speed", "default")
+
+    def versions(self) -> dict[str, str]:
+        """What the program says of itself, and a digest of the child script."""
+        program = shutil.which("scotch_gmap-int64") or shutil.which("scotch_gmap")
+        said = subprocess.run([program, "-V"], capture_output=True, text=True).stdout if program else "absent"
+        return {"scotch": said.partition(",")[0].strip(), "child": _digest([HERE / "run_scotch.py"])}
+
+    def command(self, task: Task, out: Path) -> list[str]:
+        """Run the child script with this interpreter."""
+        command = super().command(task, out)
+        command[1] = str(HERE / "run_scotch.py")
+        return command
+
+
+class Kahip(Tool):
+    """KaHIP's program ``global_multisection``, where it is on the path; one thread whatever is asked."""
+
+    presets = ("fast", "eco", "strong")
+    program = "global_multisection"
+
+    def versions(self) -> dict[str, str]:
+        """Digest of the program: it names no version."""
+        path = shutil.which(self.program)
+        return {self.program: _digest([Path(path)]) if path else "absent"}
+
+    def command(self, task: Task, out: Path) -> list[str]:
+        """Run the program itself."""
+        return [
+            self.program, str(task.graph), f"--hierarchy_parameter_string={_colons(task.hierarchy)}",
+            f"--distance_parameter_string={_colons(task.distance)}", f"--preconfiguration={task.preset}",
+            f"--imbalance={100 * task.imbalance:g}", f"--seed={task.seed}", f"--output_filename={out}",
+        ]
+
+    def answer(self, out: Path, stdout: str) -> Answer:
+        """One PE per line; seconds and J stand among what it prints."""
+        seconds = [float(found) for found in re.findall(r"(?:took|for mapping) ([0-9.e+-]+)", stdout)]
+        claimed: dict[str, Any] = {"seconds": {"map": sum(seconds)}}
+        if found := re.search(r"objective J\(C,D,Pi'\) = (\d+)", stdout):
+            claimed["comm_cost"] = int(found[1])
+        return Answer(np.loadtxt(out, dtype=np.int64, ndmin=1), claimed)
+
+
+TOOLS: dict[str, Tool] = {
+    "sharedmap": SharedMap(), "hopbytes": Hopbytes(),
+    "steiner": Steiner(), "kahip": Kahip(), "scotch": Scotch(),
+}  # fmt: skip
 
 
 def _colons(numbers: tuple[int, ...]) -> str:

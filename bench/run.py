@@ -167,7 +167,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--suite", choices=sorted(SUITES), default="foundation")
     parser.add_argument("--out", type=Path, required=True, help="results file; rows are appended")
-    parser.add_argument("--tools", type=names, default=list(TOOLS))
+    parser.add_argument("--tools", type=names, default=["sharedmap", "hopbytes"], help=", ".join(TOOLS))
     parser.add_argument("--presets", type=names, default=["fast", "eco", "strong"])
     parser.add_argument("--instances", type=names, default=[], help="only these, by name")
     parser.add_argument("--instance-seed", type=int, default=instances.DEFAULT_SEED)

@@ -12,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -166,9 +167,12 @@ def table_text(distance: Int64) -> str:
 
 def place(
     graph: hb.CommGraph, where: hb.Allocation, way: str, terminals: Int64 | None = None,
-    target: str | None = None,
+    target: str | None = None, options: Sequence[str] = (),
 ) -> Answer:
-    """Run the program once; with `terminals` it may use these PEs only, with `target` on that machine."""
+    """Run the program once; with `terminals` it may use these PEs only, with `target` on that machine.
+
+    `options` follow those of the way.
+    """
     gmap, target = program(), target or target_text(where, terminals)
     weights = graph.symmetric_positive()[2]
     total = int(weights.sum()) if weights is not None else graph.m
@@ -177,7 +181,7 @@ def place(
         source, shape, out = (Path(folder) / name for name in ("task.grf", "machine.tgt", "found.map"))
         source.write_text(source_text(graph, max(1, divisor)))
         shape.write_text(target)
-        command = [gmap.path, *map(str, (source, shape, out)), "-vt", *WAYS[way]]
+        command = [gmap.path, *map(str, (source, shape, out)), "-vt", *WAYS[way], *options]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         ended = subprocess.run(
             command, env={**os.environ, **gmap.environment}, capture_output=True, text=True,

@@ -10,7 +10,7 @@ import pytest
 
 import instances
 import run
-from rivals import TOOLS, Answer, Hopbytes, SharedMap, Task, Tool
+from rivals import TOOLS, Answer, Hopbytes, Kahip, SharedMap, Task, Tool
 
 
 class Script(Tool):
@@ -132,3 +132,28 @@ def test_the_program_takes_the_command_and_claims_what_the_judge_finds(bench):
     assert row["claimed"]["comm_cost"] == row["comm_cost"]
     assert row["inner_seconds"] > 0
     assert not row["over_bound"]
+
+
+def test_what_kahip_prints_is_read(tmp_path):
+    out = tmp_path / "found"
+    out.write_text("1\n0\n1\n")
+    said = """io time: 0.03
+multisectioning took 2.25
+time spent for mapping 0.25
+cut \t\t3
+quadratic assignment objective J(C,D,Pi') = 160666
+"""
+    answer = Kahip().answer(out, said)
+    assert answer.pe.tolist() == [1, 0, 1]
+    assert answer.claimed["comm_cost"] == 160666
+    assert answer.inner_seconds == 2.5
+
+
+@pytest.mark.parametrize("tool", ["steiner", "kahip", "scotch"])
+def test_other_rivals_are_judged_like_the_first(bench, tool):
+    versions = TOOLS[tool].versions()
+    if "absent" in versions.values():
+        pytest.skip(f"no {tool}")
+    (row,) = bench({tool: TOOLS[tool]}, "--presets", TOOLS[tool].presets[0], "--hierarchy", "2:8")
+    assert row["error"] is None
+    assert row["comm_cost"] == row["claimed"].get("comm_cost", row["comm_cost"]) > 0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hopbytes.errors import ScaleError, UnsupportedError
 
 Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
 
 #: Loads may sum to this much, so that sums of caps (a few per cent more) still fit in 63 bits.
 MAX_TOTAL_LOAD = 2**62
@@ -258,6 +259,15 @@ def count_caps(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
     whole = sum_of(capacity)
     caps = {size: math.ceil((1 + imbalance) * tasks * size / whole) for size in np.unique(capacity).tolist()}
     return np.array([caps[size] for size in capacity.tolist()], np.int64)
+
+
+def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
+    """int64[count]: exact sum of `values` per group, None for 1 each (bincount weighs in doubles)."""
+    if values is None:
+        return np.bincount(group, minlength=count).astype(np.int64)
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group, values)
+    return sums
 
 
 def sum_of(values: Int64) -> int:

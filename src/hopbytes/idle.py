@@ -10,10 +10,10 @@ import dataclasses
 
 import numpy as np
 
+from hopbytes.balance import group_sums
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, Refiner
 from hopbytes.problem import Problem
-from hopbytes.repair import sum_per_pe
 from hopbytes.unary import held
 
 
@@ -21,7 +21,7 @@ def piled_up(problem: Problem, pe: Int32) -> int:
     """How many tasks without load the worst PE holds beyond its cap."""
     if problem.idle_caps is None:
         return 0
-    return max(0, int((sum_per_pe(_idle(problem), pe, problem.where.k) - problem.idle_caps).max()))
+    return max(0, int((group_sums(pe, _idle(problem), problem.where.k) - problem.idle_caps).max()))
 
 
 def place_idle(problem: Problem, mapper: Mapper, pe: Int32, effort: Effort) -> Int32:
@@ -62,6 +62,6 @@ def _idle_side(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[CommGraph, 
     """The problem with all tasks with load where they are, the others counting one each."""
     assert problem.idle_caps is not None
     idle = _idle(problem)
-    caps = np.maximum(problem.idle_caps, sum_per_pe(idle, pe, problem.where.k))
+    caps = np.maximum(problem.idle_caps, group_sums(pe, idle, problem.where.k))
     graph = dataclasses.replace(problem.graph, loads=idle)
     return graph, dataclasses.replace(bounds, load=caps, unary=held(bounds.unary, idle == 0, pe))

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes.balance import group_sums
 from hopbytes.constraints import Constraints
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.mappers.base import Bounds, Effort, Int32
 from hopbytes.problem import Problem
-from hopbytes.repair import Repaired, fill_empty, meet_caps, sum_per_pe
+from hopbytes.repair import Repaired, fill_empty, meet_caps
 from hopbytes.settle import settle
 
 
@@ -48,7 +49,7 @@ def repaired(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds
     _count_work(effort, steps)
     pe = steps[-1].pe
     notices = _empty_notice(problem, pe)
-    kept = sum_per_pe(graph.loads, pe, where.k)
+    kept = group_sums(pe, graph.loads, where.k)
     if np.all(kept <= bounds.load):
         return pe, bounds, notices
     worst = int(np.argmax(kept - bounds.load))
@@ -63,7 +64,7 @@ def repaired(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds
 
 def overload(problem: Problem, pe: Int32) -> int:
     """How much the worst PE holds beyond its cap."""
-    kept = sum_per_pe(problem.graph.loads, pe, problem.where.k)
+    kept = group_sums(pe, problem.graph.loads, problem.where.k)
     return max(0, int((kept - problem.bounds.load).max()))
 
 
@@ -127,7 +128,7 @@ def balance_report(problem: Problem, pe: Int32) -> dict[str, Any]:
     The bounds are the largest cap and the largest sum of a PE, in units of load for weighted tasks (a
     heavy one counting as a full PE) and in tasks otherwise.
     """
-    kept = sum_per_pe(problem.graph.loads, pe, problem.where.k)
+    kept = group_sums(pe, problem.graph.loads, problem.where.k)
     met = bool(np.all(kept <= problem.bounds.load))
     return {
         "balance": "met" if met else "relaxed",

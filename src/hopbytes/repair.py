@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
+from hopbytes.balance import group_sums
 from hopbytes.engine import interruptible
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import TreeDistance
@@ -95,8 +96,8 @@ def _rescheduled(pe: Int32, loads: Int64, caps: Int64, unary: Unary | None) -> I
     free = loads > 0
     if unary is not None:
         free &= ~unary.restricted()
-    left = np.maximum(caps - sum_per_pe(np.where(free, 0, loads), pe, len(caps)), 1)
-    room = caps - sum_per_pe(loads, pe, len(caps))
+    left = np.maximum(caps - group_sums(pe, np.where(free, 0, loads), len(caps)), 1)
+    room = caps - group_sums(pe, loads, len(caps))
     fullest = np.argsort(room, kind="stable")
     over = int(np.count_nonzero(room < 0))
     helpers = over
@@ -120,17 +121,8 @@ def fill_empty(graph: CommGraph, where: Allocation, pe: Int32, unary: Unary | No
     return _run(graph, where, pe, None, np.ones(where.k, np.int64), unary, fill_empty=True)
 
 
-def sum_per_pe(loads: Int64 | None, pe: Int32, k: int) -> Int64:
-    """int64[k]: sum of loads (1 each when None) on every PE; exact."""
-    if loads is None:
-        return np.bincount(pe, minlength=k).astype(np.int64)
-    sums = np.zeros(k, np.int64)
-    np.add.at(sums, pe, loads)
-    return sums
-
-
 def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:
-    return max(0, int((sum_per_pe(loads, pe, len(caps)) - caps).max()))
+    return max(0, int((group_sums(pe, loads, len(caps)) - caps).max()))
 
 
 def _run(

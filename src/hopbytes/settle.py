@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
+from hopbytes.balance import group_sums
 from hopbytes.errors import InfeasibleError
-from hopbytes.repair import sum_per_pe
 from hopbytes.unary import FORBIDDEN, Unary
 
 Int64 = NDArray[np.int64]
@@ -49,7 +49,7 @@ def settle(
         return pe
     pe = pe.copy()
     weight = np.ones(len(pe), np.int64) if loads is None else loads
-    room = caps - sum_per_pe(loads, pe, len(caps))
+    room = caps - group_sums(pe, loads, len(caps))
     held = unary.restricted()
     for task in moving[np.argsort(-weight[moving], kind="stable")].tolist():
         allowed = unary.allowed(task, len(caps))
@@ -115,7 +115,7 @@ def check_fixed_loads(loads: Int64 | None, caps: Int64, unary: Unary) -> Int64:
     alone = (unary.rest >= FORBIDDEN) & (np.diff(unary.indptr) == 1)
     tasks = np.flatnonzero(alone)
     pes = unary.pes[unary.indptr[tasks]]
-    sums = sum_per_pe(np.ones(len(tasks), np.int64) if loads is None else loads[tasks], pes, len(caps))
+    sums = group_sums(pes, np.ones(len(tasks), np.int64) if loads is None else loads[tasks], len(caps))
     over = np.flatnonzero(sums > caps)
     if len(over):
         pe = int(over[0])

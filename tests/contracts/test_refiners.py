@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.balance import group_sums
 from hopbytes.keeping import repaired
 from hopbytes.mappers.base import Effort, refiners
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build, describe
 from hopbytes.problem import Request, pose
-from hopbytes.repair import sum_per_pe
 from hopbytes.run import map_tasks
 from strategies import random_graph, random_machine
 
@@ -41,7 +41,7 @@ def test_never_worse_and_within_the_bounds(name, tasks_per_pe):
         if bounds.exact:
             assert np.array_equal(np.bincount(after, minlength=problem.where.k), bounds.count)
         else:
-            assert np.all(sum_per_pe(problem.graph.loads, after, problem.where.k) <= bounds.load)
+            assert np.all(group_sums(after, problem.graph.loads, problem.where.k) <= bounds.load)
 
 
 @pytest.mark.parametrize("name", REFINERS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.balance import group_sums
 from hopbytes.errors import UnsupportedError
 from hopbytes.keeping import repaired
 from hopbytes.mappers.base import Effort, mappers, refiners
@@ -13,7 +14,6 @@ from hopbytes.objectives.base import objectives
 from hopbytes.options import build, describe
 from hopbytes.presets import presets
 from hopbytes.problem import Request, pose
-from hopbytes.repair import sum_per_pe
 from hopbytes.run import map_tasks
 from strategies import random_graph
 
@@ -57,7 +57,7 @@ def test_the_objective_never_gets_worse_and_bounds_hold(spec, name):
         if bounds.exact:
             assert np.array_equal(np.bincount(after, minlength=problem.where.k), bounds.count)
         else:
-            assert np.all(sum_per_pe(problem.graph.loads, after, problem.where.k) <= bounds.load)
+            assert np.all(group_sums(after, problem.graph.loads, problem.where.k) <= bounds.load)
         again = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed, threads=3))
         assert again.tobytes() == after.tobytes()
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from hopbytes import CommGraph
 from hopbytes.allocation import Allocation
+from hopbytes.balance import group_sums
 from hopbytes.machines.base import Level, TableDistance, TreeDistance
 from hopbytes.machines.table import Table
 from hopbytes.machines.tree import Tree
-from hopbytes.repair import fill_empty, meet_caps, sum_per_pe
+from hopbytes.repair import fill_empty, meet_caps
 from strategies import graphs, machines
 
 
@@ -86,7 +87,7 @@ def test_weighted_tasks_end_within_a_heaviest_task_of_the_even_share(case, data)
     loads = np.array(data.draw(st.lists(st.integers(0, 20), min_size=graph.n, max_size=graph.n)), np.int64)
     even = max(1, -(-int(loads.sum()) // where.k))
     done = meet_caps(graph, where, pe, loads, np.full(where.k, even, np.int64))
-    held = sum_per_pe(loads, done.pe, where.k)
+    held = group_sums(done.pe, loads, where.k)
     assert int(held.max()) <= even + max(0, int(loads.max(initial=0)) - 1)
     assert np.array_equal(done.pe[loads == 0], pe[loads == 0])
     if done.change is not None:
@@ -145,7 +146,7 @@ def test_heavy_tasks_are_exchanged_for_light_ones_when_no_move_helps():
     where = Allocation.whole(Tree((Level("core", 1),), (2,)))
     loads = np.array([6, 5, 4, 4])
     done = meet_caps(graph, where, np.array([0, 0, 1, 1], np.int32), loads, np.array([10, 10]))
-    assert sorted(sum_per_pe(loads, done.pe, 2).tolist()) in ([9, 10], [9, 10][::-1])
+    assert sorted(group_sums(done.pe, loads, 2).tolist()) in ([9, 10], [9, 10][::-1])
     assert done.swaps == 1
 
 
@@ -153,7 +154,7 @@ def test_two_in_one_place_cannot_be_avoided_for_three_threes_on_two():
     graph = CommGraph.from_edges([0, 1], [1, 2], n=3)
     where = Allocation.whole(Tree((Level("core", 1),), (2,)))
     done = meet_caps(graph, where, np.zeros(3, np.int32), np.array([3, 3, 3]), np.array([5, 5]))
-    assert sorted(sum_per_pe(np.array([3, 3, 3]), done.pe, 2).tolist()) == [3, 6]
+    assert sorted(group_sums(done.pe, np.array([3, 3, 3]), 2).tolist()) == [3, 6]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -163,12 +164,12 @@ def test_small_weighted_cases_against_all_placements(seed):
     loads = rng.integers(1, 10, 7)
     where = Allocation.whole(Tree((Level("core", 1),), (3,)))
     best = min(
-        int(sum_per_pe(loads, np.array(pe, np.int32), 3).max())
+        int(group_sums(np.array(pe, np.int32), loads, 3).max())
         for pe in itertools.product(range(3), repeat=7)
     )
     graph = CommGraph.from_edges([], [], n=7)
     done = meet_caps(graph, where, np.zeros(7, np.int32), loads, np.full(3, best, np.int64))
-    assert int(sum_per_pe(loads, done.pe, 3).max()) <= best * 4 // 3
+    assert int(group_sums(done.pe, loads, 3).max()) <= best * 4 // 3
 
 
 def test_loads_and_volumes_of_sixty_bits_do_not_overflow():
@@ -176,7 +177,7 @@ def test_loads_and_volumes_of_sixty_bits_do_not_overflow():
     graph = CommGraph.from_edges([0, 1, 2], [1, 2, 3], [2**59, 2**59, 2**59])
     where = Allocation.whole(Tree((Level("node", 2), Level("core", 1)), (2, 2)))
     done = meet_caps(graph, where, np.zeros(4, np.int32), loads, np.full(4, 2**60, np.int64))
-    assert int(sum_per_pe(loads, done.pe, 4).max()) == 2**60
+    assert int(group_sums(done.pe, loads, 4).max()) == 2**60
     assert done.change == pair_cost(graph, where, done.pe)
 
 

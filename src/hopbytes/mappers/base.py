@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
+from hopbytes.balance import group_sums
 from hopbytes.engine.control import stop_asked
 from hopbytes.graph import CommGraph
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.registry import Registry
-from hopbytes.repair import sum_per_pe
 from hopbytes.unary import Unary
 
 Int64 = NDArray[np.int64]
@@ -57,7 +57,7 @@ class Bounds:
         """Return load beyond the bounds, then the cost, prices of single tasks included; O(n + m + k)."""
         over = 0
         if not self.exact:
-            over = int(np.maximum(sum_per_pe(graph.loads, pe, where.k) - self.load, 0).sum())
+            over = int(np.maximum(group_sums(pe, graph.loads, where.k) - self.load, 0).sum())
         return over, CommCost().value(graph, where, pe) + (0 if self.unary is None else self.unary.total(pe))
 
 

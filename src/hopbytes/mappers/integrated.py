@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.balance import child_caps
+from hopbytes.balance import child_caps, group_sums
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.coarse import coarsen_once
 from hopbytes.graph import CommGraph
@@ -15,7 +15,7 @@ from hopbytes.machines.lowering import kernel_distances
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.mappers.quotient import quotient_csr
-from hopbytes.mappers.sections import Level, Piece, group_sums, levels_of
+from hopbytes.mappers.sections import Level, Piece, levels_of
 
 
 @mappers.register("integrated")

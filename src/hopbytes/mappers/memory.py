@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hopbytes.balance import group_sums
 from hopbytes.mappers.base import Effort, Int32
-from hopbytes.mappers.sections import Level, Problem, group_sums
+from hopbytes.mappers.sections import Level, Problem
 
 
 class Memory:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings, SearchSettings, moderate, moderate_unary, partition_many
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
@@ -17,7 +18,7 @@ from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
 from hopbytes.mappers.carrying_out import carry_out
 from hopbytes.mappers.memory import Memory
 from hopbytes.mappers.scheduling import SCHEDULES
-from hopbytes.mappers.sections import Level, Piece, Problem, group_seeds, group_sums, levels_of
+from hopbytes.mappers.sections import Level, Piece, Problem, group_seeds, levels_of
 from hopbytes.mappers.shares import surprising_shares
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
-from hopbytes.balance import child_caps, sure_loads
+from hopbytes.balance import child_caps, group_sums, sure_loads
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import Bounds, Int32, Int64
 from hopbytes.mappers.shares import shares_of_cost
@@ -205,15 +205,6 @@ def seam_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
         apart = inside[grouping[inside] != grouping[inside[0]]]
         distances.append(where.distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
     return distances
-
-
-def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
-    """int64[count]: exact sum of `values` per group, None for 1 each (bincount weighs in doubles)."""
-    if values is None:
-        return np.bincount(group, minlength=count).astype(np.int64)
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, group, values)
-    return sums
 
 
 def group_seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:

@@ -130,7 +130,7 @@ std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t
   search.edges_only();
   SearchOptions options;
   options.slack = g.max_load;
-  for (int32_t t = 0; t < tries; ++t) {
+  for (int32_t t = 0; t < tries && (t == 0 || !control.hurry()); ++t) {
     grow(g, target, degree, part, heap, rng);
     search.adopt(g, part.data());
     search.run(options, nullptr, rng, control);

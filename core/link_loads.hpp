@@ -65,14 +65,6 @@ class LinkLoads {
     if (!stale_[link / 2]) stale_[link / 2] = 1, touched_.push_back(link / 2);
   }
 
-  // Add (sign 1) or take away (sign -1) a flow along its routes. False where there is no route.
-  template <class Routes>
-  bool add_flow(const Routes& routes, int64_t source, int64_t target, int64_t amount, int32_t shift, int64_t sign = 1) {
-    return routes.walk(source, target, [&](int64_t link, int64_t numerator, int64_t denominator) {
-      add(link, sign * share_of(amount, numerator, denominator, shift));
-    });
-  }
-
   int64_t links() const { return links_; }
   int64_t amount(int64_t link) const { return amount_[link]; }
   int64_t price(int64_t link) const { return price_.empty() ? 1 : price_[link]; }

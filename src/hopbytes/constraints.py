@@ -51,11 +51,6 @@ class Constraints:
     def __bool__(self) -> bool:
         return not (self.fixed is None and self.forbidden is None and self.initial is None)
 
-    @property
-    def pinned(self) -> Int64:
-        """int64[...]: PEs that fixed tasks need, ascending."""
-        return np.unique(self.fixed[self.fixed >= 0]).astype(np.int64) if self.fixed is not None else _NONE
-
     def usable(self, n: int, k: int) -> Int64:
         """int64[...]: PEs that are not forbidden to every task, ascending."""
         if self.forbidden is None or n == 0:

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+import hopbytes as hb
 from hopbytes.engine import SMALL, interruptible
 
 
@@ -50,3 +51,12 @@ def test_a_fault_in_the_work_is_raised_where_it_was_called():
 
     with pytest.raises(MemoryError, match="no room"):
         interruptible(fails, np.zeros(1, np.int32), None, SMALL)
+
+
+@pytest.mark.parametrize(
+    "mapper",
+    ["multisection:tries=1000000", "multisection:bisections=1000000", "top_down:tries=1000000"],
+)
+def test_endless_tries_of_a_small_problem_end_at_the_deadline(mapper):
+    tasks, where = hb.read("alltoall:16"), hb.machine("node:4@10 core:4@1")
+    assert hb.map_tasks(tasks, where, mapper=mapper, time_limit=0.1).info["work"]["cut_short"] >= 1

@@ -2,6 +2,7 @@
 
 import heapq
 import json
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -181,8 +182,25 @@ def test_a_failing_cut_comes_out_as_its_error(monkeypatch):
         ("schedule=quue", UnsupportedError, "queue"),
         ("trace=x.jsonl", UnsupportedError, "a trace needs a schedule"),
         ("schedule=layer,trace=/nowhere/x", FormatError, "cannot be written"),
+        pytest.param(
+            "schedule=layer,trace=/dev/full", FormatError, "/dev/full: cannot be written: No space left",
+            marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here"),
+        ),
     ],
 )
 def test_faults(options, error, what):
     with pytest.raises(error, match=what):
         hb.map_tasks(grid(10), WHERE, mapper=f"multisection:{options}", partition=True)
+
+
+def test_a_trace_takes_the_place_of_a_trace_only(tmp_path):
+    file = tmp_path / "app.csv"
+    file.write_text("0,1\n1,0\n")
+    method = f"multisection:schedule=layer,trace={file}"
+    with pytest.raises(FormatError, match="exists and is no trace"):
+        hb.map_tasks(grid(10), WHERE, mapper=method, partition=True)
+    assert file.read_text() == "0,1\n1,0\n"
+    file.unlink()
+    for _ in range(2):
+        hb.map_tasks(grid(10), WHERE, mapper=method, partition=True)
+    assert len(file.read_text().splitlines()) == 1

@@ -72,7 +72,7 @@ def partition_many(
             call.graph, call.unary, call.steering, group, cap_start, caps, seeds, given,
             settings.array(threads), child, cut,
         ),
-        call_size(indptr, targets, caps), deadline, spend, watch,
+        call_size(indptr, targets, caps, settings.repeats), deadline, spend, watch,
     )
     if weights is not None and call.graph[2] is not weights:  # cut on rounded weights
         cut[:] = 0

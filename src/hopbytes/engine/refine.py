@@ -78,6 +78,6 @@ def refine_placement(
             call.graph, call.distances, call.unary, call.steering, caps, seed % 2**64, options, partners,
             result,
         ),
-        call_size(indptr, targets, caps), deadline, spend,
+        call_size(indptr, targets, caps, chains * max(1, cycles)), deadline, spend,
     )
     return result, int(moves)

@@ -74,6 +74,12 @@ class PartitionSettings:
     bisections: int = 1
     search: SearchSettings = SearchSettings()
 
+    @property
+    def repeats(self) -> int:
+        """How often, about, a partition of the smallest graph is made."""
+        once = (max(1, self.tries) + self.middle_combines) * max(1, self.growths) * max(1, self.bisections)
+        return max(1, self.runs) * once + self.combines
+
     def array(self, threads: int) -> Int64:
         """Flatten for the compiled side."""
         own = (

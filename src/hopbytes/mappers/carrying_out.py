@@ -20,6 +20,8 @@ from hopbytes.mappers.sections import Level, Piece
 #: Tasks and arcs below which a piece is cut down to single PEs at once: handing its parts round would
 #: take longer than cutting them.
 WHOLE_BELOW = 20_000
+#: What every trace begins with.
+_BEGINNING = b'{"start": '
 
 #: Cuts a piece down to a level (exclusive) and returns the group of each task there.
 Cut = Callable[[Piece, int, Effort], Int32]
@@ -101,7 +103,7 @@ def carry_out(
                     cuts += 1
                     if effort.progress is not None:
                         effort.progress("pieces cut", cuts, cuts + len(pending))
-                    _write(file, done)
+                    _write(file, trace, done)
                     if done.groups is not None:
                         result[_members(done.order.piece)] = done.groups
                     orders += schedule.finished(done.order, done.children)
@@ -117,20 +119,32 @@ def _members(piece: Piece) -> Int32 | slice:
     return slice(None) if piece.members is None else piece.members
 
 
-def _open(trace: str) -> IO[str]:
+def _open(trace: str) -> IO[bytes]:
+    """Open a trace for writing, line by line; a file of other content is left alone."""
     import os
 
     try:
-        return open(trace or os.devnull, "w", encoding="utf-8")
+        if os.path.isfile(trace) and os.path.getsize(trace):
+            with open(trace, "rb") as known:
+                if not known.read(len(_BEGINNING)).startswith(_BEGINNING):
+                    raise FormatError(trace, None, "exists and is no trace, expected another name")
+        return open(trace or os.devnull, "wb", buffering=0)  # closing cannot fail, lines are there at once
     except (OSError, ValueError) as error:
-        raise FormatError(trace, None, f"cannot be written: {error}") from None
+        raise _not_written(trace, error) from None
 
 
-def _write(file: IO[str], done: _Done) -> None:
+def _not_written(trace: str, error: Exception) -> FormatError:
+    return FormatError(trace, None, f"cannot be written: {getattr(error, 'strerror', None) or error}")
+
+
+def _write(file: IO[bytes], trace: str, done: _Done) -> None:
     piece = done.order.piece
     line = {
         "start": round(done.start, 6), "end": round(done.end, 6), "worker": done.order.worker,
         "threads": done.order.threads, "path": "/" + "/".join(map(str, piece.path)), "vertices": piece.n,
         "cuts": done.work.get("cuts", 0), "arcs": done.work.get("arcs", 0),
     }  # fmt: skip
-    file.write(json.dumps(line) + "\n")
+    try:
+        file.write(json.dumps(line).encode() + b"\n")
+    except OSError as error:
+        raise _not_written(trace, error) from None

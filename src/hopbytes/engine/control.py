@@ -163,5 +163,5 @@ def _tell(spend: Spend | None, spent: Int64 | None, *, whole: bool) -> None:
 
 
 def call_size(indptr: Int64, targets: Int32, caps: Int64, repeats: int = 1) -> int:
-    """Measure a problem the way :data:`SMALL` does; a few hundred `repeats` of a small one are still small."""
+    """Measure a problem the way :data:`SMALL` does; hundreds of `repeats` of a small one are still small."""
     return (len(indptr) + len(targets) + len(caps)) * (1 + repeats // 1000)

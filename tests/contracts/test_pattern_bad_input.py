@@ -50,6 +50,8 @@ BAD = [
     ("a.graph", "3 2 1\n2 nan\n1 5 3 6\n2 6\n", "a.graph:2: 'nan', expected a number"),
     ("a.graph", "3 2 1\n2 1.5\n1 5 3 6\n2 6\n", "a.graph:2: '1.5', expected a number"),
     ("a.graph", "2 1\n2\n1\n1\n", "a.graph:4: more lines than vertices"),
+    ("a.graph", "2 1 10 9223372036854775808\n1 2\n1 1\n", "a.graph:1: 9223372036854775808 weights"),
+    ("a.graph", "2 1 10 0\n1 2\n1 1\n", "a.graph:1: 0 weights per vertex, expected 1 to"),
     ("a.graph", "2 1 12\n2\n1\n", "a.graph:1: flags '012', expected three digits"),
     ("a.graph", "2\n2\n1\n", "a.graph:1: '2', expected a header"),
     ("a.graph", "%\n%", "a.graph:2: nothing but comments"),

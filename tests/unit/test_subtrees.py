@@ -87,3 +87,13 @@ def test_fixed_tasks_stay_and_prices_count(name):
         assert np.array_equal(found[fixed], pe[fixed])
         assert sorted(found.tolist()) == list(range(where.k))
         assert cost.value(graph, where, found) + unary.total(found) <= cost.value(graph, where, pe)
+
+
+def test_passes_end_where_nothing_changes_any_more():
+    where, graph = hb.machine("node:2@100 package:2@10 core:2@1"), couples(2)
+    start = np.array([0, 1, 4, 5, 2, 3, 6, 7], np.int32)
+    few, endless = (
+        build(refiners, f"subtrees:passes={passes}").refine(graph, where, start, bounds_of(where), Effort())
+        for passes in (3, 2**31 - 1)
+    )
+    assert np.array_equal(few, endless)

@@ -109,8 +109,8 @@ def read_header(source: Source) -> Header:
         raise refuse(f"flags {flags!r}, expected three digits 0 or 1 (sizes, vertex weights, edge weights)")
     sizes, vertex_weights, edge_weights = (flag == "1" for flag in flags)
     per_vertex = int(fields[3]) if len(fields) > 3 else 1
-    if per_vertex < 1 and vertex_weights:
-        raise refuse("0 weights per vertex, expected at least 1")
+    if vertex_weights and not 1 <= per_vertex <= MAX_TASKS:
+        raise refuse(f"{per_vertex} weights per vertex, expected 1 to {MAX_TASKS}")
     if n > MAX_TASKS:
         raise refuse(f"{n} vertices, expected at most {MAX_TASKS}")
     # A digit and a blank for each neighbour, as much again for its weight, a newline for each vertex.

@@ -50,16 +50,19 @@ class Subtrees(Refiner):
         if bounds.exact and self.singles:  # elsewhere single tasks move, which other refiners do
             levels.append(None)
         now, changes, searched = pe, 0, [-1] * len(levels)
-        for at in [*range(len(levels)), *range(len(levels) - 2, -1, -1)] * self.passes:
-            if effort.used_up or searched[at] == changes:
-                continue  # nothing has changed since no exchange gained there
-            units = levels[at]
-            if units is None:
-                moved = self._tasks(graph, where, now, bounds, effort)
-            else:
-                moved = self._units(graph, where, now, bounds, effort, units)
-            changes += not np.array_equal(moved, now)
-            now, searched[at] = moved, changes
+        for _ in range(self.passes):
+            if effort.used_up or all(last == changes for last in searched):
+                break
+            for at in [*range(len(levels)), *range(len(levels) - 2, -1, -1)]:
+                if effort.used_up or searched[at] == changes:
+                    continue  # nothing has changed since no exchange gained there
+                units = levels[at]
+                if units is None:
+                    moved = self._tasks(graph, where, now, bounds, effort)
+                else:
+                    moved = self._units(graph, where, now, bounds, effort, units)
+                changes += not np.array_equal(moved, now)
+                now, searched[at] = moved, changes
         return cheaper(graph, where, pe, now, bounds.unary)
 
     def _tasks(

@@ -127,3 +127,13 @@ def test_more_than_400_tasks_are_searched_where_most_talk_to_each_other():
     ring = hb.CommGraph.from_edges(np.arange(420), (np.arange(420) + 1) % 420, n=420)
     sparse = map_tasks(ring, where, mapper="identity", refine="tabu:work=40", partition=False)
     assert "tabu_exchanges" not in sparse.info["work"]
+
+
+def test_work_ends_a_population_that_is_too_large_for_it():
+    graph, where = hb.read("alltoall:16"), hb.machine("node:4@10 core:4@1")
+    few, endless = (
+        map_tasks(graph, where, mapper="identity", refine=f"tabu:work=1,population={size}")
+        for size in (100_000, 2**31 - 1)
+    )
+    assert few.info["work"] == endless.info["work"]
+    assert np.array_equal(few.pe, endless.pe)

@@ -198,6 +198,8 @@ class _Run:
         size = settings.population
         pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
         for begin in range(0, size, WIDTH):
+            if self.over:
+                break
             parents = self.randomly(WIDTH) if first is None else first[begin : begin + WIDTH]
             self.rear(pool, parents, length, size)
         pool.stale = 0

@@ -10,6 +10,9 @@ namespace hopbytes {
 // Every operation takes constant time but for the way down to the next list that is not empty, which is
 // looked for among 64 lists at once. The last vertex put into a list is the first to leave it, which keeps
 // searches in one place. Keys of a larger range share lists; the order within one is then not by key.
+//
+// A vertex whose key changes, or that leaves, stays in its old list as an entry that no longer counts, until
+// the list is looked at: keys change far more often than a list comes to the top.
 class BucketQueue {
  public:
   // Keys will lie in -furthest .. furthest and vertices in 0 .. n - 1. The queue must be empty.
@@ -24,35 +27,44 @@ class BucketQueue {
   }
 
   bool empty() const { return size_ == 0; }
-  bool contains(int32_t v) const { return item_[v].list != kNone; }
+  bool contains(int32_t v) const { return item_[v].entry != kNone; }
   int64_t key(int32_t v) const { return item_[v].key; }
   int32_t top() {
-    if (first_[top_] == kNone) {
-      int32_t word = top_ / 64;
-      while (used_[word] == 0) --word;
-      top_ = word * 64 + std::bit_width(used_[word]) - 1;
+    for (;;) {
+      while (used_[top_ / 64] == 0) top_ -= top_ % 64 + 1;
+      top_ = top_ / 64 * 64 + std::bit_width(used_[top_ / 64]) - 1;
+      int32_t& first = first_[top_];
+      while (first != kNone && item_[entry_[first].vertex].entry != first) first = entry_[first].next;
+      if (first != kNone) return entry_[first].vertex;
+      used_[top_ / 64] &= ~(uint64_t{1} << (top_ % 64));
     }
-    return first_[top_];
   }
 
   void push(int32_t v, int64_t key) {
-    seen_.push_back(v);
     ++size_;
-    link(v, key);
+    change(v, key);
   }
   void change(int32_t v, int64_t key) {
-    unlink(v);
-    link(v, key);
+    const auto list = static_cast<int32_t>((key >> shift_) + zero_);
+    const auto entry = static_cast<int32_t>(entry_.size());
+    item_[v] = {key, entry};
+    entry_.push_back({v, list, first_[list]});
+    first_[list] = entry;
+    used_[list / 64] |= uint64_t{1} << (list % 64);
+    top_ = std::max(top_, list);
   }
   void remove(int32_t v) {
-    unlink(v);
-    item_[v].list = kNone;
+    item_[v].entry = kNone;
     --size_;
   }
   void clear() {
-    for (int32_t v : seen_)
-      if (contains(v)) remove(v);
-    seen_.clear();
+    for (const Entry& entry : entry_) {
+      item_[entry.vertex].entry = kNone;
+      first_[entry.list] = kNone;
+      used_[entry.list / 64] = 0;
+    }
+    entry_.clear();
+    size_ = 0;
     top_ = -1;
   }
 
@@ -61,26 +73,15 @@ class BucketQueue {
   static constexpr int64_t kMostLists = 1 << 13;
   struct Item {
     int64_t key = 0;
-    int32_t list = kNone, before = kNone, after = kNone;
+    int32_t entry = kNone;  // the one that counts
+  };
+  struct Entry {
+    int32_t vertex, list, next;
   };
 
-  void link(int32_t v, int64_t key) {
-    const auto list = static_cast<int32_t>((key >> shift_) + zero_);
-    item_[v] = {key, list, kNone, first_[list]};
-    if (first_[list] != kNone) item_[first_[list]].before = v;
-    else used_[list / 64] |= uint64_t{1} << (list % 64);
-    first_[list] = v;
-    top_ = std::max(top_, list);
-  }
-  void unlink(int32_t v) {
-    const Item& item = item_[v];
-    if (item.before != kNone) item_[item.before].after = item.after;
-    else if ((first_[item.list] = item.after) == kNone) used_[item.list / 64] &= ~(uint64_t{1} << (item.list % 64));
-    if (item.after != kNone) item_[item.after].before = item.before;
-  }
-
-  std::vector<int32_t> first_, seen_;
-  std::vector<uint64_t> used_;  // a bit per list: whether it holds any
+  std::vector<int32_t> first_;  // entry of every list that came last
+  std::vector<uint64_t> used_;  // a bit per list: whether it may hold any
+  std::vector<Entry> entry_;
   std::vector<Item> item_;
   int64_t zero_ = 0, size_ = 0;
   int32_t shift_ = 0, top_ = -1;

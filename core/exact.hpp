@@ -116,8 +116,12 @@ template <class W> class ExactPartition {
     count_loads();
     refine();
     Score found = score(g, part.data(), size_);
-    for (int32_t c = 0; c < options_.combines && !control_.hurry(); ++c)
+    // A cycle in vain is the last: the next would only contract otherwise.
+    for (int32_t c = 0; c < options_.combines && !control_.hurry(); ++c) {
+      const Score before = found;
       found = combine(g, part, nullptr, derive(seed, 3 + c), true);
+      if (!(found < before)) break;
+    }
     return found;
   }
 
@@ -148,8 +152,8 @@ template <class W> class ExactPartition {
   std::vector<int32_t> best_try(const WorkGraph<W>& g, Rng& rng) {
     std::vector<int32_t> best, part(g.n);
     Score best_score;
+    adopt(g, part);
     for (int32_t t = 0; t < options_.tries && (t == 0 || !control_.hurry()); ++t) {
-      adopt(g, part);
       std::fill(part.begin(), part.end(), 0);
       bisect(rng);
       refine();
@@ -302,6 +306,8 @@ template <class W> class ExactPartition {
   // The vertices on every seam that has an active block at it, seam by seam.
   void find_seams() {
     seams_.clear();
+    control_.spend(g_->arcs());
+    if (k_ == 2) return find_one_seam();
     const std::vector<int32_t>& part = *part_;
     std::vector<int32_t> last(k_, -1);  // vertex that was entered last for a block
     for (int32_t v = 0; v < g_->n; ++v) {
@@ -313,11 +319,21 @@ template <class W> class ExactPartition {
         seams_.push_back({int64_t{std::min(own, other)} * k_ + std::max(own, other), v});
       }
     }
-    control_.spend(g_->arcs());
     if (k_ <= kMostBlocks) sort_few();
     else
       std::stable_sort(seams_.begin(), seams_.end(),
                        [](const Contact& x, const Contact& y) { return x.pair < y.pair; });
+  }
+
+  // Between two blocks one look across is enough for a vertex.
+  void find_one_seam() {
+    const int32_t* part = part_->data();
+    for (int32_t v = 0; v < g_->n; ++v)
+      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e)
+        if (part[g_->adj[e]] != part[v]) {
+          seams_.push_back({1, v});
+          break;
+        }
   }
 
   // By counting: this is done thousands of times a second.

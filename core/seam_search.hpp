@@ -111,17 +111,18 @@ template <class W> class SeamSearch {
   // Queue v if it touches the other block, or loses nothing by moving: then it makes room.
   // Branch-free: which block a neighbour is in is hard to guess.
   void consider(int32_t v, int side) {
-    const int64_t sign = side == 0 ? 1 : -1;
-    const int32_t other = block_[1 - side];
-    // Weight into block 1 less that into block 0 and less the bias; weight into the other block.
-    int64_t balance = bias_ ? -bias_[v] : 0, ties = 0;
-    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
-      const int32_t p = part_[g_->adj[e]];
-      balance += sign_[p] * int64_t{g_->weight[e]};
-      ties += (p == other) * int64_t{g_->weight[e]};
+    const int32_t own = block_[side], other = block_[1 - side], *part = part_, *adj = g_->adj;
+    const W* weight = g_->weight;
+    int64_t stay = 0, ties = 0;  // weight into its own block, and into the other one
+    for (int64_t e = g_->start[v], end = g_->start[v + 1]; e < end; ++e) {
+      const int32_t p = part[adj[e]];
+      const int64_t w = weight[e];
+      stay += -int64_t{p == own} & w;
+      ties += -int64_t{p == other} & w;
     }
+    const int64_t price = bias_ ? bias_[v] : 0, gain = ties - stay - (side == 0 ? price : -price);
     looked_at_ += g_->degree(v);
-    if (ties > 0 || sign * balance >= 0) queue_[side].push(v, sign * balance);
+    if (ties > 0 || gain >= 0) queue_[side].push(v, gain);
   }
 
   void put(int32_t v, int32_t to) {
@@ -138,11 +139,11 @@ template <class W> class SeamSearch {
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t u = g_->adj[e];
       const int64_t at = sign_[part_[u]];
-      if (at == 0 || locked_[u] == pass_) continue;
-      const int its = at > 0;
+      if (at == 0) continue;
+      BucketQueue& queue = queue_[at > 0];
       const int64_t twice = int64_t{2} * g_->weight[e];
-      if (queue_[its].contains(u)) queue_[its].change(u, queue_[its].key(u) - sign * at * twice);
-      else if (its == side) consider(u, its);
+      if (queue.contains(u)) queue.change(u, queue.key(u) - sign * at * twice);
+      else if (at != sign && locked_[u] != pass_) consider(u, side);
     }
   }
 

@@ -113,16 +113,18 @@ template <class W, class D> class SwapSearch {
   }
 
   // Exchange a few neighbouring tasks at random, descend, take back what got worse, as long as there is
-  // work to spend. Returns the change.
+  // work to spend, and a third of it has not gone by without any gain. Returns the change.
   int64_t shake(int64_t arcs, Rng& rng) {
-    int64_t total = 0;
+    int64_t total = 0, gained_at = work_;
     for (const int64_t end = work_ + arcs; work_ < end && work_left_ > 0 && !control_.hurry();) {
+      if (work_ - gained_at > arcs / 3) break;
       log_.clear();
       logging_ = true;
       spend(1);
-      const int64_t change = kick(rng) + descend(false);
+      int64_t change = kick(rng) + descend(false);
       logging_ = false;
-      total += keep_or_undo(change, 1);
+      total += change = keep_or_undo(change, 1);
+      if (change < 0) gained_at = work_;
     }
     return total;
   }

@@ -93,7 +93,7 @@ def eco() -> Chain:
     return chain(
         Multisection(runs=2, middle_combines=1, combines=1, flow_rounds=1),
         VCycle(cycles=1),
-        Swap(starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, resplits=4, shakes=300),
+        Swap(starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, resplits=4, shakes=360),
     )
 
 

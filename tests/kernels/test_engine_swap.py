@@ -90,6 +90,21 @@ def test_finds_the_best_order_of_a_chain():
     assert all(better[i] // 2 == better[j] // 2 for i, j, _ in arcs_of(csr))
 
 
+def test_shakes_in_vain_end_early():
+    # Nothing can be gained where pairs that talk are together: a third of the work is enough to see it.
+    csr = edges(64, [(i, i + 1) for i in range(0, 64, 2)])
+    _, near = distances("tree", 64, np.random.default_rng(0))
+    call = Call.prepare(*csr, None, **near)
+    after = np.arange(64, dtype=np.int32)
+    change = _core.swap_refine(
+        call.graph, call.distances, call.unary, call.steering, np.ones(64, np.int64), 0,
+        np.array([0, 3, 0, 0, 20_000, 1], np.int64), after, np.zeros(2, np.int64),
+    )
+    budget = 20_000 * (len(csr.targets) + 64)
+    assert change == 0
+    assert budget // 3 < call.steering[1][0] < budget // 2
+
+
 def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
     n = 3000  # more than are tried in all pairs; the hub has more neighbours than it may be judged with
     csr = edges(n, [(0, v) for v in range(1, n)] + [(v, v + 1) for v in range(1, n - 1)])

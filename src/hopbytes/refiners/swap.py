@@ -57,7 +57,8 @@ class Swap(Refiner):
         Partners per unit of the refiner ``resplit``, which then follows.
     shakes : int
         Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
-        at random, their surroundings descend again, and what got worse is taken back.
+        at random, their surroundings descend again, and what got worse is taken back. Ends once a third of
+        that has gone by without any gain.
     shake_work : int
         Millions of arcs to look at while shaking, at most.
     crowded_up_to : int
@@ -125,7 +126,9 @@ class Swap(Refiner):
 
             best = Resplit(partners=self.resplits).refine(graph, where, best, bounds, effort)
         if chains + self.shakes > 0 and not effort.used_up:
-            best = self._exchange(graph, where, best, bounds, effort, chains, self.shakes)
+            # All pairs were looked at before; what has moved since is found by its neighbours.
+            near = self if chains else replace(self, all_pairs_up_to=0)
+            best = near._exchange(graph, where, best, bounds, effort, chains, self.shakes)
         if not self.starts:
             return best
         value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)

@@ -1,5 +1,6 @@
 // Coarsening: cluster vertices along heavy edges, contract the clusters.
 #pragma once
+#include <cmath>
 #include <numeric>
 
 #include "rng.hpp"
@@ -52,12 +53,25 @@ void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluste
   }
 }
 
-// Clusters along heavy edges: vertices in random order join the neighbouring cluster with the best
-// rating, sum of weights squared over load, unless their own cluster has grown already. Only vertices
-// with equal `label` may meet (null: all may), no cluster may weigh more than max_cluster, and the
-// round ends when `fewest` clusters are left, so that levels differ by a small factor. Lonely vertices
-// that love the same neighbour are paired when that leaves too many alone (stars, scale-free graphs).
-// Returns the cluster of every vertex, numbered by first member, and sets their number.
+// Vertices with the heaviest edges first, by the power of two. What spans decades is decided by few edges:
+// a heavy one whose ends come late finds their clusters full.
+template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_t>& order) {
+  std::vector<int32_t> power(g.n, -1);
+  for (int64_t v = 0; v < g.n; ++v) {
+    W heaviest = 0;
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) heaviest = std::max(heaviest, g.weight[e]);
+    if (heaviest > 0) power[v] = std::ilogb(static_cast<double>(heaviest));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int32_t x, int32_t y) { return power[x] > power[y]; });
+}
+
+// Clusters along heavy edges: vertices in random order, where weights are uneven those with heavy edges
+// first, join the neighbouring cluster with the best rating, sum of weights squared over load, unless their
+// own cluster has grown already. Only vertices with equal `label` may meet (null: all may), no cluster may
+// weigh more than max_cluster, and the round ends when `fewest` clusters are left, so that levels differ by
+// a small factor. Lonely vertices that love the same neighbour are paired when that leaves too many alone
+// (stars, scale-free graphs). Returns the cluster of every vertex, numbered by first member, and sets
+// their number.
 template <class W>
 std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, int64_t fewest, Rng& rng,
                              int64_t& count) {
@@ -68,6 +82,7 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
   std::iota(leader.begin(), leader.end(), 0);
   std::iota(order.begin(), order.end(), 0);
   rng.shuffle(order);
+  if (g.uneven) heaviest_first(g, order);
   count = g.n;
   for (int32_t v : order) {
     if (count <= fewest) break;
@@ -140,6 +155,7 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
   }
   coarse.own_start[count] = filled;
   coarse.sum_loads();
+  coarse.uneven = g.uneven;
   if (g.unary) coarse.unary = std::make_shared<const Unary>(g.unary->contracted(level.map, count));
   return level;
 }

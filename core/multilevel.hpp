@@ -28,9 +28,11 @@ template <class W> class Multilevel {
 
   // One of several independent runs. They are of different kinds, since what these find differs: bundles of
   // many blocks only, or halves. Where caps leave little room, blocks of equal size are the first kind:
-  // searches that exchange vertices get further there than searches that move them one at a time.
+  // searches that exchange vertices get further there than searches that move them one at a time. Where
+  // weights are uneven they are every kind: a cut in two from a coarsening of its own finds the few light
+  // edges that matter, many blocks grown side by side do not.
   Score run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t number) {
-    if (number % 2 == 0 && tight(g)) {
+    if (g.uneven ? divisible(g) : number % 2 == 0 && tight(g)) {
       const Score found = from_equal(g, part, seed);
       if (found.overload == 0) return found;
     }
@@ -74,18 +76,27 @@ template <class W> class Multilevel {
   bool tight(const WorkGraph<W>& g) const {
     constexpr int64_t few_blocks = 16, few_vertices = 96;
     const int64_t k = static_cast<int64_t>(cap_.size());
-    if (g.unary || g.total_load == 0 || (k > few_blocks && g.n < few_vertices * k)) return false;
+    if (!divisible(g) || (k > few_blocks && g.n < few_vertices * k)) return false;
     const double vertex = static_cast<double>(g.total_load) / static_cast<double>(g.n);
     const double blocks = static_cast<double>(k);
-    const double room = std::accumulate(cap_.begin(), cap_.end(), 0.0) - static_cast<double>(g.total_load);
     const double side = vertex * std::sqrt(static_cast<double>(g.n) / blocks);
-    return room >= 0 && g.max_load <= smallest_cap_ / 8 && room / blocks < 0.8 * side;
+    return room_beside(g) / blocks < 0.8 * side;
+  }
+
+  // Whether blocks of equal size can be had: vertices small beside every block, and room for all.
+  bool divisible(const WorkGraph<W>& g) const {
+    return !g.unary && g.total_load > 0 && g.max_load <= smallest_cap_ / 8 && room_beside(g) >= 0;
+  }
+  double room_beside(const WorkGraph<W>& g) const {
+    return std::accumulate(cap_.begin(), cap_.end(), 0.0) - static_cast<double>(g.total_load);
   }
 
   // Blocks of equal size (of sizes like the caps), then a V-cycle that may use the room there is.
   Score from_equal(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
     const std::vector<int64_t> size = fair_sizes(g.total_load);
-    ExactPartition<W>(size, ExactOptions{std::max(1, options_.tries)}, control_).partition(g, part, derive(seed, 1));
+    ExactOptions how{std::max(1, options_.tries)};
+    if (g.uneven) how.runs = 2, how.combines = 1;  // a cut in two differs much from run to run there
+    ExactPartition<W>(size, how, control_).partition(g, part, derive(seed, 1));
     return combine(g, part, nullptr, derive(seed, 2));
   }
 

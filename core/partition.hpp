@@ -114,6 +114,7 @@ template <class W> class ManyPartitions {
     pool.members.resize(runs_);
     if (pool_.size() == 1) return;
     pool.sub = induced(g_, grouping_.of(i), group_.data(), static_cast<int32_t>(i), grouping_.local.data());
+    pool.sub.uneven = weights_uneven(pool.sub);  // as if it had been given alone
     if (g_.unary) pool.sub.unary = std::make_shared<const Unary>(g_.unary->of(grouping_.of(i)));
   }
 

@@ -36,6 +36,7 @@ template <class W> struct WorkGraph {
   const int64_t* load = nullptr;
   int64_t total_load = 0;
   int64_t max_load = 0;
+  bool uneven = false;  // whether few edges weigh as much as all others, see weights_uneven; contraction keeps it
   std::shared_ptr<const Unary> unary;  // null where edges are all that costs
 
   // Storage of graphs that own their arrays; empty for views.
@@ -68,6 +69,17 @@ template <class W> struct WorkGraph {
   }
 };
 
+// Whether weights differ by more than they are on average (standard deviation above the mean): mostly so
+// where they span decades, never where they are alike.
+template <class W> bool weights_uneven(const WorkGraph<W>& g) {
+  double sum = 0, squares = 0;
+  for (int64_t e = 0; e < g.arcs(); ++e) {
+    const auto w = static_cast<double>(g.weight[e]);
+    sum += w, squares += w * w;
+  }
+  return squares * static_cast<double>(g.arcs()) > 2 * sum * sum;
+}
+
 // The subgraph of `members` (vertex numbers of g); local[v] must be the position of v among the
 // members for every member, and group[v] tells membership (group[v] == id).
 template <class W>
@@ -91,6 +103,7 @@ WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, co
   }
   sub.own_start[sub.n] = filled;
   sub.sum_loads();
+  sub.uneven = g.uneven;
   return sub;
 }
 

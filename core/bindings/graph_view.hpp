@@ -30,6 +30,7 @@ template <class W> struct View {
     if (loads.empty()) load.assign(graph.n, 1);
     graph.load = loads.empty() ? load.data() : loads.data();
     graph.sum_loads();
+    graph.uneven = !weights.empty() && weights_uneven(graph);
   }
 };
 

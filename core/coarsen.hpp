@@ -65,7 +65,7 @@ template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_
   std::stable_sort(order.begin(), order.end(), [&](int32_t x, int32_t y) { return power[x] > power[y]; });
 }
 
-// Clusters along heavy edges: vertices in random order, where weights are uneven those with heavy edges
+// Clusters along heavy edges: vertices in random order, with `heavy_first` those with heavy edges
 // first, join the neighbouring cluster with the best rating, sum of weights squared over load, unless their
 // own cluster has grown already. Only vertices with equal `label` may meet (null: all may), no cluster may
 // weigh more than max_cluster, and the round ends when `fewest` clusters are left, so that levels differ by
@@ -74,7 +74,7 @@ template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_
 // their number.
 template <class W>
 std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, int64_t fewest, Rng& rng,
-                             int64_t& count) {
+                             int64_t& count, bool heavy_first = false) {
   std::vector<int32_t> leader(g.n), order(g.n);
   std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
   std::vector<uint8_t> grown(g.n, 0);
@@ -82,7 +82,7 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
   std::iota(leader.begin(), leader.end(), 0);
   std::iota(order.begin(), order.end(), 0);
   rng.shuffle(order);
-  if (g.uneven) heaviest_first(g, order);
+  if (heavy_first) heaviest_first(g, order);
   count = g.n;
   for (int32_t v : order) {
     if (count <= fewest) break;
@@ -165,7 +165,7 @@ constexpr double shrink = 3.0;  // largest factor between two levels
 
 template <class W>
 std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64_t target, int64_t max_cluster,
-                              Rng& rng) {
+                              Rng& rng, bool heavy_first = false) {
   std::vector<Level<W>> levels;
   std::vector<int32_t> coarse_label;
   if (g.unary) {  // vertices with different forbidden blocks never meet
@@ -177,7 +177,7 @@ std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64
   while (current->n > target) {
     int64_t count = 0;
     const int64_t fewest = std::max(target, static_cast<int64_t>(static_cast<double>(current->n) / shrink));
-    const std::vector<int32_t> leader = cluster(*current, current_label, max_cluster, fewest, rng, count);
+    const std::vector<int32_t> leader = cluster(*current, current_label, max_cluster, fewest, rng, count, heavy_first);
     if (count > current->n * 19 / 20) break;
     Level<W> level = contract(*current, leader, count);
     if (label) {

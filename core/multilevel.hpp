@@ -45,7 +45,7 @@ template <class W> class Multilevel {
       return nested(g, part, seed, direct);
     Rng rng(seed);
     const int64_t target = std::max<int64_t>(options_.middle, 4 * initial_size());
-    auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), target, max_pair(g), rng);
+    auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), target, max_pair(g), rng, g.uneven);
     const WorkGraph<W>& middle = levels.empty() ? g : levels.back().graph;
     std::vector<int32_t> coarse = best_try(middle, rng);
     fine_climb_.refine(middle, coarse, nullptr, rng);
@@ -59,7 +59,7 @@ template <class W> class Multilevel {
     Rng rng(seed);
     const std::vector<int32_t> label = other ? common_refinement(part, other, static_cast<int64_t>(cap_.size())) : part;
     const Score before = score(g, part.data(), cap_);
-    auto levels = coarsen(g, label.data(), initial_size(), max_pair(g), rng);
+    auto levels = coarsen(g, label.data(), initial_size(), max_pair(g), rng, g.uneven);
     std::vector<int32_t> coarse = project_down(levels, part);
     const WorkGraph<W>& coarsest = levels.empty() ? g : levels.back().graph;
     fine_climb_.refine(coarsest, coarse, nullptr, rng);
@@ -177,7 +177,8 @@ template <class W> class Multilevel {
   // One partition of the middle graph: coarsen it anew down to where bisections are grown.
   Score attempt(const WorkGraph<W>& middle, std::vector<int32_t>& part, uint64_t seed) {
     Rng rng(seed);
-    auto levels = coarsen(middle, static_cast<const int32_t*>(nullptr), initial_size(), max_pair(middle), rng);
+    auto levels =
+        coarsen(middle, static_cast<const int32_t*>(nullptr), initial_size(), max_pair(middle), rng, middle.uneven);
     const WorkGraph<W>& coarsest = levels.empty() ? middle : levels.back().graph;
     std::vector<int32_t> coarse(coarsest.n), all(coarsest.n);
     std::iota(all.begin(), all.end(), 0);

@@ -94,6 +94,17 @@ def test_a_level_that_decides_far_more_than_expected_shows() -> None:
     assert found == pytest.approx([weights[0] / weights[1], 1.0])
 
 
+def test_light_edges_between_heavy_pieces_are_found() -> None:
+    """Sixteen pieces of a ring, volumes from 10 to 10^6, hang together by edges of volume 1: J is 16."""
+    rng, n = np.random.default_rng(5), 480
+    task, name = np.arange(n), rng.permutation(n)
+    volumes = np.where(task % 30 == 29, 1, 10 ** rng.uniform(1, 6, n)).astype(np.int64)
+    ring = hb.CommGraph.from_edges(name, np.roll(name, -1), volumes)
+    for seed in range(4):
+        mapping = hb.map_tasks(ring, hb.machine("core:16"), seed=seed, partition=True, imbalance=0.1)
+        assert mapping.info["comm_cost"] == 16
+
+
 def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -50,6 +50,9 @@ template <class W, class D> class PairFlow {
 
  private:
   static constexpr int64_t kEndless = int64_t{1} << 60;
+  // Layers freed on each side. Cuts further away are found on coarser graphs, where a layer is thicker; freeing as
+  // much as the caps allow made flows on large graphs grow faster than the graph.
+  static constexpr int32_t kDeepest = 8;
   enum Side : uint8_t { kFree = 0, kSource = 1, kSink = 2 };
 
   int64_t side_limit(int32_t own, int32_t other) const {
@@ -60,7 +63,7 @@ template <class W, class D> class PairFlow {
     return room >= most || more >= static_cast<double>(most - room) ? most : room + static_cast<int64_t>(more);
   }
 
-  // Breadth first from the seam into each block, up to the side's limit.
+  // Breadth first from the seam into each block, up to the side's limit and so many layers.
   void collect_region(const std::vector<int32_t>& seam) {
     region_.clear();
     depth_.clear();
@@ -79,7 +82,7 @@ template <class W, class D> class PairFlow {
         load += g_.load[v];
       };
       for (int32_t v : seam) add(v, 0);
-      for (size_t i = begin; i < region_.size(); ++i)
+      for (size_t i = begin; i < region_.size() && depth_[i] < kDeepest; ++i)
         for (int64_t e = g_.start[region_[i]]; e < g_.start[region_[i] + 1]; ++e) add(g_.adj[e], depth_[i] + 1);
     }
     for (int32_t v : region_) work_left_ -= 2 + 2 * g_.degree(v);

@@ -105,13 +105,16 @@ def test_light_edges_between_heavy_pieces_are_found() -> None:
         assert mapping.info["comm_cost"] == 16
 
 
+def skewed_ring(n: int) -> hb.CommGraph:
+    """A ring whose volumes lie evenly over six decades: outer cuts cost next to nothing."""
+    rng, task = np.random.default_rng(3), np.arange(n)
+    return hb.CommGraph.from_edges(task, (task + 1) % n, (10 ** rng.uniform(0, 6, n)).astype(np.int64))
+
+
 def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rng, task = np.random.default_rng(3), np.arange(3000)
-    volumes = (10 ** rng.uniform(0, 6, 3000)).astype(np.int64)
-    ring = hb.CommGraph.from_edges(task, (task + 1) % 3000, volumes)
-    where = hb.machine("node:6@100 package:8@10 core:4@1")
+    ring, where = skewed_ring(3000), hb.machine("node:6@100 package:8@10 core:4@1")
 
     def costs() -> float:
         runs = [hb.map_tasks(ring, where, mapper="multisection", seed=seed) for seed in range(3)]
@@ -121,6 +124,13 @@ def test_cuts_that_surprise_are_made_again_with_the_effort_they_deserve(
     again = costs()
     monkeypatch.setattr(shares, "WORTH", 1.0)
     assert again < costs() - np.log(1.5)
+
+
+@pytest.mark.parametrize(("options", "passes"), [("runs=1", 2), ("runs=0,combines=1", 2), ("runs=0", 1)])
+def test_nothing_is_cut_again_where_nothing_would_be_tried(options: str, passes: int) -> None:
+    ring, where = skewed_ring(1000), hb.machine("node:6@100 package:4@10 core:2@1")
+    mapping = hb.map_tasks(ring, where, mapper=f"multisection:{options}", refine=[], partition=True)
+    assert mapping.info["work"]["cuts"] == passes * (1 + 6 + 24)
 
 
 def test_the_last_cut_into_single_tasks_is_no_surprise() -> None:

@@ -54,7 +54,35 @@ class Bounds:
     unary: Unary | None = None
 
     def rank(self, graph: CommGraph, where: Allocation, pe: Int32) -> tuple[int, int]:
-        """Return load beyond the bounds, then the cost, prices of single tasks included; O(n + m + k)."""
+        """Return what to compare placements by: less is better, and keeping the bounds comes first.
+
+        Parameters
+        ----------
+        graph : CommGraph
+        where : Allocation
+        pe : int32[n]
+            PE of every task, 0..k-1.
+
+        Returns
+        -------
+        tuple of int
+            Load beyond `load`, summed over PEs (0 with `exact`, where counts are not looked at); then J,
+            the sum over stored arcs of volume x distance, and the costs of `unary`.
+
+        Notes
+        -----
+        O(n + m + k), exact below 2**63, which :func:`hopbytes.metrics.check_scale` asks for J.
+
+        Examples
+        --------
+        >>> from hopbytes.machines.slots import machine
+        >>> pair, where = CommGraph.from_edges([0], [1], [5]), machine("core:2@3")
+        >>> bounds = Bounds(np.array([1, 1]))
+        >>> bounds.rank(pair, where, np.array([0, 0], np.int32))
+        (1, 0)
+        >>> bounds.rank(pair, where, np.array([0, 1], np.int32))
+        (0, 15)
+        """
         over = 0
         if not self.exact:
             over = int(np.maximum(group_sums(pe, graph.loads, where.k) - self.load, 0).sum())
@@ -111,7 +139,30 @@ class Effort:
     def whole(self, work: Callable[[], Int32]) -> Int32 | None:
         """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.
 
-        So a work limit of what has been counted repeats a run that a time limit ended.
+        Parameters
+        ----------
+        work : callable
+            Returns int32[n] and counts in this effort.
+
+        Returns
+        -------
+        int32[n] or None
+            None when ``work["cut_short"]`` grew meanwhile; the counters are then what they were before.
+
+        Notes
+        -----
+        So a `work_limit` of what has been counted repeats a run that a time limit ended. Counters are
+        copied, O(1) beside the work.
+
+        Examples
+        --------
+        >>> effort = Effort()
+        >>> def half() -> Int32:
+        ...     effort.spend(7)
+        ...     effort.spend(0, whole=False)
+        ...     return np.zeros(3, np.int32)
+        >>> effort.whole(half) is None, effort.work
+        (True, {})
         """
         before = dict(self.work)
         found = work()
@@ -120,6 +171,27 @@ class Effort:
         self.work.clear()
         self.work.update(before)
         return None
+
+    def watch(self, stage: str, total: int) -> Callable[[int], None] | None:
+        """Tell `progress` that a stage begins; return whom to tell how much of `total` is done, if anybody.
+
+        Parameters
+        ----------
+        stage : str
+            What is being done.
+        total : int
+            Of how much.
+
+        Returns
+        -------
+        callable or None
+            Takes how much is done; None where nobody listens.
+        """
+        report = self.progress
+        if report is None:
+            return None
+        report(stage, 0, total)
+        return lambda done: report(stage, done, total)
 
     @property
     def out_of_time(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
-from hopbytes.engine import PartitionSettings, SearchSettings, moderate, moderate_unary, partition_many
+from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
@@ -148,9 +148,13 @@ class Multisection(Mapper):
         with self._outside(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
         pe: Int32 = pe_of_leaf[leaf]
-        if effort.used_up or surprising_shares(levels, graph, pe) is levels:
+        # A cut that is known would only be read off again where nothing is made beside it.
+        if effort.used_up or max(self.runs, self.combines) < 1:
             return pe
-        other = effort.whole(lambda: self.again(graph, where, bounds, effort, [pe]))
+        shown = surprising_shares(levels, graph, pe)
+        if shown is levels:
+            return pe
+        other = effort.whole(lambda: self._beside(graph, shown, pe_of_leaf, bounds, effort, [pe]))
         return pe if other is None else min(pe, other, key=lambda each: bounds.rank(graph, where, each))
 
     def again(
@@ -160,9 +164,16 @@ class Multisection(Mapper):
 
         The first of `known` tells how much each level decides. Ended early by the deadline it is the answer.
         """
-        before = effort.work.get("cut_short", 0)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
-        levels = surprising_shares(levels, graph, known[0])
+        shown = surprising_shares(levels, graph, known[0])
+        return self._beside(graph, shown, pe_of_leaf, bounds, effort, known)
+
+    def _beside(
+        self, graph: CommGraph, levels: list[Level], pe_of_leaf: Int32, bounds: Bounds, effort: Effort,
+        known: Sequence[Int32],
+    ) -> Int32:
+        """Return what :meth:`again` does, where shares are settled."""
+        before = effort.work.get("cut_short", 0)
         by_level, memory = replace(self, schedule="level", trace=""), Memory(levels, known)
         leaf = by_level._cut(graph, levels, bounds, effort, memory)
         pe: Int32 = known[0] if effort.work.get("cut_short", 0) != before else pe_of_leaf[leaf]
@@ -173,7 +184,7 @@ class Multisection(Mapper):
         outside: Outside | Memory | None,
     ) -> Int32:
         """Return the leaf of every task."""
-        root = _moderate(Piece.whole(graph, bounds))
+        root = Piece.whole(graph, bounds).moderated()
         each = 2 if root.csr.indptr is graph.indptr else 1
 
         def cut(piece: Piece, last: int, own: Effort) -> Int32:
@@ -216,7 +227,7 @@ class Multisection(Mapper):
             child, cut = partition_many(
                 *problem, self._settings(level.share, effort), candidates=others,
                 threads=effort.threads, deadline=effort.deadline,
-                watch=_watch(effort, f"level {depth + 1} of {len(levels)}, J {cost:,}", count),
+                watch=effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count),
                 spend=effort.spend, unary=level.unary(piece.unary, group + np.int32(low), each),
                 control=effort.cancel,
             )
@@ -280,20 +291,3 @@ class Multisection(Mapper):
 
     def _smallest(self) -> int:
         return 0 if self.partitioner else self.kaminpar_from
-
-
-def _moderate(piece: Piece) -> Piece:
-    """Scale weights that could overflow once for all, so that parts are cut as they are in the whole."""
-    weights, arcs = piece.csr.weights, len(piece.csr.targets)
-    seen, _ = moderate(weights, arcs)
-    unary = moderate_unary(piece.unary, weights, arcs, None)
-    return piece if seen is weights else replace(piece, csr=piece.csr._replace(weights=seen), unary=unary)
-
-
-def _watch(effort: Effort, stage: str, total: int) -> Callable[[int], None] | None:
-    """Report the groups of one level that are cut, and the cost of what has been cut before."""
-    report = effort.progress
-    if report is None:
-        return None
-    report(stage, 0, total)
-    return lambda done: report(stage, done, total)

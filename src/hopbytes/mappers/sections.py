@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
 from hopbytes.balance import child_caps, group_sums, sure_loads
+from hopbytes.engine import moderate, moderate_unary
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import Bounds, Int32, Int64
 from hopbytes.mappers.shares import shares_of_cost
@@ -176,6 +177,13 @@ class Piece:
     def size(self) -> int:
         """Tasks and arcs."""
         return self.n + len(self.csr.targets)
+
+    def moderated(self) -> Piece:
+        """Scale weights that could overflow once for all, so that parts are cut as they are in the whole."""
+        weights, arcs = self.csr.weights, len(self.csr.targets)
+        seen, _ = moderate(weights, arcs)
+        unary = moderate_unary(self.unary, weights, arcs, None)
+        return self if seen is weights else replace(self, csr=self.csr._replace(weights=seen), unary=unary)
 
     def parts(self, group: Int32, first: int) -> Iterator[Piece]:
         """Yield what each group of the next level holds, given the group of every member; O(size).

@@ -262,7 +262,31 @@ def count_caps(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
 
 
 def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
-    """int64[count]: exact sum of `values` per group, None for 1 each (bincount weighs in doubles)."""
+    """Sum values per group, exactly.
+
+    Parameters
+    ----------
+    group : int32[n]
+        Group of every item, such as the PE of a task, 0..count-1.
+    values : int64[n] or None
+        What is summed; None for 1 each.
+    count : int
+        Number of groups.
+
+    Returns
+    -------
+    int64[count]
+        0 for empty groups.
+
+    Notes
+    -----
+    O(n + count). No doubles, as in :func:`numpy.bincount`; the caller knows that sums fit 63 bits.
+
+    Examples
+    --------
+    >>> group_sums(np.array([0, 2, 0], np.int32), np.array([2**60, 5, 1]), 3)[0] == 2**60 + 1
+    True
+    """
     if values is None:
         return np.bincount(group, minlength=count).astype(np.int64)
     sums = np.zeros(count, np.int64)

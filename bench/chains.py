@@ -3,9 +3,11 @@
 A chain is the name of a preset, or a mapper with its refiners behind ``+``:
 
     python bench/chains.py fast eco multisection:slack=even+vcycle integrated+vcycle:cycles=0
+    python bench/chains.py eco strong --instances delaunay_n16,del17 --largest 200000 --seeds 1
 
 One thread and one process; CPU seconds are user time of mapping alone, without reading. Inputs are the even
-half of the suite (``--half odd`` the other one) up to ``--largest`` tasks, in their own order only.
+half of the suite (``--half odd`` the other one) up to ``--largest`` tasks, in their own order only. With
+``--instances`` every input has a line of its own.
 """
 
 from __future__ import annotations
@@ -22,15 +24,20 @@ from suites import SUITES
 
 
 def chosen(options: argparse.Namespace) -> list[instances.Prepared]:
-    """The inputs asked for, on disk."""
-    suite = SUITES[options.suite]()
-    if options.instances:
-        picked = [each for each in suite if each.name in options.instances]
-    else:
-        own = [each for each in suite if not each.name.endswith(".shuffled")]
-        picked = own if options.half == "all" else own[options.half == "odd" :: 2]
-    prepared = [instances.prepare(each, options.instance_seed) for each in picked]
-    return [each for each in prepared if each.n <= options.largest]
+    """The inputs asked for, on disk; ends with what to change where one is missing or none is left."""
+    suite = {each.name: each for each in SUITES[options.suite]()}
+    own = [name for name in suite if not name.endswith(".shuffled")]
+    folder = "" if instances.shared_folder() else " (without HOPBYTES_SHARED there are generated ones only)"
+    if unknown := [name for name in options.instances if name not in suite]:
+        known = ", ".join(own)
+        raise SystemExit(f"suite {options.suite} has no {', '.join(unknown)}{folder}; known: {known}")
+    picked = own if options.half == "all" else own[options.half == "odd" :: 2]
+    prepared = [instances.prepare(suite[name], options.instance_seed) for name in options.instances or picked]
+    fitting = [each for each in prepared if each.n <= options.largest]
+    if not fitting or (options.instances and len(fitting) < len(prepared)):
+        sizes = ", ".join(f"{each.name} {each.n}" for each in prepared)
+        raise SystemExit(f"tasks beyond --largest {options.largest}{folder}: {sizes or 'no inputs at all'}")
+    return fitting
 
 
 def measure(chain: str, path: Path, where: hb.Allocation, seed: int) -> tuple[int, int, float, bool]:
@@ -69,8 +76,9 @@ def main() -> None:
             for cost, arcs, seconds, met in of_seeds:
                 rows.append((cost, arcs, seconds))
                 kept &= met
-            if len(inputs) < 4:
-                print(f"  {each.name}:", *(f"J {row[0]}, {row[2]:.2f} CPU s;" for row in of_seeds))
+            if options.instances or len(inputs) < 4:
+                said = (f"J {row[0]}, {row[1]} arcs, {row[2]:.2f} CPU s;" for row in of_seeds)
+                print(f"  {each.name}:", *said, flush=True)
         first = first or rows
         means = np.exp(np.mean(np.log(np.array(rows) / np.array(first)), axis=0))
         ahead = sum(row[0] < other[0] for row, other in zip(rows, first, strict=True))

@@ -2,10 +2,13 @@
 
     python bench/families.py --out bench/results/families.jsonl --cases 44
     python bench/families.py --out bench/results/families.jsonl --table
+    python bench/families.py --out new.jsonl --tools hopbytes:eco --decades 9 --seed 7   # likewise old.jsonl
+    python bench/families.py --out new.jsonl --against old.jsonl
 
-Cases are those of bench/family_graphs.py; their seed is drawn unless given, and printed. Every run is a
-process of its own with one thread; CPU seconds count mapping alone. With the seed given again it skips what
-has a row. SharedMap is left out where volumes pass its 32 bits.
+The last line sets two installs, or two commits, beside each other on the same cases. Cases are those of
+bench/family_graphs.py; their seed is drawn unless given, and printed. Every run is a process of its own with
+one thread; CPU seconds count mapping alone. With the seed given again it skips what has a row. SharedMap is
+left out where volumes together pass its 32 bits.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import resource
 import secrets
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,16 +113,16 @@ def rows_of(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def mean(ratios: list[float]) -> str:
+def mean(ratios: Sequence[float]) -> str:
     """Geometric mean and how many."""
     return f"{np.exp(np.mean(np.log(ratios))):.3f} ({len(ratios)})" if ratios else "-"
 
 
 def table(rows: list[Row]) -> None:
     """Print ratios by family, then every case that is out of line."""
-    cases: dict[tuple[int, int], dict[str, Row]] = defaultdict(dict)
+    cases: dict[tuple[int, int, str], dict[str, Row]] = defaultdict(dict)
     for row in rows:
-        cases[row["seed"], row["case"]][row["tool"]] = row
+        cases[row["seed"], row["case"], row["hash"]][row["tool"]] = row
     ratios: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     odd = []
     pace = {
@@ -159,14 +163,42 @@ def table(rows: list[Row]) -> None:
     print(f"\n{RIVAL}: {over} over the bound. Out of line:", *sorted(odd), sep="\n")
 
 
+def against(rows: list[Row], others: list[Row]) -> None:
+    """Print J and CPU seconds over those of other rows: same case, same tool, both within the bound."""
+    before = {(row["seed"], row["case"], row["hash"], row["tool"]): row for row in others}
+    ratios: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    apart = 0
+    for row in rows:
+        old = before.get((row["seed"], row["case"], row["hash"], row["tool"]))
+        if old is None:
+            continue
+        if any("J" not in each or each["over"] for each in (row, old)):
+            apart += 1
+            continue
+        cost, cpu = (max(1, row["J"]) / max(1, old["J"]), max(0.001, row["cpu"]) / max(0.001, old["cpu"]))
+        for group in (row["family"], "all"):
+            ratios[group, row["tool"]].append((cost, cpu))
+    tools = sorted({tool for _, tool in ratios})
+    print("| family |" + "".join(f" {tool}: J | CPU |" for tool in tools))
+    print("|" + "---|" * (1 + 2 * len(tools)))
+    for family in (*FAMILIES, "all"):
+        found = [list(zip(*ratios[family, tool], strict=True)) or [(), ()] for tool in tools]
+        if any(cost for cost, _ in found):
+            print(f"| {family} |" + "".join(f" {mean(cost)} | {mean(cpu)} |" for cost, cpu in found))
+    print(f"\nGeometric means, in brackets how many; without {apart} that failed or are over the bound.")
+
+
 def main() -> None:
-    """Run what has no row yet, or show the table."""
+    """Run what has no row yet, or show a table."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--out", type=Path, required=True, help="results file; rows are appended")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", action="store_true", help="show it, run nothing")
+    parser.add_argument("--against", type=Path, help="show ratios to the rows of this file, run nothing")
     parser.add_argument("--seed", type=int, help="of the cases; drawn unless given")
     parser.add_argument("--cases", type=int, default=44, help="how many; every 22 meet each family once")
+    parser.add_argument("--tasks", type=int, nargs=2, default=[2000, 60000], metavar=("FEWEST", "MOST"))
+    parser.add_argument("--decades", type=float, help="volumes of all cases are 10**uniform(0, decades)")
     parser.add_argument("--tools", default=",".join([*(f"hopbytes:{each}" for each in PRESETS), RIVAL]))
     parser.add_argument("--timeout", type=float, default=120, help="seconds of a run")
     parser.add_argument("--largest", type=int, default=1 << 40, help="arcs of the largest case that is run")
@@ -174,17 +206,20 @@ def main() -> None:
     rows = rows_of(options.out)
     if options.table:
         return table(rows)
+    if options.against:
+        return against(rows, rows_of(options.against))
     seed = secrets.randbelow(1 << 31) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     done = {(row["seed"], row["case"], row["tool"], row["hash"]) for row in rows}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with open(options.out, "a") as file:
         for number in range(options.cases):
-            facts, graph = case_of(seed, number)
+            facts, graph = case_of(seed, number, tuple(options.tasks), options.decades)
+            total = 0 if graph.volumes is None else int(graph.volumes.sum())
             tools = [] if facts["arcs"] > options.largest else options.tools.split(",")
             for tool in tools:
                 known = (seed, number, tool, facts["hash"]) in done
-                if known or (tool.startswith("sharedmap") and "volumes9" in facts["label"]):
+                if known or (tool.startswith("sharedmap") and total >= 1 << 31):
                     continue
                 row = run(tool, graph, facts, options.timeout)
                 file.write(json.dumps(row) + "\n")

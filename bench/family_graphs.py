@@ -220,26 +220,41 @@ BASIC: dict[str, Maker] = {
 FAMILIES: dict[str, Maker] = {**BASIC, "union": union}
 
 
-def weighted(graph: Arrays, rng: Random) -> tuple[Arrays, str]:
-    """Give it, one time in three each, volumes over nine decades and loads of a power law."""
+def weighted(graph: Arrays, rng: Random, decades: float | None = None) -> tuple[Arrays, str]:
+    """Give it, one time in three each, volumes over up to nine decades and loads of a power law.
+
+    With `decades` every graph has volumes of that many.
+    """
     label = ""
-    if rng.random() < 1 / 3:
+    if rng.random() < 1 / 3 or decades is not None:
         near, far, volume = edges_of(graph)
-        decades = int(rng.choice([2, 4, 9]))
+        decades = int(rng.choice([2, 4, 9])) if decades is None else decades
         volume = volume * (10 ** rng.uniform(0, decades, len(near))).astype(np.int64)
-        graph, label = from_edges(graph.n, near, far, volume), f"+volumes{decades}"
+        graph, label = from_edges(graph.n, near, far, volume), f"+volumes{decades:g}"
     if rng.random() < 1 / 3:
         loads = np.minimum(100, rng.pareto(1.3, graph.n) + 1).astype(np.int64)
         graph, label = Arrays(graph.indptr, graph.targets, graph.volumes, loads), label + "+loads"
     return graph, label
 
 
-def case_of(seed: int, number: int) -> tuple[dict[str, Any], Arrays]:
-    """Draw a case: everything follows from the two numbers."""
+def case_of(
+    seed: int, number: int, tasks: tuple[int, int] = (2000, 60000), decades: float | None = None
+) -> tuple[dict[str, Any], Arrays]:
+    """Draw a case: everything follows from the arguments.
+
+    Parameters
+    ----------
+    seed, number : int
+        The number decides the family.
+    tasks : (int, int)
+        Between what their number is drawn, about.
+    decades : float or None
+        Volumes of every graph are drawn as ``10**uniform(0, decades)``; None: see :func:`weighted`.
+    """
     rng = np.random.default_rng([seed, number])
     family = list(FAMILIES)[number % len(FAMILIES)]
-    n = int(np.exp(rng.uniform(np.log(2000), np.log(60000))))
-    graph, label = weighted(FAMILIES[family](rng, n), rng)
+    n = int(np.exp(rng.uniform(*np.log(tasks))))
+    graph, label = weighted(FAMILIES[family](rng, n), rng, decades)
     fitting = [each for each in MACHINES if 2 * np.prod([int(x) for x in each.split(":")]) <= graph.n]
     machine = str(rng.choice(fitting))
     depth = machine.count(":") + 1

@@ -6,7 +6,9 @@ import hashlib
 import json
 import lzma
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -195,11 +197,19 @@ def read_metis(path: Path) -> Arrays:
     )
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Name a file of our own that takes the place of `path` at the end: whole, whoever else writes it."""
+    with tempfile.TemporaryDirectory(prefix=".partial-", dir=path.parent) as folder:
+        partial = Path(folder) / path.name
+        yield partial
+        os.replace(partial, path)
+
+
 def write_metis(graph: Arrays, path: Path) -> None:
     """Write a METIS graph; the file appears whole or not at all."""
     flags = f"{int(graph.loads is not None)}{int(graph.volumes is not None)}"
-    partial = path.with_suffix(".partial")
-    with open(partial, "w") as file:
+    with replacing(path) as partial, open(partial, "w") as file:
         file.write(f"{graph.n} {len(graph.targets) // 2}" + (f" {flags}" if flags != "00" else "") + "\n")
         numbers = graph.targets + 1
         if graph.volumes is not None:
@@ -214,7 +224,6 @@ def write_metis(graph: Arrays, path: Path) -> None:
                 if graph.loads is not None:
                     row = [str(int(graph.loads[task])), *row]
                 file.write(" ".join(row) + "\n")
-    os.replace(partial, path)
 
 
 # -------------------------------------------------------------------- suites
@@ -246,8 +255,10 @@ def prepare(instance: Instance, seed: int = DEFAULT_SEED, folder: Path = DATA) -
         graph = instance.make(seed)
         write_metis(graph, path)
         present = {key: array for key, array in vars(graph).items() if array is not None}
-        np.savez(arrays_path, **present)
+        with replacing(arrays_path) as partial:
+            np.savez(partial, **present)
         facts = {"digest": graph.digest(), "n": graph.n, "m": len(graph.targets) // 2, "seed": seed}
-        facts_path.write_text(json.dumps(facts))
+        with replacing(facts_path) as partial:
+            partial.write_text(json.dumps(facts))
     facts = json.loads(facts_path.read_text())
     return Prepared(name, instance.family, path, arrays_path, **facts)

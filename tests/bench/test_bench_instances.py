@@ -64,6 +64,26 @@ def test_metis_files_read_back(tmp_path, weighted, loaded):
     assert instances.read_metis(tmp_path / "g.graph").digest() == graph.digest()
 
 
+def test_what_fails_half_way_leaves_the_file_and_its_folder_as_they_were(tmp_path):
+    path = tmp_path / "g.graph"
+    instances.write_metis(instances.grid(2, 2), path)
+    before = path.read_text()
+    broken = Arrays(np.array([0, 1, 2]), np.array([1, 0]), loads=np.array([1]))  # a load is missing
+    with pytest.raises(IndexError):
+        instances.write_metis(broken, path)
+    assert path.read_text() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["g.graph"]
+
+
+def test_who_writes_the_same_file_has_a_partial_one_of_his_own(tmp_path):
+    path = tmp_path / "g.graph"
+    with instances.replacing(path) as first, instances.replacing(path) as second:
+        assert first != second
+        first.write_text("outer")
+        second.write_text("inner")
+    assert path.read_text() == "outer"  # the last to end
+
+
 def test_isolated_vertices_survive_the_file(tmp_path):
     graph = instances.from_edges(5, np.array([1]), np.array([3]))
     instances.write_metis(graph, tmp_path / "g.graph")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
@@ -157,7 +157,7 @@ def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | NDArray
         held = np.full(n, -1, np.int32)
         held[pairs[0]] = pairs[1]
         return held
-    array = _integers("fixed", np.asarray(fixed))
+    array = _integers("fixed", fixed)
     if array.shape != (n,):
         raise FormatError("fixed", None, f"{array.size} PEs for {n} tasks, expected one each (-1 for free)")
     _in_range("fixed", array, -1, k)
@@ -165,8 +165,10 @@ def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | NDArray
 
 
 def _pairs(n: int, k: int, pairs: Iterable[tuple[int, int]], what: str = "forbidden") -> tuple[Int64, Int64]:
-    listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
-    array = _integers(what, np.asarray(listed) if len(listed) else np.empty((0, 2), np.int64))
+    if not isinstance(pairs, Iterable):
+        raise FormatError(what, None, f"{pairs!r}, expected pairs of a task and a PE")
+    listed = np.atleast_1d(pairs) if isinstance(pairs, np.ndarray) else list(pairs)
+    array = _integers(what, listed) if len(listed) else np.empty((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
         raise FormatError(what, None, "expected pairs of a task and a PE")
     tasks, pes = array[:, 0].astype(np.int64), array[:, 1].astype(np.int64)
@@ -178,14 +180,18 @@ def _pairs(n: int, k: int, pairs: Iterable[tuple[int, int]], what: str = "forbid
 
 
 def _initial(n: int, where: Allocation, initial: Mapping | NDArray[Any]) -> Int32:
-    pe = initial.pe if isinstance(initial, Mapping) else _integers("initial", np.asarray(initial))
+    pe = initial.pe if isinstance(initial, Mapping) else _integers("initial", initial)
     if pe.shape != (n,):
         raise FormatError("initial", None, f"a placement of {pe.size} tasks, expected {n}")
     _in_range("initial", pe, 0, where.k)
     return pe.astype(np.int32)
 
 
-def _integers(what: str, array: NDArray[Any]) -> NDArray[Any]:
+def _integers(what: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise FormatError(what, None, "lists of unequal length, expected integers") from None
     if not np.issubdtype(array.dtype, np.integer):
         raise FormatError(what, None, f"numbers of type {array.dtype}, expected integers")
     return array

@@ -61,6 +61,6 @@ class ScaleError(HopbytesError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:
     """Build the error for a name nobody knows, with the nearest known one."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if isinstance(name, str) else []
     hint = f", did you mean {near[0]!r}?" if near else ""
     return UnsupportedError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

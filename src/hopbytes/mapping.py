@@ -28,7 +28,7 @@ class Mapping:
     Raises
     ------
     FormatError
-        A PE outside 0..k-1, or an array that is not int32[n].
+        A PE outside 0..k-1, an array that is not int32[n], a place that is not an Allocation.
     """
 
     pe: NDArray[np.int32]
@@ -38,6 +38,9 @@ class Mapping:
     def __post_init__(self) -> None:
         if not isinstance(self.pe, np.ndarray) or self.pe.dtype != np.int32 or self.pe.ndim != 1:
             raise FormatError("mapping", None, "pe must be a 1-d int32 array")
+        if not isinstance(self.where, Allocation):
+            kind = type(self.where).__name__
+            raise FormatError("mapping", None, f"where is a {kind}, expected an Allocation")
         if len(self.pe) and not 0 <= int(self.pe.min()) <= int(self.pe.max()) < self.where.k:
             task = int(np.flatnonzero((self.pe < 0) | (self.pe >= self.where.k))[0])
             raise FormatError(

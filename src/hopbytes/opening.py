@@ -15,7 +15,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from hopbytes.errors import FormatError
+from hopbytes.arguments import whole
+from hopbytes.errors import FormatError, UnsupportedError
 
 BUFFER_BYTES = 1 << 20
 #: Largest input after decompression unless the caller says otherwise. A text of this size holds about
@@ -62,6 +63,14 @@ def plain_name(name: str) -> str:
     return next((name[: -len(c.suffix)] for c in COMPRESSIONS if name.lower().endswith(c.suffix)), name)
 
 
+def path_text(path: object) -> str:
+    """Return a path as text; UnsupportedError where it is none."""
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise UnsupportedError(f"a file name of type {type(path).__name__}, expected text or a path")
+    return text
+
+
 @contextlib.contextmanager
 def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
     """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content.
@@ -77,8 +86,11 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
     FormatError
         Missing, unreadable or empty; a directory; named like a compressed file without being one.
         Damaged or endless compressed data raises it on reading.
+    UnsupportedError
+        `path` is no text and no path, `max_bytes` no integer >= 1.
     """
-    path = os.fspath(path)
+    path = path_text(path)
+    max_bytes = whole("max_bytes", max_bytes, 1)
     name = "standard input" if path == "-" else path
     with contextlib.ExitStack() as stack:
         if path == "-" and sys.stdin is None:  # started with standard input closed
@@ -104,6 +116,8 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
                 raise FormatError(name, None, "nothing inside the compressed file, expected some content")
         if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # editors of Windows begin texts so
             stream.read(len(codecs.BOM_UTF8))
+            if not stream.peek(1):
+                raise FormatError(name, None, "nothing but a mark of UTF-8, expected some content")
         yield Opened(name, stream, size)
 
 

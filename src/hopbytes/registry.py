@@ -72,7 +72,7 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         """Return the thing called `name`; UnsupportedError with the nearest name if there is none."""
-        if name not in self:
+        if not isinstance(name, str) or name not in self:
             self._discover()
             raise unknown_name(self.kind, name, self._things)
         return self._things[name]

@@ -6,12 +6,12 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
-from typing import TypeVar
 
 import numpy as np
 
 from hopbytes import __version__
 from hopbytes.allocation import Allocation
+from hopbytes.arguments import check_functions, name_of, whole
 from hopbytes.clock import Clock
 from hopbytes.comm_time import SearchForm, comm_time, search_form, times_of
 from hopbytes.constraints import constraints
@@ -28,8 +28,6 @@ from hopbytes.options import describe
 from hopbytes.presets import DEFAULT, Chain, chain, for_objective, presets
 from hopbytes.problem import Request, pose
 from hopbytes.solve import solve
-
-T = TypeVar("T")
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 
@@ -156,14 +154,16 @@ def map_tasks(
     clock = Clock(time_limit)
     where = _checked_sides(graph, where)
     if tasks_per_node is not None:
-        tasks_per_node = _whole("tasks_per_node", tasks_per_node, 1)
+        tasks_per_node = whole("tasks_per_node", tasks_per_node, 1)
     request = Request(partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance)
     if work_limit is not None:
-        work_limit = _whole("work_limit", work_limit, 0)
-    effort = Effort(_seed(seed), _threads(threads), None, progress, work_limit=work_limit)
-    objective = _name("objective", objective).replace("-", "_")
+        work_limit = whole("work_limit", work_limit, 0)
+    check_functions(progress=progress, stop=stop)
+    threads = cpus_allowed() if threads is None else whole("threads", threads, 1)
+    effort = Effort(whole("seed", seed, 0), threads, None, progress, work_limit=work_limit)
+    objective = name_of("objective", objective).replace("-", "_")
     goal = objectives[objective]()
-    _known("weight", _name("weight", weight), WEIGHTS)
+    _known("weight", name_of("weight", weight), WEIGHTS)
     if weight == "time" and objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
     steps, preset = _chain(preset, mapper, refine, objective)
@@ -250,15 +250,15 @@ def _chain(
     preset: str | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner],
     objective: str,
 ) -> tuple[Chain, str | None]:
-    more = (refine,) if isinstance(refine, (str, Refiner)) else tuple(refine)
-    for each in more:
-        _name("refiner", each, Refiner)
+    if isinstance(refine, (str, Refiner)) or not isinstance(refine, Iterable):
+        refine = (refine,)
+    more = [name_of("refiner", each, Refiner) for each in refine]
     if mapper is not None:
-        _name("mapper", mapper, Mapper)
+        name_of("mapper", mapper, Mapper)
         if preset is not None:
             raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
         return chain(mapper, *more), None
-    preset = DEFAULT if preset is None else _name("preset", preset)
+    preset = DEFAULT if preset is None else name_of("preset", preset)
     base = for_objective(presets[preset](), objective)
     return chain(base.mapper, *base.refiners, *more), preset
 
@@ -266,29 +266,6 @@ def _chain(
 def _known(what: str, name: str, names: Sequence[str]) -> None:
     if name not in names and name.replace("-", "_") not in names:
         raise unknown_name(what, name, names)
-
-
-def _name(what: str, value: T, *kinds: type) -> T:
-    if not isinstance(value, (str, *kinds)):
-        expected = " or ".join(["a name", *(f"a {kind.__name__}" for kind in kinds)])
-        raise UnsupportedError(f"{what} {value!r}, expected {expected}")
-    return value
-
-
-def _whole(what: str, value: object, lowest: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < lowest:
-        raise UnsupportedError(f"{what} {value!r}, expected an integer >= {lowest}")
-    if value >= 2**63:
-        raise UnsupportedError(f"{what} {value}, expected at most 2^63 - 1")
-    return int(value)
-
-
-def _seed(seed: object) -> int:
-    return _whole("seed", seed, 0)
-
-
-def _threads(threads: object) -> int:
-    return cpus_allowed() if threads is None else _whole("threads", threads, 1)
 
 
 def cpus_allowed() -> int:

@@ -113,8 +113,12 @@ def spread_counts(where: Allocation, n: int) -> Int64:
 
 
 def _limits(per: str | Mapping[str, int] | None) -> dict[str, int]:
+    if per is None:
+        return {}
+    if isinstance(per, Mapping):
+        return dict(per)
     if not isinstance(per, str):
-        return dict(per or {})
+        raise FormatError("--per", None, f"{per!r}, expected LEVEL=COUNT like l3=2, or a dictionary of such")
     name, _, count = (word.strip() for word in per.partition("="))
     if not (count.isascii() and count.isdigit() and len(count) < 10):
         raise FormatError("--per", None, f"{per[:40]!r}, expected LEVEL=COUNT like l3=2")
@@ -125,7 +129,7 @@ def _hard_counts(where: Allocation, n: int, limits: dict[str, int]) -> Int64:
     """Choose n PEs so that each unit in use has exactly its limit, except in the last outermost one."""
     owners = {}
     for name, count in limits.items():
-        if count < 1:
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
             raise FormatError("--per", None, f"{name}={count}, expected a count >= 1")
         owners[name] = units_of(where.machine, name)[where.first_core]
     names = sorted(limits, key=lambda name: -len(np.unique(owners[name])))  # innermost first

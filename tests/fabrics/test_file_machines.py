@@ -131,10 +131,38 @@ def test_simgrid(tmp_path):
     assert tree.network().describe()["links"] == 2 * (16 + 4 * 2 * 2)
     with pytest.raises(FormatError, match="12 hosts, expected 8"):
         parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', '2,2,2'))}")
-    with pytest.raises(FormatError, match=r"file:1: torus: 'two'"):
-        parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', 'two,2,2'))}")
     with pytest.raises(UnsupportedError, match="topology DRAGONFLY"):
         parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'DRAGONFLY', '3,4;4,3;5,1;2'))}")
+
+
+@pytest.mark.parametrize(
+    ("shape", "parameters", "what"),
+    [
+        ("TORUS", "two,2,2", "topo_parameters 'two,2,2', expected '3,2,2'"),
+        ("TORUS", "3,2:nodes=2", "topo_parameters '3,2:nodes=2', expected"),  # no options of our own specs
+        ("TORUS", "3,0,2", "torus: '0' in"),
+        ("FAT_TREE", "2;4,4;1,2", "topo_parameters '2;4,4;1,2', expected"),
+        ("FAT_TREE", "3;4,4;1,2;1,2", "3 levels, but sizes of 2"),
+        ("FAT_TREE", "2;4,4;1,2,3;1,2", "up"),
+    ],
+)
+def test_faults_of_simgrid_shapes_name_file_and_line(tmp_path, shape, parameters, what):
+    text = f"""<?xml version='1.0'?>
+<platform version="4.1">
+<cluster id="c" prefix="n" suffix="" radical="0-11" speed="1Gf" bw="125MBps" lat="1us" topology="{shape}"
+         topo_parameters="{parameters}"/></platform>"""
+    with pytest.raises(FormatError, match=r"file:3: ") as error:
+        parse_machine(f"simgrid:{put(tmp_path, text)}")
+    assert what in str(error.value)
+
+
+def test_one_of_very_many_simgrid_hosts_given_twice_is_found_quickly(tmp_path):
+    text = """<?xml version='1.0'?>
+<platform version="4.1"><zone id="z" routing="Full">
+<cluster id="c" prefix="n" suffix="" radical="0-99999" speed="1Gf" bw="125MBps" lat="1us"/>
+<host id="n99999" speed="1Gf"/></zone></platform>"""
+    with pytest.raises(FormatError, match="host 'n99999' in two places"):
+        parse_machine(f"simgrid:{put(tmp_path, text)}")
 
 
 @pytest.mark.parametrize(

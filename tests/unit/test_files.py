@@ -38,6 +38,14 @@ def test_the_mark_that_editors_of_windows_put_before_utf8_is_no_content(tmp_path
     assert content(path) == TEXT
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_nothing_but_that_mark_is_an_empty_file(tmp_path, pack):
+    path = tmp_path / "pattern.edges"
+    path.write_bytes(pack(b"\xef\xbb\xbf"))
+    with pytest.raises(FormatError, match="nothing but a mark of UTF-8"):
+        content(path)
+
+
 def test_head_does_not_consume(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(gzip.compress(TEXT))

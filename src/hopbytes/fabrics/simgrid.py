@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -238,6 +239,6 @@ def read_simgrid(path: str) -> Platform:
     if not names:
         raise FormatError(path, None, "no host, expected a <cluster> or <host>")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise FormatError(path, None, f"host {twice!r} in two places, expected distinct names")
     return reader.platform

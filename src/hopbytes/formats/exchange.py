@@ -7,12 +7,12 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
-from hopbytes.opening import MAX_BYTES
+from hopbytes.opening import MAX_BYTES, path_text
 from hopbytes.patterns.base import is_pattern_spec, pattern
 
 
@@ -65,7 +65,7 @@ def read(
     ScaleError
         Numbers, or sums of them, beyond 2^63 - 1.
     UnsupportedError
-        Unknown format name (with the nearest one), or more content than memory.
+        Unknown format name (with the nearest one), a path that is none, or more content than memory.
 
     Examples
     --------
@@ -75,8 +75,10 @@ def read(
     >>> hb.read("stencil:4x4").m
     48
     """
+    if holds not in (None, "pattern", "placement"):
+        raise unknown_name("content", holds, ["pattern", "placement"])
     if format is None and holds != "placement" and _means_pattern(path):
-        return pattern(os.fspath(path))
+        return pattern(path_text(path))
     with open_source(path, max_bytes=max_bytes, options=options) as source:
         chosen = formats[format] if format is not None else recognise(source, holds)
         if holds is not None and chosen.holds != holds:
@@ -150,7 +152,8 @@ def write(
     Raises
     ------
     UnsupportedError
-        Unknown format, a foreign file in the way, a format that cannot hold the thing.
+        Unknown format, a foreign file in the way, a format that cannot hold the thing; a thing that is
+        neither of the two, a path that is none.
 
     Examples
     --------
@@ -159,9 +162,9 @@ def write(
     >>> hb.write(ring, "ring.pattern").paths   # doctest: +SKIP
     ('ring.pattern',)
     """
-    path = os.fspath(path)
-    if not path:
-        raise _no_name()
+    path = _target(path)
+    if not isinstance(thing, (CommGraph, Mapping)):
+        raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
     chosen = _writer(path, format, holds)
     written: Written
@@ -191,8 +194,14 @@ def _typed(path: str) -> str:
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
-def _no_name() -> UnsupportedError:
-    return UnsupportedError("an empty name of a file to write, expected one, or - for standard output")
+def _target(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file to write, if it can be one."""
+    name = path_text(path)
+    if not name:
+        raise UnsupportedError("an empty name of a file to write, expected one, or - for standard output")
+    if "\0" in name:
+        raise UnsupportedError(f"{name!r}: not a file name")
+    return name
 
 
 def _needs_a_name(format: str | None) -> UnsupportedError:
@@ -222,9 +231,7 @@ def check_target(
         standard output, a folder or a foreign file in the way, a folder that is missing or may not be
         written.
     """
-    path = os.fspath(path)
-    if not path:
-        raise _no_name()
+    path = _target(path)
     chosen = _writer(path, format, holds)
     if path == "-":
         if chosen.several_files:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Content, Source
-from hopbytes.opening import COMPRESSIONS, MAX_BYTES, open_stream, plain_name
+from hopbytes.opening import COMPRESSIONS, MAX_BYTES, open_stream, path_text, plain_name
 
 __all__ = ["atomic_write", "is_ours", "may_write", "open_source", "plain_name"]
 
@@ -38,6 +38,8 @@ def open_source(
     FormatError
         Missing, unreadable or empty; a directory; named like a compressed file without being one.
         Damaged or endless compressed data raises it on reading.
+    UnsupportedError
+        `path` is no text and no path, `max_bytes` no integer >= 1.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def open_source(
     ...     source.head(2)
     b'0,'
     """
-    path = os.fspath(path)
+    path = path_text(path)
     with open_stream(path, max_bytes=max_bytes) as (name, stream, size):
         yield Source(name, stream, None if path == "-" else path, dict(options or {}), size, max_bytes)
 

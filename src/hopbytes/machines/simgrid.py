@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,12 +18,19 @@ from hopbytes.machines.file_spec import file_spec
 from hopbytes.machines.hosts_on import HostsOn
 from hopbytes.machines.network import Network
 from hopbytes.machines.networked import NetworkMachine, check_nodes
+from hopbytes.machines.spec_fields import bad
 from hopbytes.machines.torus import Torus
 from hopbytes.machines.tree import Tree
 
 KEYS = {"hosts": "n[1-8]"}
 #: Routes between hosts of flat clusters and zones are written down pair by pair.
 MAX_LISTED = 2048
+_SIZES = "[0-9]+(?:,[0-9]+)*"
+#: What ``topo_parameters`` of a shape look like without blanks.
+SHAPES = {
+    "TORUS": re.compile(_SIZES, re.ASCII),
+    "FAT_TREE": re.compile(f"[0-9]{{1,9}};{_SIZES};{_SIZES};{_SIZES}", re.ASCII),
+}
 
 
 @machines.register("simgrid")
@@ -122,6 +130,11 @@ class Simgrid(NetworkMachine):
 def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
     """Return the network of a torus or fat-tree cluster; its host i is endpoint i."""
     words = cluster.parameters.replace(" ", "")
+    if cluster.topology in SHAPES and not SHAPES[cluster.topology].fullmatch(words):
+        raise FormatError(
+            path, cluster.line,
+            f"topo_parameters {words[:30]!r}, expected '3,2,2' of a TORUS or '2;4,4;1,2;1,2' of a FAT_TREE",
+        )
     try:
         machine = _network_of(cluster.topology, words, cluster.bandwidth)
     except FormatError as error:
@@ -139,10 +152,13 @@ def _shaped(path: str, cluster: Cluster) -> NetworkMachine:
 
 
 def _network_of(topology: str, words: str, bandwidth: int) -> NetworkMachine | None:
+    """Return the network; None of a topology that is not known. `words` fit :data:`SHAPES`."""
     if topology == "TORUS":
         return Torus.parse(f"{'x'.join(reversed(words.split(',')))}:bw={bandwidth}")
-    if topology == "FAT_TREE" and words.count(";") == 3:
-        _, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
+    if topology == "FAT_TREE":
+        levels, down, up, cables = (part.replace(",", "x") for part in words.split(";"))
+        if int(levels) != down.count("x") + 1:
+            raise bad(f"{levels} levels, but sizes of {down.count('x') + 1}")
         return FatTree.parse(f"{down}:up={up}:cables={cables}:bw={bandwidth}")
     return None
 

@@ -9,12 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
+from hopbytes.arguments import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.file_spec import with_options
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
-from hopbytes.machines.units import capacities, excluded, rank_in_runs, reserved, units_of
+from hopbytes.machines.units import (
+    capacities,
+    excluded,
+    rank_in_runs,
+    reserved,
+    said_cores,
+    said_missing,
+    units_of,
+)
 
 #: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
 PLACES = (None, "core", "pu")
@@ -91,26 +100,32 @@ def machine(
     >>> where.k, where.cores_of(1).tolist(), where.notices[1]
     (4, [5, 6], '4 of 12 allowed cores are left over: they make no slot of 2 cores')
     """
+    check_texts(
+        hierarchy=hierarchy, distance=distance, reserve=reserve, per=per, rails=rails, adapters=adapters,
+        node_name_map=node_name_map,
+    )
+    if hosts is not None and not isinstance(hosts, str):
+        hosts = texts_of("hosts", hosts)
     spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
     hardware, names, used = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
-    if size < 1:
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
     of_hosts = used[hardware.node_of_core()]
     allowed = of_hosts.copy()
-    for text in (exclude,) if isinstance(exclude, str) else exclude:
+    for text in texts_of("exclude", exclude):
         allowed &= ~excluded(hardware, text)
     if reserve is not None:
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
-        gone = _cores(hardware, of_hosts)
+        gone = said_cores(hardware, of_hosts)
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
     where = _cut(hardware, allowed, names, size, per)
-    sizes = capacities(hardware, (capacity,) if isinstance(capacity, str) else capacity)
+    sizes = capacities(hardware, texts_of("capacity", capacity))
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
-    missing = _missing(hardware, of_hosts, allowed)
+    missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
@@ -118,26 +133,6 @@ def machine(
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )
-
-
-def _cores(hardware: Machine, places: NDArray[np.bool_]) -> str:
-    count = len(np.unique(units_of(hardware, "core")[places]))
-    return f"{count} core{'s' * (count != 1)}"
-
-
-def _missing(
-    hardware: Machine, of_hosts: NDArray[np.bool_], allowed: NDArray[np.bool_]
-) -> tuple[str, ...]:
-    """Say what was taken away: whole cores, and threads of cores that go on being places with the rest."""
-    core = units_of(hardware, "core")
-    gone = np.setdiff1d(core[of_hosts], core[allowed])
-    cut = int((of_hosts & ~allowed & ~np.isin(core, gone)).sum())
-    found = [f"{len(gone)} of {_cores(hardware, of_hosts)}"] if len(gone) else []
-    if cut:
-        among = "more" if found else f"of {int(of_hosts.sum())}"
-        found.append(f"{cut} {among} hardware thread{'s' * (cut > 1 or among != 'more')}")
-    verb = "is" if len(gone) + cut == 1 else "are"
-    return (f"{' and '.join(found)} {verb} excluded or reserved",) if found else ()
 
 
 def _cut(

@@ -165,8 +165,9 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     known = list(machines)
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
-        found = "a file that holds no machine" if os.path.exists(token) else "no such file"
-        what = f"{found}, expected one that does, KIND:FILE or a machine like 'node:8@10 core:4@1'"
+        there = "a folder" if os.path.isdir(token) else "a file that holds no machine"
+        found = there if os.path.exists(token) else "no such file"
+        what = f"{found}, expected one with a machine, KIND:FILE or a spec like 'node:8@10 core:4@1'"
         return FormatError(shorten(token), None, what)
     if near:
         hint = f"; did you mean {near[0]}:…?"

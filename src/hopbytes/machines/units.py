@@ -182,3 +182,24 @@ def rank_in_runs(ids: Int64) -> Int64:
     heads = np.flatnonzero(np.diff(ids, prepend=-1))
     starts: Int64 = np.repeat(heads, np.diff(np.append(heads, len(ids))))
     return places - starts
+
+
+def said_cores(hardware: Machine, places: NDArray[np.bool_]) -> str:
+    """Say how many cores some places belong to."""
+    count = len(np.unique(units_of(hardware, "core")[places]))
+    return f"{count} core{'s' * (count != 1)}"
+
+
+def said_missing(
+    hardware: Machine, of_hosts: NDArray[np.bool_], allowed: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """Say what was taken away: whole cores, and threads of cores that go on being places with the rest."""
+    core = units_of(hardware, "core")
+    gone = np.setdiff1d(core[of_hosts], core[allowed])
+    cut = int((of_hosts & ~allowed & ~np.isin(core, gone)).sum())
+    found = [f"{len(gone)} of {said_cores(hardware, of_hosts)}"] if len(gone) else []
+    if cut:
+        among = "more" if found else f"of {int(of_hosts.sum())}"
+        found.append(f"{cut} {among} hardware thread{'s' * (cut > 1 or among != 'more')}")
+    verb = "is" if len(gone) + cut == 1 else "are"
+    return (f"{' and '.join(found)} {verb} excluded or reserved",) if found else ()

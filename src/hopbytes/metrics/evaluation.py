@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes.arguments import whole
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
@@ -126,7 +127,7 @@ def evaluate(
     ScaleError
         Volume x distance could exceed 63 bits.
     UnsupportedError
-        Tasks that talk sit on nodes without a route between them.
+        Tasks that talk sit on nodes without a route between them; arguments of other types.
 
     Notes
     -----
@@ -144,13 +145,15 @@ def evaluate(
     >>> result.mapping.comm_cost, result.in_order.comm_cost
     (10, 100)
     """
+    if not isinstance(graph, CommGraph):
+        raise UnsupportedError(f"the pattern is a {type(graph).__name__}, expected a CommGraph")
     if not isinstance(mapping, Mapping):
         kind = type(mapping).__name__
         raise UnsupportedError(f"the placement is a {kind}, expected a Mapping such as Mapping(pe, where)")
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     where = mapping.where
-    seeds = range(random_seeds if baselines else 0)
+    seeds = range(whole("random_seeds", random_seeds, 0) if baselines else 0)
     diagonal = diagonal_volume(graph)
     base = measure_all(graph, where, in_order(graph, mapping)) if baselines else None
     if base is not None and base.links is not None:

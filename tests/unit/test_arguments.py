@@ -1,0 +1,113 @@
+"""Arguments of a wrong kind: public functions name them in one line of our own, whatever was given."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import HopbytesError
+
+GRAPH = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 3], [5, 5, 5])
+WHERE = hb.machine("node:2@10 core:2@1")
+MAPPING = hb.map_tasks(GRAPH, WHERE, mapper="identity")
+
+
+def said(call) -> str:
+    with pytest.raises(HopbytesError) as error:
+        call()
+    assert "\n" not in str(error.value)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"forbidden": 3}, "forbidden: 3, expected pairs of a task and a PE"),
+        ({"forbidden": np.array(3)}, "forbidden: expected pairs of a task and a PE"),
+        ({"forbidden": [(0, 1), (2,)]}, "forbidden: lists of unequal length, expected integers"),
+        ({"forbidden": "ab"}, "forbidden: numbers of type <U1, expected integers"),
+        ({"fixed": [1, [2]]}, "fixed: lists of unequal length, expected integers"),
+        ({"fixed": {0: (1, 2)}}, "fixed: lists of unequal length, expected integers"),
+        ({"initial": [0, [1]]}, "initial: lists of unequal length, expected integers"),
+        ({"stop": 3}, "stop 3, expected a function"),
+        ({"progress": "x"}, "progress 'x', expected a function"),
+        ({"refine": 3}, "refiner 3, expected a name or a Refiner"),
+        ({"refine": None}, "refiner None, expected a name or a Refiner"),
+        ({"refine": ["swap", 3]}, "refiner 3, expected a name or a Refiner"),
+        ({"mapper": 3}, "mapper 3, expected a name or a Mapper"),
+        ({"preset": 3, "mapper": None}, "preset 3, expected a name"),
+        ({"per": 3}, "--per: 3, expected LEVEL=COUNT like l3=2"),
+        ({"per": {3: 2}}, "unknown level 3 (known: core, node)"),
+        ({"per": {"node": "x"}}, "--per: node=x, expected a count >= 1"),
+        ({"seed": 1.5}, "seed 1.5, expected an integer >= 0"),
+        ({"threads": True}, "threads True, expected an integer >= 1"),
+    ],
+)
+def test_map_tasks(options, what):
+    assert what in said(lambda: hb.map_tasks(GRAPH, WHERE, **{"mapper": "identity", **options}))
+
+
+def test_nothing_forbidden_may_be_said_in_any_way():
+    for nothing in ([], (), {}, np.empty((0, 2)), iter([])):
+        assert hb.map_tasks(GRAPH, WHERE, mapper="identity", forbidden=nothing).pe.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda path: hb.write(None, path), "a NoneType to write, expected a CommGraph or a Mapping"),
+        (lambda path: hb.write(MAPPING.pe, path), "a ndarray to write, expected a CommGraph or a Mapping"),
+        (lambda path: hb.write(GRAPH, 3), "a file name of type int, expected text or a path"),
+        (lambda path: hb.write(GRAPH, path.encode()), "a file name of type bytes, expected text or a path"),
+        (lambda path: hb.write(GRAPH, "a\0.pattern"), "'a\\x00.pattern': not a file name"),
+        (lambda path: hb.write(GRAPH, path, 3), "unknown format 3 (known: "),
+        (lambda path: hb.read(path.encode()), "a file name of type bytes, expected text or a path"),
+        (lambda path: hb.read(None), "a file name of type NoneType, expected text or a path"),
+        (lambda path: hb.read(path, 3), "unknown format 3 (known: "),
+        (lambda path: hb.read(path, ["csv"]), "unknown format ['csv'] (known: "),
+        (lambda path: hb.read(path, holds="grap"), "unknown content 'grap' (known: pattern, placement)"),
+        (lambda path: hb.read(path, max_bytes="1G"), "max_bytes '1G', expected an integer >= 1"),
+        (lambda path: hb.convert(path, 3), "a file name of type int, expected text or a path"),
+    ],
+)
+def test_read_and_write(tmp_path, call, what):
+    path = tmp_path / "ring.pattern"
+    hb.write(GRAPH, path)
+    before = path.read_bytes()
+    assert what in said(lambda: call(str(path)))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: hb.evaluate(None, MAPPING), "the pattern is a NoneType, expected a CommGraph"),
+        (lambda: hb.evaluate(GRAPH, MAPPING.pe), "the placement is a ndarray, expected a Mapping"),
+        (lambda: hb.evaluate(GRAPH, MAPPING, random_seeds=-1), "random_seeds -1, expected an integer >= 0"),
+        (lambda: hb.Mapping(MAPPING.pe, WHERE.machine), "mapping: where is a Tree, expected an Allocation"),
+    ],
+)
+def test_evaluate_and_mapping(call, what):
+    assert what in said(call)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"hosts": 3}, "hosts 3, expected a text or several"),
+        ({"hosts": ["a", 3]}, "hosts ['a', 3], expected a text or several"),
+        ({"exclude": None}, "exclude None, expected a text or several"),
+        ({"exclude": b"core=0"}, "exclude b'core=0', expected a text or several"),
+        ({"capacity": 2}, "capacity 2, expected a text or several"),
+        ({"reserve": 1}, "reserve 1, expected a text"),
+        ({"distance": 5}, "distance 5, expected a text"),
+        ({"per": ["l3"]}, "per ['l3'], expected a text"),
+        ({"cores_per_task": "2"}, "--cores-per-task: 2, expected an integer >= 1"),
+        ({"cores_per_task": 1.5}, "--cores-per-task: 1.5, expected an integer >= 1"),
+    ],
+)
+def test_machine(options, what):
+    assert what in said(lambda: hb.machine("node:2@10 core:4@1", **options))

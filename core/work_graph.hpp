@@ -130,7 +130,7 @@ template <class W, class D> int64_t placement_cost(const WorkGraph<W>& g, const 
   return total;
 }
 
-// Weight of arcs between different blocks, each edge once.
+// Weight between different blocks, each edge once: both its arcs are stored, here as in every such graph.
 template <class W> int64_t edge_cut(const WorkGraph<W>& g, const int32_t* part) {
   int64_t twice = 0;  // without branches: what is cut is hard to guess
   for (int64_t v = 0; v < g.n; ++v) {

@@ -1,8 +1,9 @@
-// csr.hpp and cost.hpp
+// csr.hpp and cost.hpp; of work_graph.hpp what has a definition
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
 #include "cost.hpp"
 #include "csr.hpp"
+#include "graph_view.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -43,6 +44,11 @@ void bind_graph(nb::module_& m) {
           return find_asymmetry({in(indptr), in(target), in(volume)});
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), Release());
+  m.def("weights_uneven",
+        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight) {
+          return with_weights(in(indptr), in(target), in(weight), {}, nullptr, [](const auto& g) { return g.uneven; });
+        },
+        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), Release());
   m.def("induced_csr",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> members,
            InArray<int32_t> place, OutArray<int64_t> out_indptr, OutArray<int32_t> out_target,

@@ -15,6 +15,7 @@ from hopbytes.kernels.graph import (
     has_diagonal,
     induced_csr,
     symmetrize,
+    weights_uneven,
 )
 from hopbytes.kernels.repair import list_schedule, repair
 from hopbytes.kernels.text import parse_metis, parse_table
@@ -39,4 +40,5 @@ __all__ = [
     "parse_table",
     "repair",
     "symmetrize",
+    "weights_uneven",
 ]

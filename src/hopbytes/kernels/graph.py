@@ -93,6 +93,35 @@ def induced_csr(
     return out_indptr, out_targets[:count], None if weights is None else out_weights[:count]
 
 
+def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool:
+    """Tell whether a graph has few edges that weigh as much as all others: what the engine's cuts go by.
+
+    Parameters
+    ----------
+    indptr : int64[n+1]
+    targets : int32[m]
+        Both arcs of every edge.
+    weights : int64[m] or None
+        Above 0; None means 1 each.
+
+    Returns
+    -------
+    bool
+        Whether their standard deviation is above their mean, in doubles summed in order.
+
+    Notes
+    -----
+    O(m). A rule of our own: true for volumes over decades, never for equal ones.
+
+    Examples
+    --------
+    >>> indptr, targets = np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32)
+    >>> weights_uneven(indptr, targets, np.array([1, 1, 2, 2]))
+    False
+    """
+    return bool(_kernel.weights_uneven(indptr, targets, optional(weights)))
+
+
 def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None) -> int:
     """Return the index of an arc whose reverse is missing or weighs differently; -1 when symmetric."""
     return int(_kernel.find_asymmetry(indptr, targets, optional(volumes)))

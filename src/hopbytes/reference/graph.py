@@ -1,4 +1,4 @@
-"""Twins of ``core/csr.hpp``."""
+"""Twins of ``core/csr.hpp``, and of what ``core/work_graph.hpp`` asks of weights."""
 
 from __future__ import annotations
 
@@ -86,6 +86,15 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
         if weight.get((j, i)) != w:
             return e
     return -1
+
+
+def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:
+    """Tell whether the standard deviation of the weights of arcs is above their mean, in doubles."""
+    count, total, squares = len(targets), 0.0, 0.0
+    for weight in weights.tolist():
+        total += float(weight)
+        squares += float(weight) * float(weight)
+    return squares * count > 2 * total * total
 
 
 def induced_csr(

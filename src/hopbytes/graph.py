@@ -313,7 +313,7 @@ class CommGraph:
         non-finite numbers.
         """
         coo = _coordinates(matrix)
-        if coo.shape[0] != coo.shape[1]:
+        if len(coo.shape) != 2 or coo.shape[0] != coo.shape[1]:
             raise bad_graph(f"matrix of shape {coo.shape}, expected a square one")
         graph = cls.from_edges(coo.row, coo.col, coo.data, n=coo.shape[0], loads=loads, meta=meta)
         if messages is None:

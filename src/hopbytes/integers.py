@@ -32,10 +32,12 @@ def check_total(name: str, total: int) -> int:
 
 def task_numbers(name: str, values: ArrayLike) -> Int32:
     """Return numbers of tasks as int32; FormatError where they are no such numbers."""
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+    array = _array(name, values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise bad_graph(f"{name} must be a 1-d array of integers")
-    if array.size and (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
+    if not array.size:
+        return np.empty(0, np.int32)
+    if (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
         raise bad_graph(f"{name} must lie in 0..{MAX_TASKS}")
     return np.ascontiguousarray(array, dtype=np.int32)
 
@@ -56,18 +58,19 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     """
     if values is None:
         return None, 1
-    array = np.asarray(values)
+    array = _array(name, values)
     if array.shape != (length,):
         raise bad_graph(f"{name} has shape {array.shape}, expected ({length},)")
+    if not array.size:
+        return np.empty(0, np.int64), 1
     if array.dtype == np.bool_:
         array = array.astype(np.int64)
-    is_real = np.issubdtype(array.dtype, np.number) and not np.issubdtype(array.dtype, np.complexfloating)
-    if array.size and not is_real:
+    if array.dtype.kind not in "iuf":  # spans of time are signed integers to NumPy's hierarchy of types
         raise bad_graph(f"{name} must be real numbers")
     if not bool(np.all((array >= 0) & (array < np.inf))):
         place = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
         raise bad_graph(f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
-    if array.size and int(array.max()) > MAX_SUM:
+    if int(array.max()) > MAX_SUM:
         factor = int(array.max()) // MAX_SUM + 1
         raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor:.3g} or more")
     if not np.issubdtype(array.dtype, np.floating):
@@ -76,6 +79,13 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     while factor < 10**9 and total * factor * 10 < 2**53 and _fractional(array * factor):
         factor *= 10
     return np.rint(array * factor).astype(np.int64), factor
+
+
+def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise bad_graph(f"{name} are lists of unequal length, expected one of numbers") from None
 
 
 def _fractional(values: NDArray[np.floating[Any]]) -> bool:

@@ -34,6 +34,30 @@ def test_the_number_of_tasks_is_a_number(n):
         CommGraph.from_edges([], [], n=n)
 
 
+@pytest.mark.parametrize("kind", ["U1", object, complex, bool, "M8[s]", "m8[s]"])
+def test_no_numbers_are_no_numbers_of_any_kind(kind):
+    nothing = np.array([], kind)
+    graph = CommGraph.from_edges(nothing, nothing, nothing, n=3, loads=[1, 2, 3])
+    assert (graph.n, graph.m) == (3, 0)
+
+
+@pytest.mark.parametrize("bad", [["1", "2"], [None, 1], [2**70, 1], np.array([1, 2], "m8[s]"), [1j, 2]])
+def test_what_is_no_number_is_refused(bad):
+    with pytest.raises(FormatError, match="volumes must be real numbers"):
+        CommGraph.from_edges([0, 1], [1, 0], bad)
+    with pytest.raises(FormatError, match="sources must be a 1-d array of integers"):
+        CommGraph.from_edges(bad, [1, 0])
+
+
+def test_lists_in_lists_are_refused():
+    with pytest.raises(FormatError, match="loads are lists of unequal length"):
+        CommGraph.from_edges([0, 1], [1, 0], loads=[[1], [1, 2]])
+    with pytest.raises(FormatError, match="sources are lists of unequal length"):
+        CommGraph.from_edges([[0], [1, 2]], [1, 0])
+    with pytest.raises(FormatError, match=r"matrix of shape \(3,\), expected a square one"):
+        CommGraph.from_scipy(scipy.sparse.coo_array(np.array([1, 2, 0])))
+
+
 def test_matrices_that_are_none_are_refused():
     with pytest.raises(FormatError, match="rows of unequal length"):
         CommGraph.from_dense([[0, 1], [1]])

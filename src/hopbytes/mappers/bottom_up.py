@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
@@ -44,12 +45,12 @@ class BottomUp(Mapper):
         groupings = where.groups()
         order = np.argsort(groupings[-1])
         for grouping in reversed(groupings):
-            caps = _per_unit(grouping, room)
+            caps = group_sums(grouping, room, int(grouping.max()) + 1)
             if len(caps) == len(size):  # one task per PE: single tasks are the groups
                 continue
             group = self._cut(csr, size, caps, len(groupings) - len(keys), effort)
             csr = quotient_csr(csr, group, len(caps))
-            size = _per_unit(group, size, len(caps))
+            size = group_sums(group, size, len(caps))
             unit = group[unit]
             keys.append(unit)
         inside = Bounds(bounds.load[order], room[order], exact=True)
@@ -63,10 +64,3 @@ class BottomUp(Mapper):
             PartitionSettings(tries=self.tries), threads=effort.threads, deadline=effort.deadline,
         )
         return group
-
-
-def _per_unit(unit: Int32, values: Int64, count: int | None = None) -> Int64:
-    """Sum of `values` per unit."""
-    sums = np.zeros(int(unit.max()) + 1 if count is None else count, np.int64)
-    np.add.at(sums, unit, values)
-    return sums

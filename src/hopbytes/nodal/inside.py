@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.graph import CommGraph
 from hopbytes.nodal.level import Nodes, Pace
@@ -42,8 +43,7 @@ def place_inside(
         parent_of = np.empty(count, np.int64)
         parent_of[children] = parents
         start = np.concatenate([[0], np.cumsum(np.bincount(parent_of))]).astype(np.int64)
-        caps = np.zeros(count, np.int64)
-        np.add.at(caps, children, per_pe)
+        caps = group_sums(children, per_pe, count)
         state = np.random.SeedSequence((pace.seed % 2**64, depth))
         seeds = state.generate_state(len(start) - 1, np.uint64).astype(np.uint64)
         child, _ = partition_many(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.allocation import Allocation
+from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings
 from hopbytes.graph import CommGraph
 from hopbytes.nodal.inside import place_inside
@@ -73,8 +74,7 @@ def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, share: S
 def _grouped(
     graph: CommGraph, nodes: Nodes, group: Int32, capacities: Int64, loads: Int64 | None, start: Int32
 ) -> Grouped:
-    sizes = np.zeros(len(start), np.int64)
-    np.add.at(sizes, group, 1 if loads is None else loads)
+    sizes = group_sums(group, loads, len(start))
     return Grouped(nodes, group, quotient(graph, group, len(start)), sizes, capacities, start)
 
 

@@ -108,7 +108,7 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
         return _from_lines("<stdin>", sys.stdin)
     if os.path.isfile(hosts):
         try:
-            with open(hosts, encoding="utf-8", errors="replace") as stream:
+            with open(hosts, encoding="utf-8-sig", errors="replace") as stream:
                 return _from_lines(hosts, stream)
         except OSError as error:
             raise FormatError(hosts, None, f"{error.strerror}, expected a file of host names") from None

@@ -63,6 +63,8 @@ def test_files(tmp_path, monkeypatch):
     assert read_hosts(str(file)) == ("n1", "n2", "n3", "n4")
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert read_hosts("-") == ("n1", "n2", "n3", "n4")
+    file.write_bytes(b"\xef\xbb\xbfn1\nn2\n")  # as editors of Windows write it
+    assert read_hosts(str(file)) == ("n1", "n2")
     file.write_text("n1\nn2 n3\nbad!name\n")
     with pytest.raises(FormatError, match=r"hosts:3: host name 'bad!name'"):
         read_hosts(str(file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from dataclasses import dataclass
 
@@ -233,6 +234,8 @@ def read_table(path: str) -> Int64:
             raise FormatError(path, None, "no such file, expected a square matrix of integers")
         with open(path, "rb") as stream:
             for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)  # editors of Windows begin texts so
                 words = _words(path, number, line)
                 if not words:
                     continue

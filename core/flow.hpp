@@ -8,10 +8,11 @@
 // on, until the caps hold or the flow reaches the present cost.
 #pragma once
 #include <algorithm>
-#include <cstdlib>
+#include <tuple>
 
 #include "contacts.hpp"
 #include "local_search.hpp"
+#include "max_flow.hpp"
 
 namespace hopbytes {
 
@@ -27,7 +28,7 @@ template <class W, class D> class PairFlow {
   PairFlow(const WorkGraph<W>& g, const D& distance, int32_t* part, std::vector<int64_t>& load, const int64_t* cap,
            const FlowOptions& options, const Control& control)
       : g_(g), distance_(distance), part_(part), load_(load), cap_(cap), options_(options), control_(control),
-        work_left_(options.most_work * (g.arcs() + g.n)), local_(g.n, -1) {}
+        work_left_(options.most_work * (g.arcs() + g.n)), flow_(net_, work_left_, control), local_(g.n, -1) {}
 
   // No more pairs: the time is up, or the work that one call may cost. Where many blocks touch each
   // other (random graphs) every pair frees large parts of both, k m in all.
@@ -49,11 +50,9 @@ template <class W, class D> class PairFlow {
   }
 
  private:
-  static constexpr int64_t kEndless = int64_t{1} << 60;
   // Layers freed on each side. Cuts further away are found on coarser graphs, where a layer is thicker; freeing as
   // much as the caps allow made flows on large graphs grow faster than the graph.
   static constexpr int32_t kDeepest = 8;
-  enum Side : uint8_t { kFree = 0, kSource = 1, kSink = 2 };
 
   int64_t side_limit(int32_t own, int32_t other) const {
     const int64_t room = cap_[other] - load_[other];
@@ -89,70 +88,46 @@ template <class W, class D> class PairFlow {
     work_left_ -= static_cast<int64_t>(seam.size());
   }
 
-  // The network: residual capacities per arc, terminal capacity per vertex (> 0 from the source,
-  // < 0 to the sink), and the load outside the region.
+  // The network: an arc costs its weight across, a vertex what its neighbours outside the region make it cost
+  // in b (a supply) or in a (a demand). Also what the present labelling costs, and the load outside the region.
   void build() {
-    const int64_t n = static_cast<int64_t>(region_.size());
-    start_.assign(n + 1, 0);
-    head_.clear();
-    residual_.clear();
-    terminal_.assign(n, 0);
-    side_.assign(n, kFree);
+    const int32_t n = static_cast<int32_t>(region_.size());
+    net_.clear(n);
     fixed_[0] = load_[a_], fixed_[1] = load_[b_];
-    const int64_t across = distance_(a_, b_);
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t v = region_[i];
-      fixed_[part_[v] == b_] -= g_.load[v];
-      if (g_.unary) terminal_[i] += (*g_.unary)(v, b_) - (*g_.unary)(v, a_);
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-        const int32_t u = g_.adj[e];
-        const int64_t w = g_.weight[e];
-        if (local_[u] >= 0) {
-          head_.push_back(local_[u]);
-          residual_.push_back(w * across);
-        } else {
-          terminal_[i] += w * (distance_(b_, part_[u]) - distance_(a_, part_[u]));
-        }
-      }
-      start_[i + 1] = static_cast<int64_t>(head_.size());
-    }
-    pair_arcs();
-    // Cost of the present labelling, in the flow's terms.
     present_ = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const bool in_b = part_[region_[i]] == b_;
-      present_ += in_b ? std::max<int64_t>(0, terminal_[i]) : std::max<int64_t>(0, -terminal_[i]);
-      for (int64_t e = start_[i]; e < start_[i + 1]; ++e)
-        if (head_[e] > i && (part_[region_[head_[e]]] == b_) != in_b) present_ += residual_[e];
+    const int64_t across = distance_(a_, b_);
+    for (int32_t i = 0; i < n; ++i) {
+      const int32_t v = region_[i];
+      const bool in_b = part_[v] == b_;
+      fixed_[in_b] -= g_.load[v];
+      net_.open(g_.load[v]);
+      int64_t dearer = g_.unary ? (*g_.unary)(v, b_) - (*g_.unary)(v, a_) : 0;
+      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
+        const int32_t u = g_.adj[e], j = local_[u];
+        const int64_t w = g_.weight[e];
+        if (j < 0) {
+          dearer += w * (distance_(b_, part_[u]) - distance_(a_, part_[u]));
+          continue;
+        }
+        net_.connect(j, w * across);
+        if (j < i && (part_[u] == b_) != in_b) present_ += w * across;
+      }
+      net_.supply(dearer);
+      present_ += std::max<int64_t>(0, in_b ? dearer : -dearer);
     }
-  }
-
-  // reverse_[e] is the arc back. Visiting tails in ascending order meets the arcs into v in ascending
-  // order of their tails; a second such pass, over the arcs so ordered, meets them from the other end.
-  void pair_arcs() {
-    const int64_t n = static_cast<int64_t>(region_.size());
-    reverse_.resize(head_.size());
-    std::vector<int64_t> into(head_.size()), next(start_.begin(), start_.end() - 1), position(n);
-    std::vector<int32_t> tail(head_.size());
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t e = start_[i]; e < start_[i + 1]; ++e) tail[next[head_[e]]] = static_cast<int32_t>(i), into[next[head_[e]]++] = e;
-    for (int64_t v = 0; v < n; ++v) {
-      for (int64_t e = start_[v]; e < start_[v + 1]; ++e) position[head_[e]] = e;
-      for (int64_t s = start_[v]; s < start_[v + 1]; ++s) reverse_[into[s]] = position[tail[s]];
-    }
+    net_.close();
+    flow_.start();
+    for (auto* rim : {&rim_[0], &rim_[1]}) rim->clear();
+    seen_.assign(n, 0);
   }
 
   int64_t solve() {
-    const int64_t n = static_cast<int64_t>(region_.size());
     int64_t flow = 0;
     for (int32_t turn = 0;; ++turn) {
-      flow += augment(present_ - flow);
+      flow += flow_.augment(present_ - flow);
       if (flow >= present_ || stop()) return 0;
-      mark(kSource);
-      mark(kSink);
-      int64_t load_s = fixed_[0], load_t = fixed_[1], load_free = 0;
-      for (int64_t i = 0; i < n; ++i)
-        (side_[i] == kSource ? load_s : side_[i] == kSink ? load_t : load_free) += g_.load[region_[i]];
+      const int64_t load_s = fixed_[0] + flow_.load(Side::kSource), load_t = fixed_[1] + flow_.load(Side::kSink);
+      const int64_t load_free = load_[a_] + load_[b_] - load_s - load_t;
       const bool free_to_sink = load_s <= cap_[a_] && load_t + load_free <= cap_[b_];
       const bool free_to_source = load_s + load_free <= cap_[a_] && load_t <= cap_[b_];
       if (free_to_sink || free_to_source) {
@@ -163,25 +138,10 @@ template <class W, class D> class PairFlow {
         return present_ - flow;
       }
       if (load_s > cap_[a_] || load_t > cap_[b_] || turn > 200) return 0;
-      const int64_t forced = pierce(load_s - cap_[a_] <= load_t - cap_[b_] ? kSource : kSink);
+      const int64_t forced = pierce(load_s - cap_[a_] <= load_t - cap_[b_] ? Side::kSource : Side::kSink);
       if (forced < 0) return 0;
       flow += forced;
     }
-  }
-
-  // Residual reachability: kSource forward from vertices with supply, kSink backward from demand.
-  void mark(Side side) {
-    queue_.clear();
-    for (int64_t i = 0; i < static_cast<int64_t>(region_.size()); ++i) {
-      if (side == kSource) side_[i] = kFree;
-      if (side == kSource ? terminal_[i] > 0 : terminal_[i] < 0) side_[i] = side, queue_.push_back(static_cast<int32_t>(i));
-    }
-    work_left_ -= static_cast<int64_t>(region_.size() + head_.size());
-    for (size_t q = 0; q < queue_.size(); ++q)
-      for (int64_t e = start_[queue_[q]]; e < start_[queue_[q] + 1]; ++e) {
-        const int64_t open = side == kSource ? residual_[e] : residual_[reverse_[e]];
-        if (open > 0 && side_[head_[e]] == kFree) side_[head_[e]] = side, queue_.push_back(head_[e]);
-      }
   }
 
   // Make everything the side reaches part of it, and vertices next to it as well: first those that
@@ -189,109 +149,36 @@ template <class W, class D> class PairFlow {
   // the flow: a vertex with unmet demand that becomes a source (or the reverse) pays it; -1 if there is
   // no vertex to take.
   int64_t pierce(Side side) {
-    const int64_t n = static_cast<int64_t>(region_.size());
-    const int64_t supply = side == kSource ? kEndless : -kEndless;
-    const int32_t own = side == kSource ? a_ : b_;
-    candidates_.clear();
-    for (int64_t i = 0; i < n; ++i)
-      if (side_[i] == side) {
-        terminal_[i] = supply;
-        for (int64_t e = start_[i]; e < start_[i + 1]; ++e)
-          if (side_[head_[e]] != side) candidates_.push_back(head_[e]);
-      }
-    if (candidates_.empty()) return -1;
-    std::sort(candidates_.begin(), candidates_.end());
-    candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+    const int32_t own = side == Side::kSource ? a_ : b_;
+    std::vector<int32_t>& rim = rim_[side == Side::kSink];
+    const uint8_t bit = side == Side::kSource ? 1 : 2;
+    flow_.keep(side, [&](int32_t i) {
+      if (!(seen_[i] & bit)) seen_[i] |= bit, rim.push_back(i);
+    });
+    std::erase_if(rim, [&](int32_t i) { return flow_.side(i) == side; });
+    if (rim.empty()) return -1;
     auto rank = [&](int32_t i) {
       const int32_t depth = part_[region_[i]] == own ? depth_[i] + 1 : -depth_[i];
-      return std::pair<int32_t, int32_t>(side_[i] == kFree ? 0 : 1, -depth);
+      return std::tuple(flow_.side(i) != Side::kFree, -depth, i);
     };
-    const size_t taken = std::max<size_t>(1, candidates_.size() / 20);
-    std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<int64_t>(taken) - 1, candidates_.end(),
-                     [&](int32_t x, int32_t y) { return std::pair(rank(x), x) < std::pair(rank(y), y); });
+    auto before = [&](int32_t x, int32_t y) { return rank(x) < rank(y); };
+    const auto taken = std::max<std::ptrdiff_t>(1, std::ssize(rim) / 20);
+    std::nth_element(rim.begin(), rim.begin() + taken - 1, rim.end(), before);
+    std::sort(rim.begin(), rim.begin() + taken, before);
     // Several at once while that opens no augmenting path, else a single one.
-    std::sort(candidates_.begin(), candidates_.begin() + static_cast<int64_t>(taken),
-              [&](int32_t x, int32_t y) { return std::pair(rank(x), x) < std::pair(rank(y), y); });
     int64_t forced = 0;
-    for (size_t i = 0; i < taken; ++i) {
-      if (i > 0 && side_[candidates_[i]] != kFree) break;
-      int64_t& terminal = terminal_[candidates_[i]];
-      if ((terminal > 0) != (supply > 0)) forced += std::abs(terminal);
-      terminal = supply;
+    for (std::ptrdiff_t i = 0; i < taken; ++i) {
+      if (i > 0 && flow_.side(rim[i]) != Side::kFree) break;
+      forced += flow_.take(side, rim[i]);
     }
     return forced;
   }
 
-  // Dinic's blocking flows from supplies to demands, stopped when `limit` has been reached.
-  int64_t augment(int64_t limit) {
-    int64_t total = 0;
-    while (total < limit && !stop() && levels()) {
-      arc_.assign(start_.begin(), start_.end() - 1);
-      for (size_t s = 0; s < sources_ && total < limit; ++s) {
-        const int32_t source = queue_[s];
-        while (terminal_[source] > 0 && total < limit) {
-          const int64_t pushed = push_path(source);
-          if (pushed == 0) break;
-          total += pushed;
-        }
-      }
-    }
-    return total;
-  }
-
-  // Distances from the supplies; true when a demand is within reach.
-  bool levels() {
-    const int64_t n = static_cast<int64_t>(region_.size());
-    level_.assign(n, -1);
-    queue_.clear();
-    for (int64_t i = 0; i < n; ++i)
-      if (terminal_[i] > 0) level_[i] = 0, queue_.push_back(static_cast<int32_t>(i));
-    sources_ = queue_.size();
-    int32_t found = -1;
-    for (size_t q = 0; q < queue_.size(); ++q) {
-      const int32_t v = queue_[q];
-      if (found >= 0 && level_[v] >= found) break;
-      work_left_ -= 1 + start_[v + 1] - start_[v];
-      for (int64_t e = start_[v]; e < start_[v + 1]; ++e)
-        if (residual_[e] > 0 && level_[head_[e]] < 0) {
-          level_[head_[e]] = level_[v] + 1;
-          queue_.push_back(head_[e]);
-          if (terminal_[head_[e]] < 0) found = level_[head_[e]];
-        }
-    }
-    return found >= 0;
-  }
-
-  int64_t push_path(int32_t source) {
-    path_.clear();
-    int32_t v = source;
-    while (terminal_[v] >= 0) {
-      int64_t& e = arc_[v];
-      while (e < start_[v + 1] && !(residual_[e] > 0 && level_[head_[e]] == level_[v] + 1)) ++e;
-      if (e == start_[v + 1]) {
-        level_[v] = -1;  // dead end
-        if (path_.empty()) return 0;
-        v = head_[reverse_[path_.back()]];
-        path_.pop_back();
-        ++arc_[v];
-        continue;
-      }
-      path_.push_back(e);
-      v = head_[e];
-    }
-    work_left_ -= static_cast<int64_t>(path_.size());
-    int64_t amount = std::min(terminal_[source], -terminal_[v]);
-    for (int64_t e : path_) amount = std::min(amount, residual_[e]);
-    for (int64_t e : path_) residual_[e] -= amount, residual_[reverse_[e]] += amount;
-    if (terminal_[source] < kEndless / 2) terminal_[source] -= amount;
-    if (terminal_[v] > -kEndless / 2) terminal_[v] += amount;
-    return amount;
-  }
-
   void apply(bool free_to_source) {
-    for (int64_t i = 0; i < static_cast<int64_t>(region_.size()); ++i) {
+    for (int32_t i = 0; i < static_cast<int32_t>(region_.size()); ++i) {
       const int32_t v = region_[i];
-      const int32_t to = side_[i] == kSource || (side_[i] == kFree && free_to_source) ? a_ : b_;
+      const Side side = flow_.side(i);
+      const int32_t to = side == Side::kSource || (side == Side::kFree && free_to_source) ? a_ : b_;
       load_[part_[v]] -= g_.load[v];
       load_[to] += g_.load[v];
       part_[v] = to;
@@ -306,13 +193,14 @@ template <class W, class D> class PairFlow {
   FlowOptions options_;
   const Control& control_;
   int64_t work_left_;
+  FlowNetwork net_;
+  MaxFlow flow_;
   int32_t a_ = 0, b_ = 0;
   int64_t present_ = 0;
   int64_t fixed_[2] = {0, 0};
-  size_t sources_ = 0;
-  std::vector<int32_t> local_, region_, depth_, head_, level_, queue_, candidates_;
-  std::vector<int64_t> start_, residual_, reverse_, terminal_, arc_, path_;
-  std::vector<uint8_t> side_;
+  std::vector<int32_t> local_, region_, depth_;
+  std::vector<int32_t> rim_[2];  // vertices next to what was kept on either side; may hold some taken since
+  std::vector<uint8_t> seen_;    // in which of them a vertex is or was
 };
 
 // Flows between all adjacent pairs of blocks, dearest seams first; later rounds only where a block

@@ -1,0 +1,81 @@
+// A network with supplies and demands at its vertices, as flows through it leave it. Loads tell how much is where.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace hopbytes {
+
+// Built vertex by vertex: clear, then for each in ascending order open, connect and supply, at last close.
+class FlowNetwork {
+ public:
+  struct Arc {
+    int32_t head, reverse;  // vertex; arc the other way
+    int64_t room;           // what more can flow
+  };
+  static constexpr int64_t kEndless = int64_t{1} << 60;
+
+  void clear(int64_t n) {
+    arc_.clear();
+    start_.clear();
+    terminal_.assign(n, 0);
+    load_.resize(n);
+    waiting_.assign(n, -1);
+    twin_.resize(n);
+  }
+
+  void open(int64_t load) {
+    const int32_t v = static_cast<int32_t>(start_.size());
+    load_[v] = load;
+    start_.push_back(size());
+    // Arcs of smaller vertices that end here wait in a list, with their tail in place of the head.
+    for (int32_t e = waiting_[v]; e >= 0;) {
+      Arc& arc = arc_[e];
+      twin_[arc.head] = e;
+      arc.head = v;
+      e = arc.reverse;
+    }
+  }
+
+  // An arc from the vertex opened last; the other vertex has to name it too.
+  void connect(int32_t head, int64_t room) {
+    const int32_t v = static_cast<int32_t>(start_.size()) - 1, e = size();
+    if (head < v) {
+      arc_.push_back({head, twin_[head], room});
+      arc_[twin_[head]].reverse = e;
+    } else {
+      arc_.push_back({v, waiting_[head], room});
+      waiting_[head] = e;
+    }
+  }
+
+  // What the vertex opened last supplies or, below zero, demands.
+  void supply(int64_t amount) { terminal_[start_.size() - 1] = amount; }
+
+  void close() { start_.push_back(size()); }
+
+  int32_t n() const { return static_cast<int32_t>(terminal_.size()); }
+  int32_t begin(int32_t v) const { return start_[v]; }
+  int32_t end(int32_t v) const { return start_[v + 1]; }
+  // What looking at a vertex with all its arcs costs.
+  int64_t work(int32_t v) const { return 1 + start_[v + 1] - start_[v]; }
+  Arc& operator[](int32_t e) { return arc_[e]; }
+  const Arc& operator[](int32_t e) const { return arc_[e]; }
+  int64_t& terminal(int32_t v) { return terminal_[v]; }
+  int64_t load(int32_t v) const { return load_[v]; }
+  int64_t back(int32_t e) const { return arc_[arc_[e].reverse].room; }
+
+  void push(int32_t e, int64_t amount) {
+    arc_[e].room -= amount;
+    arc_[arc_[e].reverse].room += amount;
+  }
+
+ private:
+  int32_t size() const { return static_cast<int32_t>(arc_.size()); }
+
+  std::vector<Arc> arc_;
+  std::vector<int32_t> start_;
+  std::vector<int32_t> waiting_, twin_;  // while building: by vertex, its list; by tail, its arc to the vertex opened
+  std::vector<int64_t> terminal_, load_;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,280 @@
+// Maximum flows between supplies and demands that may grow, with both of their minimum cuts.
+//
+// Two forests of shortest open paths, one from the supplies, one towards the demands, grow layer by layer;
+// where they meet, flow is pushed, and what it cuts off looks for a new parent at the least depth, or leaves.
+// (Incremental breadth-first search: Goldberg, Hed, Kaplan, Tarjan, Werneck 2011, after the trees of Boykov,
+// Kolmogorov 2004; O(n^2 m), whatever the capacities.) Unlike theirs, growth goes on until neither forest can
+// grow: then they are what supplies reach and what reaches demands, the smallest source side and the smallest
+// sink side of all minimum cuts. Both outlive a change: after vertices were given to a side, the next call
+// works only where something is new.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "control.hpp"
+#include "flow_network.hpp"
+
+namespace hopbytes {
+
+enum class Side : uint8_t { kFree, kSource, kSink };
+
+class MaxFlow {
+ public:
+  // Looking at arcs is taken off work_left; nothing goes on below zero.
+  MaxFlow(FlowNetwork& net, int64_t& work_left, const Control& control)
+      : net_(net), work_left_(work_left), control_(control) {}
+
+  // Forget all flows: the network is new.
+  void start() {
+    vertex_.assign(net_.n(), {0, kNone, kNone, kNone});
+    for (Forest& forest : forest_) forest.clear();
+    for (int32_t v = 0; v < net_.n(); ++v) {
+      if (net_.terminal(v) > 0) join<kSource>(v, 1, kNone);
+      if (net_.terminal(v) < 0) join<kSink>(v, 1, kNone);
+    }
+  }
+
+  // Push what more can flow; less when `limit` was reached or the work is used up, and then the sides mean nothing.
+  int64_t augment(int64_t limit) {
+    pushed_ = 0, limit_ = limit;
+    adopt<kSource>();
+    adopt<kSink>();
+    const Forest &from = forest_[kSource], &to = forest_[kSink];
+    while (!enough() && !(from.border.empty() && to.border.empty())) {
+      // The cheaper layer; an empty one cannot grow.
+      if (to.border.empty() || (!from.border.empty() && from.border_arcs <= to.border_arcs))
+        grow<kSource>();
+      else
+        grow<kSink>();
+    }
+    return pushed_;
+  }
+
+  Side side(int32_t v) const {
+    return vertex_[v].label == 0 ? Side::kFree : vertex_[v].label > 0 ? Side::kSource : Side::kSink;
+  }
+  int64_t load(Side side) const { return forest_[side == Side::kSource ? kSource : kSink].load; }
+
+  // All of a side stays there, as supplies or demands without end; visit(u) for the vertices next to those that
+  // came since the last time. The flow must be maximum.
+  template <class Visit> void keep(Side side, Visit visit) {
+    side == Side::kSource ? keep<kSource>(visit) : keep<kSink>(visit);
+  }
+
+  // Give v, next to a side that was kept, to that side. Returns what of the other side's terminal at v had no flow.
+  int64_t take(Side side, int32_t v) { return side == Side::kSource ? take<kSource>(v) : take<kSink>(v); }
+
+ private:
+  using Arc = FlowNetwork::Arc;
+  static constexpr int64_t kEndless = FlowNetwork::kEndless;
+  static constexpr int32_t kNone = -1, kOrphan = -2;
+  enum Tree : int32_t { kSource = 0, kSink = 1 };
+
+  struct Vertex {
+    int32_t label;    // depth from 1 in the source forest, minus that in the sink forest, 0 in neither
+    int32_t parent;   // arc to it; kNone for terminals, kOrphan while it is looked for
+    int32_t current;  // arcs before this one lead to no parent at the present depth; kNone for what is kept
+    int32_t next;     // in the list of orphans
+  };
+  struct Forest {
+    std::vector<int32_t> border;  // entered at depth `top` and not looked at; may hold some that have left
+    int64_t border_arcs, load;
+    int32_t top, lowest, highest;  // depths: of the border, of orphans
+    std::vector<int32_t> orphan;   // by depth, first of a list
+    std::vector<int32_t> joined;   // since the side was kept; may hold some twice or that have left
+
+    void clear() {
+      border.clear();
+      joined.clear();
+      border_arcs = load = 0;
+      top = 1;
+      std::fill(orphan.begin(), orphan.end(), kNone);
+      lowest = static_cast<int32_t>(orphan.size()), highest = -1;
+    }
+  };
+
+  static constexpr int32_t sign(Tree tree) { return tree == kSource ? 1 : -1; }
+  static constexpr Tree other(Tree tree) { return tree == kSource ? kSink : kSource; }
+  template <Tree tree> int32_t depth(int32_t v) const { return sign(tree) * vertex_[v].label; }
+  bool enough() const { return pushed_ >= limit_ || work_left_ < 0 || control_.hurry(); }
+
+  // Room on the arc in the direction in which the forest grows from its tail, or would reach its tail from its head.
+  template <Tree tree> int64_t outward(const Arc& arc) const {
+    return tree == kSource ? arc.room : net_[arc.reverse].room;
+  }
+  template <Tree tree> int64_t inward(const Arc& arc) const { return outward<other(tree)>(arc); }
+
+  template <Tree tree> void join(int32_t v, int32_t depth, int32_t parent) {
+    forest_[tree].joined.push_back(v);
+    forest_[tree].load += net_.load(v);
+    vertex_[v].current = net_.begin(v);
+    place<tree>(v, depth, parent);
+  }
+
+  template <Tree tree> void leave(int32_t v) {
+    forest_[tree].load -= net_.load(v);
+    vertex_[v].label = 0;
+  }
+
+  template <Tree tree> void place(int32_t v, int32_t depth, int32_t parent) {
+    Forest& forest = forest_[tree];
+    vertex_[v].label = sign(tree) * depth;
+    vertex_[v].parent = parent;
+    if (depth != forest.top) return;
+    forest.border.push_back(v);
+    forest.border_arcs += net_.work(v);
+  }
+
+  // One layer more.
+  template <Tree tree> void grow() {
+    Forest& forest = forest_[tree];
+    layer_.swap(forest.border);
+    forest.border.clear();
+    forest.border_arcs = 0;
+    const int32_t at = forest.top++;
+    for (const int32_t v : layer_) {
+      if (depth<tree>(v) != at) continue;
+      work_left_ -= net_.work(v);
+      for (int32_t e = net_.begin(v); e < net_.end(v); ++e) {
+        const int32_t u = net_[e].head;
+        if (depth<tree>(u) > 0 || outward<tree>(net_[e]) == 0) continue;
+        if (depth<tree>(u) == 0) {
+          join<tree>(u, at + 1, net_[e].reverse);
+          continue;
+        }
+        while (depth<tree>(v) == at && depth<tree>(u) < 0 && outward<tree>(net_[e]) > 0) {
+          push(tree == kSource ? e : net_[e].reverse);
+          if (enough()) return;
+        }
+        if (depth<tree>(v) != at) break;
+        if (depth<tree>(u) == 0) --e;  // left the other forest
+      }
+    }
+  }
+
+  // As much as fits through the arc that joins the forests.
+  void push(int32_t bridge) {
+    const int32_t s = net_[net_[bridge].reverse].head, t = net_[bridge].head;
+    int64_t amount = net_[bridge].room;
+    amount = fit<kSink>(t, fit<kSource>(s, amount));
+    net_.push(bridge, amount);
+    drain<kSource>(s, amount);
+    drain<kSink>(t, amount);
+    pushed_ += amount;
+    adopt<kSource>();
+    adopt<kSink>();
+  }
+
+  template <Tree tree> int64_t fit(int32_t v, int64_t amount) {
+    int64_t steps = 1;
+    for (; vertex_[v].parent != kNone; ++steps) {
+      const Arc& arc = net_[vertex_[v].parent];
+      amount = std::min(amount, inward<tree>(arc));
+      v = arc.head;
+    }
+    work_left_ -= steps;
+    return std::min(amount, std::abs(net_.terminal(v)));
+  }
+
+  template <Tree tree> void drain(int32_t v, int64_t amount) {
+    while (vertex_[v].parent != kNone) {
+      const int32_t up = vertex_[v].parent, along = tree == kSource ? net_[up].reverse : up;
+      const int32_t above = net_[up].head;
+      net_.push(along, amount);
+      if (net_[along].room == 0) abandon<tree>(v);
+      v = above;
+    }
+    if (std::abs(net_.terminal(v)) >= kEndless / 2) return;
+    net_.terminal(v) -= sign(tree) * amount;
+    if (net_.terminal(v) == 0) abandon<tree>(v);
+  }
+
+  template <Tree tree> void abandon(int32_t v) {
+    Forest& forest = forest_[tree];
+    const int32_t at = depth<tree>(v);
+    if (at >= static_cast<int32_t>(forest.orphan.size())) forest.orphan.resize(2 * at + 2, kNone);
+    vertex_[v].parent = kOrphan;
+    vertex_[v].next = forest.orphan[at];
+    forest.orphan[at] = v;
+    forest.lowest = std::min(forest.lowest, at);
+    forest.highest = std::max(forest.highest, at);
+  }
+
+  // Orphans by depth: whoever finds a parent then keeps it, but for those nearer ones that are orphaned still.
+  template <Tree tree> void adopt() {
+    Forest& forest = forest_[tree];
+    for (int32_t at = forest.lowest; at <= forest.highest; ++at)
+      while (forest.orphan[at] != kNone) {
+        const int32_t v = forest.orphan[at];
+        forest.orphan[at] = vertex_[v].next;
+        if (at == 1 || !same_depth<tree>(v, at)) deeper<tree>(v);
+      }
+    forest.lowest = static_cast<int32_t>(forest.orphan.size()), forest.highest = -1;
+  }
+
+  template <Tree tree> bool same_depth(int32_t v, int32_t at) {
+    Vertex& vertex = vertex_[v];
+    const int32_t end = net_.end(v), begin = vertex.current;
+    for (int32_t e = begin; e < end; ++e)
+      if (depth<tree>(net_[e].head) == at - 1 && inward<tree>(net_[e]) > 0) {
+        vertex.parent = vertex.current = e;
+        work_left_ -= e + 1 - begin;
+        return true;
+      }
+    work_left_ -= end - begin;
+    return false;
+  }
+
+  // Below the nearest neighbour, no deeper than the border, whose arcs were not looked at and which will find v again.
+  template <Tree tree> void deeper(int32_t v) {
+    int32_t nearest = forest_[tree].top, parent = kNone;
+    for (int32_t e = net_.begin(v); e < net_.end(v); ++e) {
+      const Arc& arc = net_[e];
+      const int32_t at = depth<tree>(arc.head);
+      if (at <= 0) continue;
+      if (vertex_[arc.head].parent == arc.reverse) abandon<tree>(arc.head);
+      if (at < nearest && inward<tree>(arc) > 0) nearest = at, parent = e;
+    }
+    work_left_ -= net_.work(v);
+    if (parent == kNone) return leave<tree>(v);
+    vertex_[v].current = parent;
+    place<tree>(v, nearest + 1, parent);
+  }
+
+  template <Tree tree, class Visit> void keep(Visit visit) {
+    Forest& forest = forest_[tree];
+    for (const int32_t v : forest.joined) {
+      if (depth<tree>(v) <= 0 || vertex_[v].current == kNone) continue;
+      net_.terminal(v) = sign(tree) * kEndless;
+      vertex_[v] = {sign(tree), kNone, kNone, kNone};
+      for (int32_t e = net_.begin(v); e < net_.end(v); ++e) visit(net_[e].head);
+      work_left_ -= net_.work(v);
+    }
+    forest.joined.clear();
+    forest.top = 1;
+  }
+
+  template <Tree tree> int64_t take(int32_t v) {
+    const int64_t unmet = std::max<int64_t>(0, -sign(tree) * net_.terminal(v));
+    if (depth<tree>(v) < 0) {
+      for (int32_t e = net_.begin(v); e < net_.end(v); ++e)
+        if (depth<tree>(net_[e].head) < 0 && vertex_[net_[e].head].parent == net_[e].reverse) abandon<other(tree)>(net_[e].head);
+      work_left_ -= net_.work(v);
+      leave<other(tree)>(v);
+    }
+    net_.terminal(v) = sign(tree) * kEndless;
+    join<tree>(v, 1, kNone);
+    return unmet;
+  }
+
+  FlowNetwork& net_;
+  int64_t& work_left_;
+  const Control& control_;
+  int64_t pushed_ = 0, limit_ = 0;
+  Forest forest_[2];
+  std::vector<Vertex> vertex_;
+  std::vector<int32_t> layer_;
+};
+
+}  // namespace hopbytes

@@ -37,7 +37,7 @@ class FlowNetwork {
   }
 
   // An arc from the vertex opened last; the other vertex has to name it too.
-  void connect(int32_t head, int64_t room) {
+  int32_t connect(int32_t head, int64_t room) {
     const int32_t v = static_cast<int32_t>(start_.size()) - 1, e = size();
     if (head < v) {
       arc_.push_back({head, twin_[head], room});
@@ -46,6 +46,7 @@ class FlowNetwork {
       arc_.push_back({v, waiting_[head], room});
       waiting_[head] = e;
     }
+    return e;
   }
 
   // What the vertex opened last supplies or, below zero, demands.

@@ -259,7 +259,8 @@ class MaxFlow {
     const int64_t unmet = std::max<int64_t>(0, -sign(tree) * net_.terminal(v));
     if (depth<tree>(v) < 0) {
       for (int32_t e = net_.begin(v); e < net_.end(v); ++e)
-        if (depth<tree>(net_[e].head) < 0 && vertex_[net_[e].head].parent == net_[e].reverse) abandon<other(tree)>(net_[e].head);
+        if (const int32_t u = net_[e].head; depth<tree>(u) < 0 && vertex_[u].parent == net_[e].reverse)
+          abandon<other(tree)>(u);
       work_left_ -= net_.work(v);
       leave<other(tree)>(v);
     }

@@ -1,5 +1,7 @@
 """Minimum cuts between blocks against their definition: all labellings of the region, one by one."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -125,7 +127,7 @@ def legs(rng):
     for length in rng.integers(2, 8, 3):
         way = [0, *range(len(pe), len(pe) + length), 1]
         seam = int(rng.integers(1, length))
-        pairs += zip(way, way[1:], strict=False)
+        pairs += itertools.pairwise(way)
         weights += [4 if i == seam else int(rng.integers(1, 3)) for i in range(length + 1)]
         pe += [int(i >= seam) for i in range(length)]
     return edges(len(pe), pairs, weights), np.array(pe, np.int32), 2

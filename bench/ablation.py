@@ -38,7 +38,7 @@ from suites import engine_suite
 #: What turns an option off. An option of this name in any step is a stage, unless it already is off.
 OFF: dict[str, int] = {
     "runs": 1, "tries": 1, "combines": 0, "middle_combines": 0, "rounds": 0, "flow_rounds": 0,
-    "venture_percent": 0, "cycles": 0, "chains": 1, "bisections": 1,
+    "venture_percent": 0, "cycles": 0, "chains": 1, "bisections": 1, "ways": 0,
     "label_rounds": 0, "quotient_rounds": 0, "sibling_flows": 0, "trees": 0, "starts": 0, "shakes": 0,
 }  # fmt: skip
 HIERARCHY, DISTANCE, IMBALANCE = (4, 8, 6), (1, 10, 100), 0.03

@@ -49,10 +49,7 @@ template <class W, class D> class Climb {
     if (!candidate) reach_ = options_.venture_percent;  // the start of a way up
     search_.adopt(g, part.data());
     search_.run(options, candidate, rng, control_);
-    if (search_.overload() > 0) {
-      search_.rebalance();
-      search_.find_boundary(nullptr);
-    }
+    if (search_.overload() > 0) search_.rebalance();
     if (reach_ > 0 && search_.overload() == 0) venture(g, part, options, rng);
     if (flow_.rounds > 0 && search_.overload() == 0) improve_by_flows(g, part);
     control_.spend(search_.arcs_seen() - seen_before + g.n);
@@ -89,12 +86,12 @@ template <class W, class D> class Climb {
     for (int64_t& cap : loose)  // no farther than all load there is
       for (const int64_t more : {cap / 100 * reach_, g.max_load}) cap += std::max<int64_t>(0, std::min(g.total_load - cap, more));
     const std::vector<int32_t> before(part);
-    const int64_t cost = placement_cost(g, part.data(), distance_);
+    const int64_t cost = search_.cost();
     search_.obey(loose.data());
-    search_.run(options, nullptr, rng, control_);
+    search_.resume(options, rng, control_);
     search_.obey(cap_.data());
-    search_.run(options, nullptr, rng, control_);
-    if (search_.overload() == 0 && placement_cost(g, part.data(), distance_) < cost) return;
+    search_.resume(options, rng, control_);
+    if (search_.overload() == 0 && search_.cost() < cost) return;
     if (reach_ > nearest) reach_ = std::max(nearest, reach_ / 3);
     std::copy(before.begin(), before.end(), part.begin());
     search_.adopt(g, part.data());

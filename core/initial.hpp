@@ -15,6 +15,16 @@ struct Score {
   }
 };
 
+// A partition and what it is worth.
+struct Candidate {
+  Score score;
+  std::vector<int32_t> part;
+};
+
+inline void best_first(std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
+}
+
 template <class W>
 Score score(const WorkGraph<W>& g, const int32_t* part, std::span<const int64_t> cap, bool with_unary = true) {
   std::vector<int64_t> load(cap.size(), 0);

@@ -61,10 +61,12 @@ template <class W, class D> class LocalSearch {
   // it. Returns the gain. On return `boundary()` holds the boundary vertices.
   int64_t run(const SearchOptions& options, const uint8_t* candidate, Rng& rng, const Control& control) {
     find_boundary(candidate);
-    if (overload() > 0) {
-      rebalance();
-      find_boundary(nullptr);
-    }
+    return resume(options, rng, control);
+  }
+
+  // The same where the boundary is known, as after a run.
+  int64_t resume(const SearchOptions& options, Rng& rng, const Control& control) {
+    if (overload() > 0) rebalance();
     seeds_ = boundary_;
     int64_t total = 0;
     for (int32_t round = 0; round < options.rounds && !control.hurry(); ++round) {
@@ -77,6 +79,17 @@ template <class W, class D> class LocalSearch {
   }
 
   const std::vector<int32_t>& boundary() const { return boundary_; }
+
+  // What the partition costs, from the boundary, which has both ends of every edge that is cut.
+  int64_t cost() const {
+    int64_t total = unary_cost(*g_, part_);
+    for (int32_t v : boundary_)
+      for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+        const int32_t u = g_->adj[e];
+        if (u > v && part_[u] != part_[v]) total += g_->weight[e] * distance_(part_[v], part_[u]);
+      }
+    return total;
+  }
 
   void find_boundary(const uint8_t* candidate) {
     boundary_.clear();
@@ -110,8 +123,9 @@ template <class W, class D> class LocalSearch {
   }
 
   // Move vertices out of overfull blocks at the least loss per load until none is left or no move
-  // fits. Never makes another block overfull.
+  // fits. Never makes another block overfull. The boundary has to be known, and is so afterwards.
   void rebalance() {
+    kept_.clear();
     // The vertices of all overfull blocks in one pass, and the blocks by their room in a heap: neither
     // the vertices nor the blocks may be scanned once for each of the others.
     std::vector<std::vector<int32_t>> inside(k_);
@@ -125,6 +139,7 @@ template <class W, class D> class LocalSearch {
       drain(static_cast<int32_t>(b), inside[b]);
       if (load_[b] <= cap_[b]) rooms_.push({cap_[b] - load_[b], static_cast<int32_t>(b)});
     }
+    refresh_boundary();
   }
 
   int64_t moves() const { return moves_; }
@@ -283,6 +298,7 @@ template <class W, class D> class LocalSearch {
       }
       heap_.pop();
       move(v, choice.block);
+      kept_.push_back(v);
       for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
         const int32_t u = g_->adj[e];
         if (!heap_.contains(u)) continue;

@@ -14,6 +14,7 @@ struct PartitionOptions {
   int32_t coarsest = 1;  // vertices per block where initial partitions are grown
   int32_t growths = 1;   // grown bisections per initial bisection
   int32_t combines = 0;  // recombinations of tries on the middle graph
+  int32_t ways = 0;      // ways down from a large graph that runs share, at least; 0: each has its own
   SearchOptions search;
   FlowOptions flow;      // used from the middle graph upwards
 };
@@ -24,6 +25,35 @@ template <class W> class Multilevel {
       : cap_(cap), options_(options), control_(control), climb_({}, cap, options.search, FlowOptions{0}, control),
         fine_climb_({}, cap, options.search, options.flow, control) {
     smallest_cap_ = *std::min_element(cap.begin(), cap.end());
+  }
+
+  // How many of `runs` share one way down from a large graph and back, so that the work on it does not grow with
+  // their number: macroscopic choices are made among many small graphs, and the few that come back are recombined.
+  int64_t sharing(const WorkGraph<W>& g, int64_t runs) const {
+    if (options_.ways < 1) return 1;
+    return std::clamp<int64_t>(g.n / shared_size(), 1, std::max<int64_t>(1, runs / options_.ways));
+  }
+
+  // `count` independent runs, numbered from `first`, on the way they share, recombined in pairs where it ends.
+  Score run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t first, int64_t count) {
+    if (count == 1) return run(g, part, seed, first);
+    Rng rng(seed);
+    const auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), shared_size(), max_pair(g), rng, g.uneven);
+    const WorkGraph<W>& small = levels.empty() ? g : levels.back().graph;
+    std::vector<Candidate> found;
+    for (int64_t i = 0; i < count && (i == 0 || !control_.hurry()); ++i) {
+      found.emplace_back();
+      found[i].score = run(small, found[i].part, rng.next(), first + i);
+    }
+    for (best_first(found); found.size() > 1 && !control_.hurry(); best_first(found)) {
+      const size_t half = (found.size() + 1) / 2;
+      for (size_t i = half; i < found.size(); ++i)
+        found[i - half].score = combine(small, found[i - half].part, found[i].part.data(), rng.next());
+      found.resize(half);
+    }
+    fine_climb_.refine(small, found[0].part, nullptr, rng);
+    part = fine_climb_.uncoarsen(g, levels, std::move(found[0].part), rng);
+    return score(g, part.data(), cap_);
   }
 
   // One of several independent runs. They are of different kinds, since what these find differs: bundles of
@@ -152,6 +182,8 @@ template <class W> class Multilevel {
     return combine(g, part, nullptr, derive(seed, 10));
   }
 
+  // Vertices of the small graphs of `run`. Between 2000 and 8000 J hardly differs (eight graphs, two seeds).
+  int64_t shared_size() const { return std::max<int64_t>(4000, 4 * initial_size()); }
   int64_t initial_size() const { return std::max<int64_t>(2, options_.coarsest * static_cast<int64_t>(cap_.size())); }
   int64_t max_pair(const WorkGraph<W>& g) const {
     // Light enough to leave the coarsest graph balanced, never below a pair of average vertices.
@@ -161,13 +193,12 @@ template <class W> class Multilevel {
 
   // Best of the tries, recombined with the next best ones in turn.
   std::vector<int32_t> best_try(const WorkGraph<W>& middle, Rng& rng) {
-    struct Try { Score score; std::vector<int32_t> part; };
-    std::vector<Try> tries;
+    std::vector<Candidate> tries;
     for (int32_t t = 0; t < std::max(1, options_.tries) && (t == 0 || !control_.hurry()); ++t) {
       tries.emplace_back();
       tries.back().score = attempt(middle, tries.back().part, rng.next());
     }
-    std::stable_sort(tries.begin(), tries.end(), [](const Try& x, const Try& y) { return x.score < y.score; });
+    best_first(tries);
     const size_t partners = std::min<size_t>(tries.size(), static_cast<size_t>(options_.combines) + 1);
     for (size_t c = 1; c < partners && !control_.hurry(); ++c)
       combine(middle, tries[0].part, tries[c].part.data(), rng.next());

@@ -68,10 +68,10 @@ template <class W> class ManyPartitions {
   }
 
  private:
-  struct Member { Score score; std::vector<int32_t> part; };
   struct Pool {  // of one group
     WorkGraph<W> sub;
-    std::vector<Member> members;
+    std::vector<Candidate> members;
+    int64_t share = 1;     // runs with one way down, see Multilevel::sharing
     int32_t combines = 0;  // recombinations made so far
   };
   struct Meeting { int64_t group; size_t better, other; uint64_t seed; };
@@ -98,6 +98,9 @@ template <class W> class ManyPartitions {
     return work(ExactPartition<W>(caps(i), how, control_));
   }
 
+  // Recombinations of whole partitions; others were made where runs shared a way.
+  int64_t combines(int64_t i) const { return options_.combines / pool_[i].share; }
+
   // Row c of the candidates, null when it has nothing for group i.
   const int32_t* candidate(int64_t i, size_t c) const {
     const int32_t* row = candidates_.data() + c * group_.size();
@@ -111,20 +114,29 @@ template <class W> class ManyPartitions {
 
   void extract(int64_t i) {
     Pool& pool = pool_[i];
-    pool.members.resize(runs_);
-    if (pool_.size() == 1) return;
+    if (pool_.size() > 1) cut_out(i);
+    if (!trivial(i) && !exact(i))
+      pool.share = Multilevel<W>(caps(i), options_.partition, control_).sharing(graph(i), runs_);
+    pool.members.resize((runs_ + pool.share - 1) / pool.share);
+  }
+
+  void cut_out(int64_t i) {
+    Pool& pool = pool_[i];
     pool.sub = induced(g_, grouping_.of(i), group_.data(), static_cast<int32_t>(i), grouping_.local.data());
     pool.sub.uneven = weights_uneven(pool.sub);  // as if it had been given alone
     if (g_.unary) pool.sub.unary = std::make_shared<const Unary>(g_.unary->of(grouping_.of(i)));
   }
 
+  // Run number `run` of a group, or the runs that share way number `run`.
   void one_run(int64_t i, int64_t run) {
     if (trivial(i) || (run > 0 && (control_.hurry() || one_piece(i))) || (options_.runs < 1 && has_candidate(i))) return;
-    Member& member = pool_[i].members[run];
+    if (run >= static_cast<int64_t>(pool_[i].members.size())) return;
+    Candidate& member = pool_[i].members[run];
     const uint64_t seed = derive(seed_[i], run);
+    const int64_t first = run * pool_[i].share, count = std::min(pool_[i].share, runs_ - first);
     member.score = with_engine(i, [&](auto&& engine) {
-      if constexpr (requires { engine.run(graph(i), member.part, seed, run); })
-        return engine.run(graph(i), member.part, seed, run);
+      if constexpr (requires { engine.run(graph(i), member.part, seed, first, count); })
+        return engine.run(graph(i), member.part, seed, first, count);
       else
         return engine.partition(graph(i), member.part, seed);
     });
@@ -133,8 +145,8 @@ template <class W> class ManyPartitions {
   // Runs that were made and candidates, the best first.
   void collect(int64_t i) {
     if (trivial(i)) return;
-    std::vector<Member>& members = pool_[i].members;
-    std::erase_if(members, [](const Member& member) { return member.part.empty(); });
+    std::vector<Candidate>& members = pool_[i].members;
+    std::erase_if(members, [](const Candidate& member) { return member.part.empty(); });
     const auto inside = grouping_.of(i);
     for (size_t c = 0; c < rows_; ++c) {
       const int32_t* row = candidate(i, c);
@@ -145,12 +157,8 @@ template <class W> class ManyPartitions {
       const Score own = score(graph(i), given.data(), caps(i));
       members.push_back({own, std::move(given)});
     }
-    sort(members);
-    members.resize(std::min<size_t>(members.size(), 1 + std::max(0, options_.combines)));
-  }
-
-  static void sort(std::vector<Member>& members) {
-    std::stable_sort(members.begin(), members.end(), [](const Member& x, const Member& y) { return x.score < y.score; });
+    best_first(members);
+    members.resize(std::min<size_t>(members.size(), 1 + std::max<int64_t>(0, combines(i))));
   }
 
   // Recombinations in rounds: the better half of a pool each with one of the other half, side by side,
@@ -160,9 +168,9 @@ template <class W> class ManyPartitions {
     for (std::vector<Meeting> round; !(round = meetings(groups)).empty() && !control_.hurry();) {
       parallel_for(static_cast<int64_t>(round.size()), threads, [&](int64_t m) { meet(round[m]); });
       for (int64_t i : groups) {
-        std::vector<Member>& members = pool_[i].members;
+        std::vector<Candidate>& members = pool_[i].members;
         members.resize((members.size() + 1) / 2);
-        sort(members);
+        best_first(members);
       }
     }
   }
@@ -175,15 +183,15 @@ template <class W> class ManyPartitions {
       const size_t half = (pool.members.size() + 1) / 2;
       for (size_t m = half; m < pool.members.size(); ++m)
         round.push_back({i, m - half, m, derive(seed_[i], 1000 + pool.combines++)});
-      if (pool.members.size() == 1 && pool.combines < options_.combines)
+      if (pool.members.size() == 1 && pool.combines < combines(i))
         round.push_back({i, 0, 1, derive(seed_[i], 1000 + pool.combines++)});
     }
     return round;
   }
 
   void meet(const Meeting& meeting) {
-    std::vector<Member>& members = pool_[meeting.group].members;
-    Member& better = members[meeting.better];
+    std::vector<Candidate>& members = pool_[meeting.group].members;
+    Candidate& better = members[meeting.better];
     const int32_t* other = meeting.other < members.size() ? members[meeting.other].part.data() : nullptr;
     better.score = with_engine(meeting.group, [&](auto&& engine) {
       return engine.combine(graph(meeting.group), better.part, other, meeting.seed);

@@ -38,7 +38,8 @@ void bind_engine(nb::module_& m) {
           options.partition.growths = static_cast<int32_t>(set[6]);
           options.partition.combines = static_cast<int32_t>(set[7]);
           options.bisections = static_cast<int32_t>(set[8]);
-          read_search(set, 9, options.partition.search, options.partition.flow);
+          options.partition.ways = static_cast<int32_t>(set[9]);
+          read_search(set, 10, options.partition.search, options.partition.flow);
           options.finished = std::get<0>(steering).data() + 1;
           on_graph(arrays, unary, [&](const auto& graph) {
             partition_many(graph, in(group), in(cap_start), in(cap), in(seed), in(candidates), options,

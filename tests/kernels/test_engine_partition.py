@@ -149,6 +149,29 @@ def test_empty_groups_and_more_blocks_than_vertices():
     assert cut.tolist() == [0]
 
 
+def shared_runs(csr, ways, threads=1):
+    """Six runs and their recombinations into 4 blocks with little room; the arcs that were looked at, too."""
+    n = len(csr.indptr) - 1
+    spent = []
+    effort = PartitionSettings(runs=6, combines=5, tries=1, middle_combines=0, ways=ways)
+    child, cut = cut_once(csr, [n // 4 + n // 100] * 4, effort, threads=threads, spend=lambda arcs, whole: spent.append(arcs))
+    assert max(sums(child, None, 4)) <= n // 4 + n // 100
+    assert cut == cut_of(csr, child)
+    return child.tolist(), cut, sum(spent)
+
+
+def test_runs_share_the_way_on_large_graphs():
+    csr = grid(112)  # 12544 vertices: three runs may share a way
+    child, cut, spent = shared_runs(csr, ways=2)
+    assert shared_runs(csr, ways=2, threads=3) == (child, cut, spent)
+    alone, alone_cut, alone_spent = shared_runs(csr, ways=0)
+    assert shared_runs(csr, ways=4) == (alone, alone_cut, alone_spent), "six runs leave four ways none to share"
+    assert spent < 0.7 * alone_spent
+    assert cut < 1.1 * alone_cut
+    small = grid(80)  # below twice 4000
+    assert shared_runs(small, ways=1) == shared_runs(small, ways=0)
+
+
 def test_candidates_never_lose():
     rng = np.random.default_rng(8)
     csr = random_csr(rng, 120)

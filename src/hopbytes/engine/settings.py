@@ -62,6 +62,10 @@ class PartitionSettings:
     bisections : int
         Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept,
         and one V-cycle less whenever halves are put together.
+    ways : int
+        Coarsenings of a large graph, at least, that runs share: as many runs as it has times 4000 vertices,
+        but no more than `runs` / `ways`, are made and recombined on a graph of about 4000 vertices (at least
+        240 per block) and come back as one. Of `combines` as many fewer are left. 0: every run has its own.
     """
 
     runs: int = 1
@@ -72,6 +76,7 @@ class PartitionSettings:
     growths: int = 4
     middle_combines: int = 1
     bisections: int = 1
+    ways: int = 0
     search: SearchSettings = SearchSettings()
 
     @property
@@ -84,6 +89,6 @@ class PartitionSettings:
         """Flatten for the compiled side."""
         own = (
             self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths,
-            self.middle_combines, max(1, self.bisections),
+            self.middle_combines, max(1, self.bisections), self.ways,
         )  # fmt: skip
         return np.array([*own, *astuple(self.search)], np.int64)

@@ -45,6 +45,9 @@ class Multisection(Mapper):
         Recombinations of the tries on the coarse graph.
     bisections : int
         Tries of every cut in two where sizes are exact, as with one task per slot.
+    ways : int
+        Ways down from a large graph that runs share, at least, and meet on graphs of 4000 vertices and more
+        (:class:`hopbytes.engine.PartitionSettings`): the work of many runs is then mostly done there. 0: none.
     rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     slack : {"outer", "even"}
@@ -102,6 +105,7 @@ class Multisection(Mapper):
     middle: int = 1500
     middle_combines: int = 2
     bisections: int = 3
+    ways: int = 4
     rounds: int = 10
     patience: int = 40
     seeds: int = 25
@@ -258,7 +262,7 @@ class Multisection(Mapper):
             runs=max(min(1, self.runs), part(self.runs)), combines=part(self.combines),
             tries=max(1, part(self.tries)), middle=self.middle,
             middle_combines=part(self.middle_combines), bisections=max(1, part(self.bisections)),
-            search=search,
+            ways=self.ways, search=search,
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[Outside | None]:

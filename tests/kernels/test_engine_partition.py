@@ -154,8 +154,11 @@ def shared_runs(csr, ways, threads=1):
     n = len(csr.indptr) - 1
     spent = []
     effort = PartitionSettings(runs=6, combines=5, tries=1, middle_combines=0, ways=ways)
-    child, cut = cut_once(csr, [n // 4 + n // 100] * 4, effort, threads=threads, spend=lambda arcs, whole: spent.append(arcs))
-    assert max(sums(child, None, 4)) <= n // 4 + n // 100
+    cap = n // 4 + n // 100
+    child, cut = cut_once(
+        csr, [cap] * 4, effort, threads=threads, spend=lambda arcs, whole: spent.append(arcs)
+    )
+    assert max(sums(child, None, 4)) <= cap
     assert cut == cut_of(csr, child)
     return child.tolist(), cut, sum(spent)
 
@@ -165,7 +168,7 @@ def test_runs_share_the_way_on_large_graphs():
     child, cut, spent = shared_runs(csr, ways=2)
     assert shared_runs(csr, ways=2, threads=3) == (child, cut, spent)
     alone, alone_cut, alone_spent = shared_runs(csr, ways=0)
-    assert shared_runs(csr, ways=4) == (alone, alone_cut, alone_spent), "six runs leave four ways none to share"
+    assert shared_runs(csr, ways=4) == (alone, alone_cut, alone_spent)  # six runs in four ways: nobody shares
     assert spent < 0.7 * alone_spent
     assert cut < 1.1 * alone_cut
     small = grid(80)  # below twice 4000

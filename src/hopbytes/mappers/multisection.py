@@ -46,8 +46,8 @@ class Multisection(Mapper):
     bisections : int
         Tries of every cut in two where sizes are exact, as with one task per slot.
     ways : int
-        Ways down from a large graph that runs share, at least, and meet on graphs of 4000 vertices and more
-        (:class:`hopbytes.engine.PartitionSettings`): the work of many runs is then mostly done there. 0: none.
+        Ways down from a large graph that runs share, at least (:class:`hopbytes.engine.PartitionSettings`):
+        most of the work of many runs is then done on graphs of 4000 vertices. 0: none is shared.
     rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     slack : {"outer", "even"}

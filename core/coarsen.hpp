@@ -78,7 +78,7 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
   std::vector<int32_t> leader(g.n), order(g.n);
   std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
   std::vector<uint8_t> grown(g.n, 0);
-  std::vector<int32_t> touched;
+  Buffer<int32_t> touched(g.n);  // the clusters next to a vertex
   std::iota(leader.begin(), leader.end(), 0);
   std::iota(order.begin(), order.end(), 0);
   rng.shuffle(order);
@@ -87,22 +87,22 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
   for (int32_t v : order) {
     if (count <= fewest) break;
     if (grown[v]) continue;
+    int64_t near = 0;
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t c = leader[g.adj[e]];
-      if (weight[c] == 0) touched.push_back(c);
+      if (weight[c] == 0 && g.weight[e] != 0) touched[near++] = c;  // none twice
       weight[c] += g.weight[e];
     }
     double best = 0;
     int32_t home = -1;
-    const size_t turn = touched.empty() ? 0 : rng.below(touched.size());
-    for (size_t i = 0; i < touched.size(); ++i) {
-      const int32_t c = touched[i + turn < touched.size() ? i + turn : i + turn - touched.size()];
+    const int64_t turn = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
+    for (int64_t i = 0; i < near; ++i) {
+      const int32_t c = touched[i + turn < near ? i + turn : i + turn - near];
       if (load[c] + g.load[v] > max_cluster || (label && label[c] != label[v])) continue;
       const double r = rating(static_cast<double>(weight[c]), load[c]);
       if (r > best) best = r, home = c;
     }
-    for (int32_t c : touched) weight[c] = 0;
-    touched.clear();
+    for (int64_t i = 0; i < near; ++i) weight[touched[i]] = 0;
     if (home < 0) continue;
     leader[v] = home;
     load[home] += g.load[v];

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -16,11 +17,11 @@ template <class W> class Connectivity {
  public:
   static constexpr int64_t kFewBlocks = 16;
 
-  explicit Connectivity(int64_t k) : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0) {}
+  explicit Connectivity(int64_t k) : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0), blocks_(k) {}
 
   void adopt(const WorkGraph<W>& g, const int32_t* part) {
     g_ = &g, part_ = part;
-    blocks_.clear();
+    count_ = 0;
     std::fill(scratch_.begin(), scratch_.end(), 0);
     if (!cached_) return;
     known_.assign(g.n, 0);
@@ -29,21 +30,21 @@ template <class W> class Connectivity {
 
   // Point at the blocks next to v.
   void collect(int32_t v) {
-    for (int32_t b : blocks_)
-      if (!cached_) scratch_[b] = 0;
-    blocks_.clear();
+    if (!cached_)
+      for (int32_t b : blocks()) scratch_[b] = 0;
+    count_ = 0;
     if (cached_) {
       int64_t* row = rows_.data() + v * k_;
       if (!known_[v]) fill(v, row);
       for (int32_t b = 0; b < k_; ++b)
-        if (row[b]) blocks_.push_back(b);
+        blocks_[count_] = b, count_ += row[b] != 0;
       weight_ = row;
       sum_up();
       return;
     }
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t b = part_[g_->adj[e]];
-      if (scratch_[b] == 0) blocks_.push_back(b);
+      if (scratch_[b] == 0 && g_->weight[e] != 0) blocks_[count_++] = b;  // no block twice
       scratch_[b] += g_->weight[e];
     }
     weight_ = scratch_.data();
@@ -63,9 +64,9 @@ template <class W> class Connectivity {
 
   // Keep only the blocks with the heaviest connection when there are very many: a vertex that touches
   // B blocks would cost O(B^2) to place, and hubs touch thousands.
-  const std::vector<int32_t>& promising() {
-    if (static_cast<int64_t>(blocks_.size()) <= kPromising) return blocks_;
-    promising_ = blocks_;
+  std::span<const int32_t> promising() {
+    if (count_ <= kPromising) return blocks();
+    promising_.assign(blocks().begin(), blocks().end());
     std::nth_element(promising_.begin(), promising_.begin() + kPromising, promising_.end(), [&](int32_t x, int32_t y) {
       return weight_[x] != weight_[y] ? weight_[x] > weight_[y] : x < y;
     });
@@ -78,16 +79,18 @@ template <class W> class Connectivity {
   template <class D> int64_t cost(const D& distance, int32_t p) const {
     if constexpr (std::is_same_v<D, FlatDistance>) return total_ - weight_[p];
     int64_t total = 0;
-    for (int32_t b : blocks_) total += weight_[b] * distance(p, b);
+    for (int32_t b : blocks()) total += weight_[b] * distance(p, b);
     return total;
   }
 
  private:
   static constexpr int64_t kPromising = 64;
 
+  std::span<const int32_t> blocks() const { return {blocks_.data(), static_cast<size_t>(count_)}; }
+
   void sum_up() {
     total_ = 0;
-    for (int32_t b : blocks_) total_ += weight_[b];
+    for (int32_t b : blocks()) total_ += weight_[b];
   }
 
   void fill(int32_t v, int64_t* row) {
@@ -104,7 +107,9 @@ template <class W> class Connectivity {
   std::vector<int64_t> scratch_, rows_;
   int64_t total_ = 0;  // weight of the collected vertex to all blocks
   std::vector<uint8_t> known_;
-  std::vector<int32_t> blocks_, promising_;
+  int64_t count_ = 0;
+  std::vector<int32_t> blocks_;  // next to the collected vertex: the first count_ entries, written without growing
+  std::vector<int32_t> promising_;
 };
 
 }  // namespace hopbytes

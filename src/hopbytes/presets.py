@@ -80,7 +80,7 @@ def for_objective(base: Chain, name: str) -> Chain:
 def fast() -> Chain:
     """Quickest useful placement."""
     return chain(
-        Multisection(tries=2, flow_rounds=1),
+        Multisection(tries=2, flow_rounds=2),
         VCycle(cycles=0),
         Swap(starts=1, shakes=100, one_way=5),
         link_effort=1,

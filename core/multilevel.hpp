@@ -19,6 +19,14 @@ struct PartitionOptions {
   FlowOptions flow;      // used from the middle graph upwards
 };
 
+// Runs and the ways down from a large graph and back: the first ones have one each, the others share some, so that
+// the work on the large graph does not grow with the number of runs. Large choices are made among many small graphs.
+struct Ways {
+  int64_t runs = 1, alone = 0, share = 1;
+  int64_t count() const { return alone + (runs - alone + share - 1) / share; }
+  int64_t first(int64_t way) const { return std::min(runs, way <= alone ? way : alone + (way - alone) * share); }
+};
+
 template <class W> class Multilevel {
  public:
   Multilevel(std::span<const int64_t> cap, const PartitionOptions& options, const Control& control)
@@ -27,11 +35,12 @@ template <class W> class Multilevel {
     smallest_cap_ = *std::min_element(cap.begin(), cap.end());
   }
 
-  // How many of `runs` share one way down from a large graph and back, so that the work on it does not grow with
-  // their number: macroscopic choices are made among many small graphs, and the few that come back are recombined.
-  int64_t sharing(const WorkGraph<W>& g, int64_t runs) const {
-    if (options_.ways < 1) return 1;
-    return std::clamp<int64_t>(g.n / shared_size(), 1, std::max<int64_t>(1, runs / options_.ways));
+  // How runs are spread over ways where the graph is large. Half of the ways are one run's own: on lattices, whose
+  // straight cuts are seen on fine graphs only, those are the best.
+  Ways ways(const WorkGraph<W>& g, int64_t runs) const {
+    const int64_t alone = options_.ways / 2, others = options_.ways - alone;
+    if (others < 1 || runs <= options_.ways) return {runs};
+    return {runs, alone, std::clamp<int64_t>(g.n / shared_size(), 1, (runs - alone + others - 1) / others)};
   }
 
   // `count` independent runs, numbered from `first`, on the way they share, recombined in pairs where it ends.

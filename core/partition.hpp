@@ -51,7 +51,7 @@ template <class W> class ManyPartitions {
     if (groups / 2 >= options_.threads) {
       parallel_for(groups, options_.threads, [&](int64_t i) {
         extract(i);
-        for (int64_t run = 0; run < runs_; ++run) one_run(i, run);
+        for (int64_t way = 0; way < pool_[i].ways.count(); ++way) one_way(i, way);
         collect(i);
         contest({i}, 1);
         finish(i, child, cut);
@@ -59,7 +59,7 @@ template <class W> class ManyPartitions {
       return;
     }
     parallel_for(groups, options_.threads, [&](int64_t i) { extract(i); });
-    parallel_for(groups * runs_, options_.threads, [&](int64_t job) { one_run(job / runs_, job % runs_); });
+    parallel_for(groups * runs_, options_.threads, [&](int64_t job) { one_way(job / runs_, job % runs_); });
     std::vector<int64_t> all(groups);
     std::iota(all.begin(), all.end(), 0);
     for (int64_t i : all) collect(i);
@@ -71,7 +71,7 @@ template <class W> class ManyPartitions {
   struct Pool {  // of one group
     WorkGraph<W> sub;
     std::vector<Candidate> members;
-    int64_t share = 1;     // runs with one way down, see Multilevel::sharing
+    Ways ways;             // of the runs
     int32_t combines = 0;  // recombinations made so far
   };
   struct Meeting { int64_t group; size_t better, other; uint64_t seed; };
@@ -98,8 +98,8 @@ template <class W> class ManyPartitions {
     return work(ExactPartition<W>(caps(i), how, control_));
   }
 
-  // Recombinations of whole partitions; others were made where runs shared a way.
-  int64_t combines(int64_t i) const { return options_.combines / pool_[i].share; }
+  // Recombinations that are left for whole partitions; others were made where runs shared a way.
+  int64_t combines(int64_t i) const { return options_.combines - (runs_ - pool_[i].ways.count()); }
 
   // Row c of the candidates, null when it has nothing for group i.
   const int32_t* candidate(int64_t i, size_t c) const {
@@ -115,9 +115,10 @@ template <class W> class ManyPartitions {
   void extract(int64_t i) {
     Pool& pool = pool_[i];
     if (pool_.size() > 1) cut_out(i);
-    if (!trivial(i) && !exact(i))
-      pool.share = Multilevel<W>(caps(i), options_.partition, control_).sharing(graph(i), runs_);
-    pool.members.resize((runs_ + pool.share - 1) / pool.share);
+    pool.ways = {runs_};
+    if (options_.combines > 0 && !trivial(i) && !exact(i))
+      pool.ways = Multilevel<W>(caps(i), options_.partition, control_).ways(graph(i), runs_);
+    pool.members.resize(pool.ways.count());
   }
 
   void cut_out(int64_t i) {
@@ -127,13 +128,14 @@ template <class W> class ManyPartitions {
     if (g_.unary) pool.sub.unary = std::make_shared<const Unary>(g_.unary->of(grouping_.of(i)));
   }
 
-  // Run number `run` of a group, or the runs that share way number `run`.
-  void one_run(int64_t i, int64_t run) {
-    if (trivial(i) || (run > 0 && (control_.hurry() || one_piece(i))) || (options_.runs < 1 && has_candidate(i))) return;
-    if (run >= static_cast<int64_t>(pool_[i].members.size())) return;
-    Candidate& member = pool_[i].members[run];
-    const uint64_t seed = derive(seed_[i], run);
-    const int64_t first = run * pool_[i].share, count = std::min(pool_[i].share, runs_ - first);
+  // The runs on one way.
+  void one_way(int64_t i, int64_t way) {
+    if (trivial(i) || (way > 0 && (control_.hurry() || one_piece(i))) || (options_.runs < 1 && has_candidate(i))) return;
+    const Ways& ways = pool_[i].ways;
+    if (way >= ways.count()) return;
+    Candidate& member = pool_[i].members[way];
+    const uint64_t seed = derive(seed_[i], way);
+    const int64_t first = ways.first(way), count = ways.first(way + 1) - first;
     member.score = with_engine(i, [&](auto&& engine) {
       if constexpr (requires { engine.run(graph(i), member.part, seed, first, count); })
         return engine.run(graph(i), member.part, seed, first, count);

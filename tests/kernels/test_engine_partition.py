@@ -164,15 +164,15 @@ def shared_runs(csr, ways, threads=1):
 
 
 def test_runs_share_the_way_on_large_graphs():
-    csr = grid(112)  # 12544 vertices: three runs may share a way
+    csr = grid(112)  # 12544 vertices, three times 4000: one run alone, three and two on ways they share
     child, cut, spent = shared_runs(csr, ways=2)
     assert shared_runs(csr, ways=2, threads=3) == (child, cut, spent)
     alone, alone_cut, alone_spent = shared_runs(csr, ways=0)
-    assert shared_runs(csr, ways=4) == (alone, alone_cut, alone_spent)  # six runs in four ways: nobody shares
-    assert spent < 0.7 * alone_spent
+    assert shared_runs(csr, ways=6) == (alone, alone_cut, alone_spent)  # as many ways as runs
+    assert spent < 0.8 * alone_spent
     assert cut < 1.1 * alone_cut
     small = grid(80)  # below twice 4000
-    assert shared_runs(small, ways=1) == shared_runs(small, ways=0)
+    assert shared_runs(small, ways=2) == shared_runs(small, ways=0)
 
 
 def test_candidates_never_lose():

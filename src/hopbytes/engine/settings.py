@@ -63,9 +63,10 @@ class PartitionSettings:
         Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept,
         and one V-cycle less whenever halves are put together.
     ways : int
-        Coarsenings of a large graph, at least, that runs share: as many runs as it has times 4000 vertices,
-        but no more than `runs` / `ways`, are made and recombined on a graph of about 4000 vertices (at least
-        240 per block) and come back as one. Of `combines` as many fewer are left. 0: every run has its own.
+        Ways down from a large graph and back, if runs are recombined. Half of them are one run's own. On the
+        others as many runs as the graph has times 4000 vertices, if that many are left, are made and
+        recombined on a graph of about 4000 vertices (at least 240 per block) and come back as one. 0, or no
+        fewer than `runs`: every run has its own.
     """
 
     runs: int = 1

@@ -46,8 +46,8 @@ class Multisection(Mapper):
     bisections : int
         Tries of every cut in two where sizes are exact, as with one task per slot.
     ways : int
-        Ways down from a large graph that runs share, at least (:class:`hopbytes.engine.PartitionSettings`):
-        most of the work of many runs is then done on graphs of 4000 vertices. 0: none is shared.
+        Ways down from a large graph and back for all runs (:class:`hopbytes.engine.PartitionSettings`): where
+        there are more runs, some share one and are made on a graph of 4000 vertices. 0: each has its own.
     rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     slack : {"outer", "even"}
@@ -105,7 +105,7 @@ class Multisection(Mapper):
     middle: int = 1500
     middle_combines: int = 2
     bisections: int = 3
-    ways: int = 4
+    ways: int = 8
     rounds: int = 10
     patience: int = 40
     seeds: int = 25

@@ -32,6 +32,8 @@ class Evolve(Refiner):
         where they are not enough to fill the population, before which hardly anything is won; 0: `steps`.
     runs, tries : int
         How hard each new placement is tried for, see the mapper ``multisection``.
+    chains : int
+        Sequences of V-cycles side by side after each, see the refiner ``vcycle``.
     slots_only : bool
         Partitions come back as they are, too.
     dense_up_to : int
@@ -66,8 +68,9 @@ class Evolve(Refiner):
     shakes: int = 1000
     subtrees: int = 0
     resplits: int = 0
-    runs: int = 8
-    tries: int = 8
+    runs: int = 12
+    tries: int = 2
+    chains: int = 2
     flow_rounds: int = 2
     flow_width: int = 4
     venture_percent: int = 10
@@ -151,7 +154,7 @@ class Evolve(Refiner):
         )
         better, moves = refine_placement(
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
-            seed=effort.seed, cycles=len(others) + 1, search=search, threads=effort.threads,
+            seed=effort.seed, cycles=len(others) + 1, chains=self.chains, search=search, threads=effort.threads,
             others=np.array(others, np.int32) if others else None,
             deadline=effort.deadline, spend=effort.spend, unary=unary,
         )

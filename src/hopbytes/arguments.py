@@ -58,6 +58,18 @@ def check_functions(**told: object) -> None:
             raise UnsupportedError(f"{what} {value!r}, expected a function")
 
 
+def check_truths(**given: object) -> None:
+    """Raise UnsupportedError for what is neither None nor a truth value.
+
+    Examples
+    --------
+    >>> check_truths(pack=True, partition=None)
+    """
+    for what, value in given.items():
+        if value is not None and not isinstance(value, (bool, np.bool_)):
+            raise UnsupportedError(f"{what} {value!r}, expected True or False")
+
+
 def check_texts(**given: object) -> None:
     """Raise UnsupportedError for what is neither None nor a text."""
     for what, value in given.items():

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes import __version__
 from hopbytes.allocation import Allocation
-from hopbytes.arguments import check_functions, name_of, whole
+from hopbytes.arguments import check_functions, check_truths, name_of, whole
 from hopbytes.clock import Clock
 from hopbytes.comm_time import SearchForm, comm_time, search_form, times_of
 from hopbytes.constraints import constraints
@@ -155,6 +155,7 @@ def map_tasks(
     where = _checked_sides(graph, where)
     if tasks_per_node is not None:
         tasks_per_node = whole("tasks_per_node", tasks_per_node, 1)
+    check_truths(partition=partition, oversubscribe=oversubscribe, pack=pack, strict_balance=strict_balance)
     request = Request(partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance)
     if work_limit is not None:
         work_limit = whole("work_limit", work_limit, 0)

@@ -43,6 +43,8 @@ def said(call) -> str:
         ({"per": {"node": "x"}}, "--per: node=x, expected a count >= 1"),
         ({"seed": 1.5}, "seed 1.5, expected an integer >= 0"),
         ({"threads": True}, "threads True, expected an integer >= 1"),
+        ({"partition": "yes"}, "partition 'yes', expected True or False"),
+        ({"pack": 1}, "pack 1, expected True or False"),
     ],
 )
 def test_map_tasks(options, what):
@@ -57,6 +59,8 @@ def test_nothing_forbidden_may_be_said_in_any_way():
 @pytest.mark.parametrize(
     ("call", "what"),
     [
+        (lambda path: hb.write(MAPPING, path, host=["a"]), "unknown option 'host', did you mean 'hosts'?"),
+        (lambda path: hb.read(path, colectives="ring"), "did you mean 'collectives'?"),
         (lambda path: hb.write(None, path), "a NoneType to write, expected a CommGraph or a Mapping"),
         (lambda path: hb.write(MAPPING.pe, path), "a ndarray to write, expected a CommGraph or a Mapping"),
         (lambda path: hb.write(GRAPH, 3), "a file name of type int, expected text or a path"),

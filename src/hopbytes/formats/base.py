@@ -21,6 +21,12 @@ formats: Registry[Format] = Registry("format", "hopbytes.formats", ("graph_", "p
 #: How much of a file formats see when they are asked whether it is theirs.
 HEAD_BYTES = 4096
 
+#: What readers may be told beyond the file, each format what it can use: see :func:`hopbytes.read`.
+READING = ("collectives", "counts", "graph", "launched", "n", "threads", "where")
+
+#: The same of writers, see :func:`hopbytes.write`.
+WRITING = ("allowed", "graph", "hosts", "launched", "metrics", "oversubscribe", "symmetrize", "version")
+
 #: What goes into one file. Large patterns come in pieces, so that the text is never in memory as a whole.
 Content: TypeAlias = str | bytes | Iterable[bytes]
 

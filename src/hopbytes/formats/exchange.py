@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
 from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import Format, Source, Written, formats
+from hopbytes.formats.base import READING, WRITING, Format, Source, Written, formats
 from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
@@ -52,7 +53,10 @@ def read(
     max_bytes : int
         Largest size after decompression.
     **options
-        For the format.
+        What the file does not say, each format takes what it can use. Placements: `where`, the Allocation,
+        `n`, the number of tasks, and `graph`, the pattern one in JSON must be for; `threads`, rankfiles
+        count hardware threads; `launched`, how old ranks were placed before new ones. Patterns:
+        `collectives`, a model for recordings; `counts`, the file of message counts beside a CSV file.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def read(
     ScaleError
         Numbers, or sums of them, beyond 2^63 - 1.
     UnsupportedError
-        Unknown format name (with the nearest one), a path that is none, or more content than memory.
+        Unknown format or option (with the nearest one), a path that is none, or more content than memory.
 
     Examples
     --------
@@ -77,6 +81,7 @@ def read(
     """
     if holds not in (None, "pattern", "placement"):
         raise unknown_name("content", holds, ["pattern", "placement"])
+    _check_options(options, READING)
     if format is None and holds != "placement" and _means_pattern(path):
         return pattern(path_text(path))
     with open_source(path, max_bytes=max_bytes, options=options) as source:
@@ -97,6 +102,13 @@ def read(
             if str(error).startswith(source.name):
                 raise
             raise ScaleError(f"{source.name}: {error}") from None
+
+
+def _check_options(options: Dictionary[str, Any], known: tuple[str, ...]) -> None:
+    """Refuse a name that no format knows: it would do nothing."""
+    for name in options:
+        if name not in known:
+            raise unknown_name("option", name, known)
 
 
 def _means_pattern(path: str | os.PathLike[str]) -> bool:
@@ -147,13 +159,16 @@ def write(
         Overwrite a file that hopbytes did not write. A file is known as ours by the words "written by
         hopbytes" near its start; formats without room for them always need `force` to be replaced.
     **options
-        For the format.
+        Each format takes what it can use. Placements: `hosts`, names of the nodes; `allowed`, the CPUs of
+        each that the job has; `oversubscribe`, several tasks on a slot are meant; `version` of Open MPI;
+        `launched`, how old ranks are placed before new ones; `graph` and `metrics` are noted in JSON.
+        Patterns: `symmetrize`, both directions become their sum.
 
     Raises
     ------
     UnsupportedError
-        Unknown format, a foreign file in the way, a format that cannot hold the thing; a thing that is
-        neither of the two, a path that is none.
+        Unknown format or option, a foreign file in the way, a format that cannot hold the thing; a thing
+        that is neither of the two, a path that is none.
 
     Examples
     --------
@@ -165,6 +180,7 @@ def write(
     path = _target(path)
     if not isinstance(thing, (CommGraph, Mapping)):
         raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
+    _check_options(options, WRITING)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
     chosen = _writer(path, format, holds)
     written: Written

@@ -90,7 +90,8 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
     int64_t near = 0;
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t c = leader[g.adj[e]];
-      if (weight[c] == 0 && g.weight[e] != 0) touched[near++] = c;  // none twice
+      touched[near] = c;  // none twice; no branch, it would be taken at random
+      near += (weight[c] == 0) & (g.weight[e] != 0);
       weight[c] += g.weight[e];
     }
     double best = 0;
@@ -143,13 +144,14 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
         const int32_t t = level.map[g.adj[e]];
         if (t == c) continue;
-        if (place[t] >= row) {
-          coarse.own_weight[place[t]] += g.weight[e];
-        } else {
-          place[t] = filled;
-          coarse.own_adj[filled] = t;
-          coarse.own_weight[filled++] = g.weight[e];
-        }
+        // Whether an arc to t stands there already is as good as random: no branch.
+        coarse.own_weight[filled] = 0;
+        const bool fresh = place[t] < row;
+        const int64_t at = fresh ? filled : place[t];
+        place[t] = at;
+        coarse.own_adj[at] = t;
+        coarse.own_weight[at] += g.weight[e];
+        filled += fresh;
       }
     }
   }

@@ -154,8 +154,8 @@ class Evolve(Refiner):
         )
         better, moves = refine_placement(
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
-            seed=effort.seed, cycles=len(others) + 1, chains=self.chains, search=search, threads=effort.threads,
-            others=np.array(others, np.int32) if others else None,
+            seed=effort.seed, cycles=len(others) + 1, chains=self.chains, search=search,
+            threads=effort.threads, others=np.array(others, np.int32) if others else None,
             deadline=effort.deadline, spend=effort.spend, unary=unary,
         )
         effort.count(moves=moves)

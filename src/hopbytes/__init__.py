@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hopbytes.graph import CommGraph as CommGraph
     from hopbytes.machines.slots import machine as machine
     from hopbytes.mapping import Mapping as Mapping
-    from hopbytes.metrics import evaluate as evaluate
+    from hopbytes.metrics.evaluation import evaluate as evaluate
     from hopbytes.run import map_tasks as map_tasks
 
 __version__ = "0.1.0"
@@ -37,7 +37,7 @@ _HOME = {
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "convert": "hopbytes.formats.exchange",
-    "evaluate": "hopbytes.metrics",
+    "evaluate": "hopbytes.metrics.evaluation",
     "machine": "hopbytes.machines.slots",
     "map_tasks": "hopbytes.run",
     "read": "hopbytes.formats.exchange",

@@ -16,7 +16,7 @@ from hopbytes.constraints import Constraints
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Int32, Int64
-from hopbytes.metrics import check_scale
+from hopbytes.metrics.scale import check_scale
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.settle import check_fixed_loads, settle
 from hopbytes.spread import spread, spread_counts

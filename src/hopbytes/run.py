@@ -13,7 +13,7 @@ from hopbytes import __version__
 from hopbytes.allocation import Allocation
 from hopbytes.arguments import check_functions, check_truths, name_of, whole
 from hopbytes.clock import Clock
-from hopbytes.comm_time import SearchForm, comm_time, search_form, times_of
+from hopbytes.comm_time.form import SearchForm
 from hopbytes.constraints import constraints
 from hopbytes.engine import stop_asked, stopping_when
 from hopbytes.errors import UnsupportedError, unknown_name
@@ -22,7 +22,7 @@ from hopbytes.keeping import balance_report, migration_report, verify
 from hopbytes.machines.base import Machine
 from hopbytes.mappers.base import Effort, Int32, Mapper, Progress, Refiner, mappers, refiners
 from hopbytes.mapping import Mapping
-from hopbytes.metrics.placement import imbalance_of
+from hopbytes.metrics.loads import imbalance_of
 from hopbytes.objectives.base import objectives
 from hopbytes.options import describe
 from hopbytes.presets import DEFAULT, Chain, chain, for_objective, presets
@@ -211,11 +211,15 @@ def map_tasks(
 
 
 def _in_time(graph: CommGraph, where: Allocation) -> SearchForm:
+    from hopbytes.comm_time.times import search_form, times_of
+
     return search_form(graph, where, times_of(graph, where))
 
 
 def _time_report(graph: CommGraph, where: Allocation, pe: Int32, form: SearchForm) -> dict[str, float]:
     """Say how long all messages take together, and how far the cost that was searched with is off."""
+    from hopbytes.comm_time.times import comm_time, times_of
+
     times = times_of(graph, where)
     seconds = times.seconds(comm_time(graph, where, pe, times))
     return {"comm_seconds": seconds, "search_form_error": form.error}

@@ -1,6 +1,8 @@
 """Starting the program is cheap: help imports nothing heavy. Modules are counted, not seconds."""
 
+import importlib
 import json
+import os
 import subprocess
 import sys
 
@@ -32,6 +34,7 @@ def modules_after(*arguments):
     return set(modules)
 
 
+BLAS = "OPENBLAS_NUM_THREADS"
 HEAVY = {"numpy", "scipy", "kaminpar", "hopbytes._core", "matplotlib", "multiprocessing"}
 
 
@@ -65,6 +68,31 @@ def test_python_m_is_the_same_program():
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "\ntable " in "\n" + done.stdout
+
+
+def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_path):
+    graph = tmp_path / "ring.graph"
+    graph.write_text("40 40\n" + "".join(f"{(i - 1) % 40 + 1} {(i + 1) % 40 + 1}\n" for i in range(40)))
+    machine = ("--hierarchy", "2:2", "--distance", "1:10", "--partition", "--preset", "fast")
+    written = ("-o", str(tmp_path / "placement"), "--format", "plain", "--quiet")
+    modules = modules_after("map", str(graph), *machine, *written)
+    unused = {"numpy.ma", "hopbytes.nodal", "hopbytes.comm_time.times", "hopbytes.metrics.evaluation"}
+    assert not modules & unused
+    assert "hopbytes.mappers.multisection" in modules
+
+
+@pytest.mark.parametrize("said", [None, "3"])
+def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
+    from hopbytes.cli.app import load_numpy
+
+    seen = []
+    monkeypatch.delenv(BLAS, raising=False)
+    if said:
+        monkeypatch.setenv(BLAS, said)
+    monkeypatch.setattr(importlib, "import_module", lambda name: seen.append((name, os.environ[BLAS])))
+    load_numpy()
+    assert os.environ.get(BLAS) == said
+    assert seen == ([] if said else [("numpy", "1")])
 
 
 def test_the_small_example_needs_no_scipy():

@@ -9,7 +9,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
-from hopbytes.metrics import measure
+from hopbytes.metrics.placement import measure
 
 # Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA architectures"
 # (Euro-Par 2010), Fig. 1 (a).

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.comm_time import comm_time, knows_times, search_form, times_of
+from hopbytes.comm_time.times import comm_time, knows_times, search_form, times_of
 from hopbytes.errors import UnsupportedError
 from strategies import graphs
 

@@ -13,8 +13,10 @@ from hopbytes.graph import CommGraph
 from hopbytes.machines.base import Level, TableDistance
 from hopbytes.machines.tree import Tree
 from hopbytes.mapping import Mapping
-from hopbytes.metrics import check_scale, evaluate, measure
 from hopbytes.metrics.baselines import at_random, in_order
+from hopbytes.metrics.evaluation import evaluate
+from hopbytes.metrics.placement import measure
+from hopbytes.metrics.scale import check_scale
 from hopbytes.metrics.text import plain_table
 from strategies import graphs, machines
 

@@ -20,7 +20,7 @@ from hopbytes.formats.symmetry import renumbered
 from hopbytes.graph import CommGraph
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mapping import Mapping
-from hopbytes.metrics import measure
+from hopbytes.metrics.placement import measure
 from placements import cores_in_node, expand, mappings, place, read, read_rankfile, write
 from strategies import graphs
 

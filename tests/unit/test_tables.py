@@ -9,7 +9,7 @@ from rich.console import Console
 
 import hopbytes as hb
 from hopbytes.graph import CommGraph
-from hopbytes.metrics import evaluate
+from hopbytes.metrics.evaluation import evaluate
 from hopbytes.objectives.base import objectives
 from hopbytes.report.tables import _short, evaluation_table, summary
 from placements import place

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import io
 import os
 import sys
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from hopbytes.cli.spread import spread_options
 from hopbytes.errors import HopbytesError
 
 #: Exit codes; 2 (usage) comes from the option parser.
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
+
+#: Allocations between collections of garbage: loading makes many objects, and hardly any becomes garbage.
+COLLECT_EVERY = 100_000
 
 #: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.<name>.<name>``.
 VERBS = (
@@ -62,6 +66,27 @@ class GuardedGroup(TyperGroup):
             complain(sentence(error))
             code = FAILED
         raise typer.Exit(code)
+
+
+class Verb(TyperCommand):
+    """A verb, about to run: load NumPy for it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        load_numpy()
+        return super().invoke(ctx)
+
+
+def load_numpy() -> None:
+    """Import NumPy without the threads, one per core, that its linear algebra starts: none is used here."""
+    name = "OPENBLAS_NUM_THREADS"
+    if name in os.environ:
+        return
+    os.environ[name] = "1"
+    try:
+        importlib.import_module("numpy")
+    finally:
+        del os.environ[name]  # programs that a verb starts are not to see it
 
 
 def sentence(error: BaseException) -> str:
@@ -117,10 +142,10 @@ def _command(verb: str) -> Any:
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=app.rich_markup_mode,
         context_settings=app.info.context_settings,
     )
-    function = getattr(import_module(f"hopbytes.cli.{verb}"), verb)
+    function = getattr(importlib.import_module(f"hopbytes.cli.{verb}"), verb)
     # Typer keeps the line ends of a docstring, which fit no terminal but the author's.
     told = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
-    alone.command(verb, help=told)(spread_options(function))
+    alone.command(verb, cls=Verb, help=told)(spread_options(function))
     return typer.main.get_command(alone)
 
 
@@ -148,6 +173,7 @@ def prepare_streams() -> None:
 def main() -> None:
     """Run the program with the process's arguments; never returns."""
     prepare_streams()
+    gc.set_threshold(COLLECT_EVERY)
     try:
         app(prog_name="hopbytes")  # also under `python -m hopbytes`
     except OSError as error:  # --help and --version, printed before any verb

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from hopbytes.metrics import Evaluation
+    from hopbytes.metrics.evaluation import Evaluation
 
 T = TypeVar("T")
 

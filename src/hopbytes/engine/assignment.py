@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hopbytes.engine.control import Spend
+from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu import DenseProblem, TabuSettings, tabu_many
 from hopbytes.kernels import Int32, Int64
 
-#: Up to so many tasks searches that look at all pairs are worth their time on any pattern, and there is time
-#: for a population of them; with more only where most tasks talk to each other.
-FEW_TASKS = 400
 #: Searches of one generation. A constant, so that the answer does not depend on the number of threads.
 WIDTH = 2
 #: From this spread of local optima on (standard deviation over mean, times the root of n) good solutions

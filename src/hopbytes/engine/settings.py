@@ -8,6 +8,10 @@ import numpy as np
 
 from hopbytes.kernels import Int64
 
+#: Up to so many tasks searches that look at all pairs are worth their time on any pattern, and there is time
+#: for a population of them; with more only where most tasks talk to each other.
+FEW_TASKS = 400
+
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from hopbytes.errors import FormatError
 from hopbytes.hostlist import match_hosts, read_hosts
 from hopbytes.machines.base import Machine
-from hopbytes.machines.drawn_nodes import draw_nodes, is_drawn
 
 
 class ChosenHosts(NamedTuple):
@@ -52,6 +51,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     known = machine.node_names()
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
+    from hopbytes.machines.drawn_nodes import draw_nodes, is_drawn
+
     if is_drawn(hosts):
         return ChosenHosts(machine, known, draw_nodes(machine, str(hosts)))
     names = read_hosts(hosts)

@@ -22,7 +22,6 @@ import re
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.recognise import kind_of_file
-from hopbytes.machines.timed_links import take_latency, with_latency
 from hopbytes.machines.tree import MAX_LEVELS, Tree, shorten
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
@@ -72,6 +71,8 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
     parts = [part.strip() for part in re.split(r"\s/\s", text)]
     latency = None
     if parts[0].partition(":")[0] in machines:  # of a level it belongs to the level
+        from hopbytes.machines.timed_links import take_latency
+
         parts[0], latency = take_latency(parts[0])
     machine = _parse_part(parts[0])
     if parts[1:]:
@@ -81,6 +82,8 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
             machine = nest(machine, part, _parse_part)
     machine = machine.settled()
     if latency is not None:
+        from hopbytes.machines.timed_links import with_latency
+
         machine = with_latency(machine, latency)
     return machine if distance is None else with_distances(machine, distance)
 

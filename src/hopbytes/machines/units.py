@@ -194,6 +194,8 @@ def said_missing(
     hardware: Machine, of_hosts: NDArray[np.bool_], allowed: NDArray[np.bool_]
 ) -> tuple[str, ...]:
     """Say what was taken away: whole cores, and threads of cores that go on being places with the rest."""
+    if not np.any(of_hosts & ~allowed):
+        return ()
     core = units_of(hardware, "core")
     gone = np.setdiff1d(core[of_hosts], core[allowed])
     cut = int((of_hosts & ~allowed & ~np.isin(core, gone)).sum())
@@ -202,4 +204,4 @@ def said_missing(
         among = "more" if found else f"of {int(of_hosts.sum())}"
         found.append(f"{cut} {among} hardware thread{'s' * (cut > 1 or among != 'more')}")
     verb = "is" if len(gone) + cut == 1 else "are"
-    return (f"{' and '.join(found)} {verb} excluded or reserved",) if found else ()
+    return (f"{' and '.join(found)} {verb} excluded or reserved",)

@@ -71,7 +71,7 @@ class Bounds:
 
         Notes
         -----
-        O(n + m + k), exact below 2**63, which :func:`hopbytes.metrics.check_scale` asks for J.
+        O(n + m + k), exact below 2**63, which :func:`hopbytes.metrics.scale.check_scale` asks for J.
 
         Examples
         --------

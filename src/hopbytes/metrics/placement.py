@@ -10,12 +10,13 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
-from hopbytes.comm_time import comm_time, knows_times, times_of
-from hopbytes.errors import FormatError, ScaleError
+from hopbytes.comm_time.times import comm_time, knows_times, times_of
+from hopbytes.errors import FormatError
 from hopbytes.graph import CommGraph
-from hopbytes.integers import MAX_SUM
 from hopbytes.machines.base import Int32, Int64, TreeDistance
 from hopbytes.metrics.links import LinkMetrics, measure_links
+from hopbytes.metrics.loads import load_per_pe, ratio, relative_excess
+from hopbytes.metrics.scale import check_scale
 from hopbytes.metrics.traffic import TrafficMetrics, measure_traffic
 from hopbytes.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
 
@@ -133,13 +134,13 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
     return PlacementMetrics(
         comm_cost=volume.cost,
         edge_cut=volume.cut,
-        imbalance=_imbalance(loads, graph.total_load, where.capacity),
+        imbalance=relative_excess(loads, graph.total_load, where.capacity),
         max_load=int(loads.max()),
         used_pes=int(np.count_nonzero(tasks)),
         min_tasks_per_pe=int(tasks.min()),
         max_tasks_per_pe=int(tasks.max()),
-        mean_distance=_ratio(arcs.cost, arcs.inside + arcs.cut),
-        weighted_mean_distance=_ratio(volume.cost, volume.inside + volume.cut),
+        mean_distance=ratio(arcs.cost, arcs.inside + arcs.cut),
+        weighted_mean_distance=ratio(volume.cost, volume.inside + volume.cut),
         comm_seconds=_seconds(graph, where, pe),
         levels=_levels(graph, where, pe, volume, arcs),
     )
@@ -202,40 +203,11 @@ def _levels(
     return tuple(
         LevelMetrics(
             level.name, costs[number], volumes[number], messages[number],
-            cut=sum(volumes[number:]), cost_share=_ratio(volumes[number] * costs[number], volume.cost),
+            cut=sum(volumes[number:]), cost_share=ratio(volumes[number] * costs[number], volume.cost),
         )
         # Kernels number levels from the inside, people read them from the outside.
         for level, number in zip(where.machine.levels, range(len(volumes) - 1, 0, -1), strict=True)
     )
-
-
-def load_per_pe(graph: CommGraph, k: int, pe: Int32) -> Int64:
-    """int64[k]: sum of task loads on each PE, exact (no floating point in between)."""
-    if graph.loads is None:
-        return np.bincount(pe, minlength=k).astype(np.int64)
-    loads = np.zeros(k, np.int64)
-    np.add.at(loads, pe, graph.loads)
-    return loads
-
-
-def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32) -> float:
-    """Return the imbalance alone, see :class:`PlacementMetrics`; O(n)."""
-    return _imbalance(load_per_pe(graph, where.k, pe), graph.total_load, where.capacity)
-
-
-def _imbalance(loads: Int64, total: int, capacity: Int64 | None) -> float:
-    if capacity is None:
-        fullest, own, whole = int(np.argmax(loads)), 1, len(loads)
-    else:
-        relative = np.divide(loads, capacity, out=np.zeros(len(loads)), where=capacity > 0)
-        fullest = int(np.argmax(relative))
-        own, whole = int(capacity[fullest]), int(capacity.sum())
-    # In integers up to the one division: 103 of 100 is 0.03, while 1.03 - 1 would lie above it.
-    return _ratio(int(loads[fullest]) * whole - total * own, total * own)
-
-
-def _ratio(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 def diagonal_volume(graph: CommGraph) -> int:
@@ -244,26 +216,3 @@ def diagonal_volume(graph: CommGraph) -> int:
         return 0
     to_itself = graph.sources() == graph.targets
     return kernels.checked_sum(np.ascontiguousarray(graph.arc_volumes()[to_itself]))
-
-
-def check_scale(graph: CommGraph, where: Allocation) -> None:
-    """Refuse volumes so large that a sum of volume x distance could leave 63 bits.
-
-    Raises
-    ------
-    ScaleError
-        Largest distance x total volume exceeds 2**63 - 1; the text gives the factor to divide by.
-    """
-    widest = _largest_distance(where)
-    # Unweighted sums count every arc once, whatever its volume.
-    largest = widest * max(graph.total_volume, graph.m)
-    if largest > MAX_SUM:
-        factor = -(-largest // MAX_SUM)
-        raise ScaleError(
-            f"total volume {graph.total_volume} x largest distance {widest} is more than 2^63 - 1: "
-            f"divide the volumes or the distances by {factor} or more"
-        )
-
-
-def _largest_distance(where: Allocation) -> int:
-    return int(where.distance.largest)

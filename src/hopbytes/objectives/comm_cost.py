@@ -31,7 +31,7 @@ class CommCost(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return J, exact while it stays below 2**63 (see :func:`hopbytes.metrics.check_scale`); O(m).
+        """Return J, exact while it stays below 2**63 (see :func:`hopbytes.metrics.scale.check_scale`); O(m).
 
         Examples
         --------

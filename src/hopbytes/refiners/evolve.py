@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
-from hopbytes.engine.assignment import FEW_TASKS
+from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Progress, Refiner, refiners
 from hopbytes.mappers.multisection import Multisection

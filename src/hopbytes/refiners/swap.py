@@ -9,12 +9,10 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
-from hopbytes.engine.assignment import FEW_TASKS
+from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.machines.geometry import geometry_of
 from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Refiner, mappers, refiners
-from hopbytes.nodal.vicinity import MOST_SITES
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
 from hopbytes.refiners.distances import both_ways_differ, cheaper, kernel_distances, priced, talks_to_most
@@ -195,8 +193,12 @@ class Swap(Refiner):
 
 def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
     """Yield placements made from groups of tasks on the nodes of a network."""
-    nodes = np.unique(where.node_of_pe)
-    if where.machine.network() is None or not 2 < len(nodes) <= MOST_SITES:
+    if where.machine.network() is None:
+        return
+    from hopbytes.machines.geometry import geometry_of
+    from hopbytes.nodal.vicinity import MOST_SITES
+
+    if not 2 < len(np.unique(where.node_of_pe)) <= MOST_SITES:
         return
     for name in RIVALS_ON_NODES:
         if effort.used_up or (mappers[name].needs_coordinates and geometry_of(where.machine) is None):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.engine.assignment import FEW_TASKS, EvolutionSettings, evolve
+from hopbytes.engine.assignment import EvolutionSettings, evolve
+from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu import DenseProblem
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Int64, Refiner, refiners

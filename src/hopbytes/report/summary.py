@@ -26,7 +26,7 @@ def map_summary(graph: CommGraph, mapping: Mapping) -> str:
     -----
     Measures in-order and random placements: O(n + m) each.
     """
-    from hopbytes.metrics import evaluate
+    from hopbytes.metrics.evaluation import evaluate
     from hopbytes.report.tables import summary
 
     seeds = RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.mapping import Mapping
-from hopbytes.metrics import Evaluation
+from hopbytes.metrics.evaluation import Evaluation
 from hopbytes.metrics.text import HEADINGS, notes, rows
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     >>> from hopbytes.allocation import Allocation
     >>> from hopbytes.graph import CommGraph
     >>> from hopbytes.machines.spec import parse_machine
-    >>> from hopbytes.metrics import evaluate
+    >>> from hopbytes.metrics.evaluation import evaluate
     >>> graph = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     >>> mapping = Mapping(np.array([0, 2, 1, 3], np.int32), Allocation.whole(parse_machine("node:2 core:2")))
     >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)

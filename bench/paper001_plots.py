@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+MOST_IN_A_ROW = 3
+
 
 def draw(drawn: dict[int, Any], folder: Path) -> None:
     """Write one file per figure."""
@@ -19,13 +21,14 @@ def draw(drawn: dict[int, Any], folder: Path) -> None:
     for number, what in drawn.items():
         if not what:
             continue
-        pictures = ["profile", what] if "ratio" in what else list(what.values())
-        figure, axes = plt.subplots(1, len(pictures), figsize=(5 * len(pictures), 4), squeeze=False)
+        pictures = 2 if "ratio" in what else len(what)
+        rows, columns = -(-pictures // MOST_IN_A_ROW), min(pictures, MOST_IN_A_ROW)
+        figure, axes = plt.subplots(rows, columns, figsize=(5 * columns, 4 * rows), squeeze=False)
         if "ratio" in what:
             profile(axes[0][0], what)
             sorted_speeds(axes[0][1], what, "speed-up")
         else:
-            for axis, (label, part) in zip(axes[0], what.items(), strict=True):
+            for axis, (label, part) in zip(axes.flat, what.items(), strict=True):
                 sorted_speeds(axis, part, label)
         figure.tight_layout()
         figure.savefig(folder / f"paper001_fig{number}.png", dpi=120)
@@ -47,6 +50,10 @@ def sorted_speeds(axis: Any, what: dict[str, Any], label: str) -> None:
     for name, speed in zip(what["names"], what["speed"], strict=True):
         axis.plot(np.sort(speed), label=name)
     axis.set_yscale("log")
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("{x:g}")
     axis.set_title(label, fontsize=9)
+    axis.set_xticks(range(len(what["speed"][0])))
     axis.set_xlabel("instances, sorted")
+    axis.set_ylabel("times as fast")
     axis.legend(fontsize=7)

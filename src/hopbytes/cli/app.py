@@ -78,7 +78,7 @@ class Verb(TyperCommand):
 
 
 def load_numpy() -> None:
-    """Import NumPy without the threads, one per core, that its linear algebra starts: none is used here."""
+    """Import NumPy without a thread per core for its linear algebra: the few matrices here are small."""
     name = "OPENBLAS_NUM_THREADS"
     if name in os.environ:
         return

@@ -19,12 +19,16 @@ def load_per_pe(graph: CommGraph, k: int, pe: Int32) -> Int64:
 
 
 def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32) -> float:
-    """Return the imbalance alone, see :class:`hopbytes.metrics.placement.PlacementMetrics`; O(n)."""
+    """Return the imbalance of `pe` (int32[n]), 0.03 for 3 %: see :func:`relative_excess`; O(n + k)."""
     return relative_excess(load_per_pe(graph, where.k, pe), graph.total_load, where.capacity)
 
 
 def relative_excess(loads: Int64, total: int, capacity: Int64 | None) -> float:
-    """Return by how much the fullest PE exceeds its share of the total load; 0.03 for 3 % more."""
+    """Return by how much the fullest PE exceeds its share of the total load; 0.03 for 3 % more.
+
+    `loads` and `capacity` are int64[k]; capacities are relative, None: all alike. Its share is
+    ``total * capacity / sum of capacities``. O(k).
+    """
     if capacity is None:
         fullest, own, whole = int(np.argmax(loads)), 1, len(loads)
     else:

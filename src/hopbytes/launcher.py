@@ -10,7 +10,8 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.mapping import Mapping
-from hopbytes.spread import spread, spread_counts
+from hopbytes.spread import asked_by_job, spread_counts
+from hopbytes.spread import spread as chosen_slots
 
 #: Largest number of tasks in a turn that ``plane=N`` accepts.
 PLANE = re.compile(r"plane=([1-9][0-9]{0,8})", re.ASCII)
@@ -25,6 +26,7 @@ def launcher_placement(
     tasks_per_node: int | None = None,
     per: str | Dictionary[str, int] | None = None,
     pack: bool = False,
+    spread: bool = False,
 ) -> Mapping:
     """Return the placement a launcher makes when nobody tells it better.
 
@@ -34,13 +36,15 @@ def launcher_placement(
     n : int
         Number of tasks.
     order : str
-        ``"block"``: node by node, core by core. ``"cyclic"`` (Slurm's word) or ``"bynode"`` (Open MPI's):
-        nodes take turns, one task each. ``"plane=4"``: nodes take turns, four tasks each. All may be
-        preceded by ``"default:"``.
+        ``"fill"``: node by node, each until it is full, core by core, as ``mpirun`` does. ``"block"``: the
+        same with equally many tasks on every node, as ``srun`` does. ``"cyclic"`` (Slurm's word) or
+        ``"bynode"`` (Open MPI's): nodes take turns, one task each. ``"plane=4"``: nodes take turns, four
+        tasks each. All may be preceded by ``"default:"``.
     oversubscribe : bool
         More tasks than slots are meant; every slot then gets floor(n/k) or ceil(n/k).
-    tasks_per_node, per, pack
-        Which slots are used when there are more than tasks, see :func:`hopbytes.spread.spread`.
+    tasks_per_node, per, pack, spread
+        Which slots are used when there are more than tasks, see :func:`hopbytes.spread.spread`; `spread`
+        asks for equally many tasks on every node.
 
     Raises
     ------
@@ -61,7 +65,9 @@ def launcher_placement(
     """
     in_a_turn = _in_a_turn(order)
     if n <= where.k:
-        slots = spread(where, n, tasks_per_node=tasks_per_node, per=per, pack=pack)
+        free = not spread and tasks_per_node is None and per is None and not asked_by_job(where, n)
+        pack = pack or (free and order.removeprefix("default:") == "fill")
+        slots = chosen_slots(where, n, tasks_per_node=tasks_per_node, per=per, pack=pack, evenly=spread)
     elif oversubscribe:
         slots = np.repeat(np.arange(where.k), spread_counts(where, n))
     else:
@@ -77,11 +83,11 @@ def launcher_placement(
 def _in_a_turn(order: str) -> int | None:
     """Return how many tasks a node takes before it is the next one's turn; None: all."""
     name = order.removeprefix("default:")
-    if name == "block":
+    if name in ("block", "fill"):
         return None
     if name in ("cyclic", "bynode"):
         return 1
     plane = PLANE.fullmatch(name)
     if plane is None:
-        raise UnsupportedError(f"placement {order[:40]!r}, expected block, cyclic, bynode or plane=N")
+        raise UnsupportedError(f"placement {order[:40]!r}, expected fill, block, cyclic, bynode or plane=N")
     return int(plane[1])

@@ -18,6 +18,8 @@ from hopbytes.refiners.vcycle import VCycle
 from hopbytes.registry import Registry
 
 DEFAULT = "eco"
+#: Judges ways of choosing slots before a stronger preset works on the best of them.
+QUICKEST = "fast"
 #: How much longer the ways of messages may get, in percent, where the load of links is the objective.
 LINK_ROOM = 10
 

@@ -33,6 +33,7 @@ class Request:
     """What the caller asked of the counts; see :func:`hopbytes.run.map_tasks` for the fields.
 
     `mapper_chooses`: the mapper picks the PEs when there are fewer tasks and nobody has said which.
+    `slots`: int64[n], the PEs to use, one task each; None leaves the choice to the other fields.
     """
 
     partition: bool | None = None
@@ -43,11 +44,19 @@ class Request:
     imbalance: float = 0.03
     strict_balance: bool = False
     mapper_chooses: bool = False
+    spread: bool = False
+    equal_nodes: bool = False
+    slots: Int64 | None = None
 
     @property
     def chooses_slots(self) -> bool:
         """Whether the caller said which PEs to use."""
-        return self.pack or self.tasks_per_node is not None or self.per is not None
+        return self.pack or self.spread or self.counted or self.slots is not None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the caller said how many tasks each unit of a level gets."""
+        return self.tasks_per_node is not None or self.per is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,8 +209,13 @@ def _slots(
     """PEs for n tasks, one each: those in use now, else spread, exchanged where places ask for others."""
     if home is not None and not request.chooses_slots and len(np.unique(home[home >= 0])) == n:
         pes = np.sort(home).astype(np.int64)
+    elif request.slots is not None:
+        pes = request.slots
     else:
-        pes = spread(where, n, pack=request.pack, tasks_per_node=request.tasks_per_node, per=request.per)
+        pes = spread(
+            where, n, pack=request.pack, evenly=request.spread, tasks_per_node=request.tasks_per_node,
+            per=request.per,
+        )
     if unary is None or n in (0, where.k):
         return pes
     check_fixed_loads(None, np.ones(where.k, np.int64), unary)

@@ -12,7 +12,6 @@ from hopbytes.launcher import launcher_placement
 from hopbytes.machines.base import Int32, Int64
 from hopbytes.mapping import Mapping
 
-
 #: What a mapping's record says of its slots where the user or the job asked for these counts.
 COUNTS_ASKED = ("asked", "job")
 

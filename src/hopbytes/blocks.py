@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.choosing import slot_choices
+from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import Int32, Int64
@@ -16,7 +17,7 @@ from hopbytes.mappers.base import Bounds, Effort, Mapper
 from hopbytes.mapping import Mapping
 from hopbytes.objectives.base import objectives
 from hopbytes.run import map_tasks
-from hopbytes.spread import spread
+from hopbytes.spread import spread as chosen_slots
 
 
 def map_for(
@@ -28,6 +29,7 @@ def map_for(
     tasks_per_node: int | None = None,
     per: Any = None,
     pack: bool = False,
+    spread: bool = False,
     **options: Any,
 ) -> Mapping:
     """Map so that a launch format can say the result.
@@ -41,8 +43,8 @@ def map_for(
         are mapped to nodes, and then (where it can say cores) the ranks of each node to its slots.
     block : int, optional
         Ranks of a block; by default all that a node holds.
-    tasks_per_node, per, pack
-        Which PEs are used.
+    tasks_per_node, per, pack, spread
+        Which PEs are used; by default nodes are filled or spread over, whichever is cheaper.
     **options
         For :func:`hopbytes.map_tasks`.
 
@@ -63,10 +65,12 @@ def map_for(
     can = formats[form].can
     if formats[form].holds != "placement":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
-    spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
+    asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
     if can.scattered_ranks and block is None:
-        return map_tasks(graph, where, **spreading, **options)
-    mapping = map_in_blocks(graph, where, block, inside=can.per_rank_cores, **spreading, **options)
+        return map_tasks(graph, where, equal_nodes=not can.unequal_nodes, **asked, **options)
+    mapping = _on_the_cheaper_slots(
+        graph, where, block, asked, inside=can.per_rank_cores, equal_nodes=not can.unequal_nodes, **options
+    )
     if can.scattered_ranks:
         return mapping
     node = where.node_of_pe[mapping.pe]
@@ -80,6 +84,29 @@ def map_for(
     return Mapping(mapping.pe, where, {**mapping.info, "notices": [*mapping.info["notices"], limit]})
 
 
+def _on_the_cheaper_slots(
+    graph: CommGraph, where: Allocation, block: int | None, asked: dict[str, Any], *, equal_nodes: bool,
+    **options: Any,
+) -> Mapping:
+    """Map in blocks with nodes filled and with nodes spread over, and return the cheaper mapping."""
+    ways = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(asked.values()) else {}
+    if not ways:
+        return map_in_blocks(graph, where, block, **asked, **options)
+    found: dict[str, Mapping] = {}
+    refused: list[HopbytesError] = []
+    for name, way in ways.items():
+        try:
+            found[name] = map_in_blocks(graph, where, block, **way, **options)
+        except InfeasibleError as error:
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    values = {name: mapping.info["objective_value"] for name, mapping in found.items()}
+    best = min(found, key=lambda name: values[name])
+    mapping = found[best]
+    return Mapping(mapping.pe, where, {**mapping.info, "slots": best, "alternatives": values})
+
+
 def map_in_blocks(
     graph: CommGraph,
     where: Allocation,
@@ -89,6 +116,7 @@ def map_in_blocks(
     tasks_per_node: int | None = None,
     per: Any = None,
     pack: bool = False,
+    spread: bool = False,
     **options: Any,
 ) -> Mapping:
     """Map blocks of consecutive tasks to groups of neighbouring PEs.
@@ -107,7 +135,7 @@ def map_in_blocks(
         nodes that hold different numbers then keep their order.
     inside : bool
         Map inside blocks as well; otherwise their tasks stay in order.
-    tasks_per_node, per, pack
+    tasks_per_node, per, pack, spread
         Which PEs are used, see :func:`hopbytes.spread.spread`.
     **options
         For :func:`hopbytes.map_tasks`.
@@ -126,7 +154,7 @@ def map_in_blocks(
     if graph.n > where.k:
         raise InfeasibleError(f"{graph.n} tasks for {where.k} slots, expected one each")
     spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
-    pes = spread(where, graph.n, **spreading).astype(np.int64)
+    pes = chosen_slots(where, graph.n, evenly=spread, **spreading).astype(np.int64)
     counts = _tasks_of_nodes(where, pes)
     if options.get("weight") == "time":
         raise UnsupportedError("weight time speaks of single messages, not of blocks of ranks: use bytes")
@@ -147,7 +175,7 @@ def map_in_blocks(
     if inside:
         pe = _mapped_inside(seen, where, pe, groups, inner)
     given = Blocks(np.searchsorted(pes, pe).astype(np.int32))
-    mapping = map_tasks(graph, where, mapper=given, **_recorded(options), **spreading)
+    mapping = map_tasks(graph, where, mapper=given, spread=spread, **_recorded(options), **spreading)
     method: dict[str, Any] = {}
     method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
     method |= {"preset": options.get("preset"), "notices": [*mapping.info["notices"], *notices]}

@@ -1,7 +1,8 @@
-"""Which slots fewer processes than slots use: nodes filled, spread over all nodes, or chosen by the pattern."""
+"""Which slots fewer processes than slots use: nodes filled, spread evenly, or chosen by the pattern."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -202,21 +203,43 @@ def _said(task: Task) -> str:
 
 
 def _on_equal_nodes(task: Task) -> Iterator[Policy]:
-    """Yield the fewest and the most nodes that can hold the same number of tasks each."""
-    n, nodes = task.graph.n, len(np.unique(task.where.node_of_pe))
-    possible = []
-    for used in (each for each in range(1, min(n, nodes) + 1) if n % each == 0):
-        try:
-            pes = spread(task.where, n, tasks_per_node=n // used)
-        except InfeasibleError:
-            continue
-        possible.append(dataclasses.replace(task.request, slots=pes))
-    if not possible:
+    """Yield the policies that give every node in use the same number of tasks."""
+    ways = slot_choices(task.where, task.graph.n, equal_nodes=True)
+    if not ways:
         yield Policy("spread", dataclasses.replace(task.request, spread=True))
-        return
-    yield Policy("filled", possible[0])
-    if len(possible) > 1:
-        yield Policy("spread", possible[-1])
+    for name, way in ways.items():
+        yield Policy(name, dataclasses.replace(task.request, slots=spread(task.where, task.graph.n, **way)))
+
+
+def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:
+    """Return keywords of :func:`hopbytes.map_tasks` for "filled" and "spread"; {} without a choice.
+
+    Parameters
+    ----------
+    where : Allocation
+    n : int
+        Number of tasks.
+    equal_nodes : bool
+        Every node in use shall hold the same number of tasks: "filled" takes the fewest nodes that can,
+        "spread" the most.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> slot_choices(hb.machine("node:4 core:6"), 12, equal_nodes=True)
+    {'filled': {'tasks_per_node': 6}, 'spread': {'tasks_per_node': 3}}
+    """
+    if n >= where.k or n == 0 or asked_by_job(where, n):
+        return {}
+    if not equal_nodes:
+        return {"filled": {"pack": True}, "spread": {"spread": True}}
+    possible = []
+    for used in range(1, min(n, len(np.unique(where.node_of_pe))) + 1):
+        if n % used == 0:
+            with contextlib.suppress(InfeasibleError):
+                spread(where, n, tasks_per_node=n // used)
+                possible.append({"tasks_per_node": n // used})
+    return dict(zip(("filled", "spread"), possible[:1] + possible[1:][-1:], strict=False))
 
 
 def window(where: Allocation, wanted: int) -> Int64:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
 from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.options import (
+    All,
+    ComparedOrder,
     Json,
     MethodOptions,
     OutputFile,
@@ -32,6 +34,8 @@ def map(
     output: OutputFile = None,
     json: Json = False,
     quiet: Quiet = False,
+    all: All = False,
+    placement: ComparedOrder = None,
 ) -> None:
     """Place every task of PATTERN on the machine, verify the placement and write it.
 
@@ -41,6 +45,7 @@ def map(
     """
     from hopbytes.cli.output import print_json, seconds_of, tell, tell_launch
     from hopbytes.cli.stopping import early_stop
+    from hopbytes.launching.usual import said_nothing, slots_for, usual_order
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
@@ -50,6 +55,9 @@ def map(
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
     options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
     options |= places.keywords(graph, where)
+    if said_nothing(options):
+        options |= slots_for(writing.format, launching.launched)
+    launcher = placement or usual_order(writing.format, where)
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     receipt = None
@@ -61,5 +69,6 @@ def map(
     if json:
         print_json(record)
     elif not quiet:
-        tell(*record["notices"], map_summary(graph.weighing(mapping.info["weight"]), mapping))
+        seen = graph.weighing(mapping.info["weight"])
+        tell(*record["notices"], *map_summary(seen, mapping, launcher=launcher, chance=all))
         tell_launch(record["launch"])

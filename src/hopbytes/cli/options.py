@@ -33,6 +33,17 @@ PatternFile: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, _output("--json", help="Print one line of JSON on stdout.")]
 Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Say nothing but errors.")]
+All: TypeAlias = Annotated[
+    bool, _output("--all", help="Print every metric, and compare with random placements as well.")
+]
+ComparedOrder: TypeAlias = Annotated[
+    str | None,
+    _output(
+        "--placement",
+        metavar="ORDER",
+        help="Compare with this order of a launcher: fill (mpirun), block (srun), cyclic, bynode, plane=N.",
+    ),
+]
 OutputFile: TypeAlias = Annotated[
     str | None,
     _output("--output", "-o", metavar="FILE", help="Where to write (stdout); several files take it as stem."),
@@ -79,9 +90,13 @@ class SpreadOptions:
         int | None,
         problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
     ] = None
-    pack: Annotated[bool, problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
-        False
-    )
+    pack: Annotated[
+        bool, problem("--pack", help="Fill node after node, as mpirun does (default: the cheapest slots).")
+    ] = False
+    spread: Annotated[
+        bool,
+        problem("--spread", help="Equally many on every node, as srun does: more memory bandwidth each."),
+    ] = False
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks` and of launchers' placements."""

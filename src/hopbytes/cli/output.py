@@ -26,17 +26,19 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def print_table(evaluation: Evaluation) -> None:
-    """Print the metrics; in colour and no wider than the window on a terminal."""
+def print_table(evaluation: Evaluation, *, complete: bool) -> None:
+    """Print the metrics, or those most people want; no wider than the window on a terminal."""
     if not sys.stdout.isatty():
-        print(evaluation)
+        from hopbytes.metrics.text import plain_table
+
+        print(plain_table(evaluation, complete))
         return
     from rich.console import Console
 
     from hopbytes.report.tables import evaluation_table
 
     console = Console()
-    console.print(evaluation_table(evaluation, console.width))
+    console.print(evaluation_table(evaluation, console.width, complete=complete))
 
 
 def tell(*sentences: str) -> None:

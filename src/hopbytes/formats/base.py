@@ -57,6 +57,9 @@ class Can:
         The program that reads the file; "" for files that are not for launchers.
     tested_with_launcher : bool
         The tests run that launcher on what is written.
+    usual_order : {"fill", "block"}
+        How the launcher places ranks by itself: "fill" fills node after node, "block" gives every node
+        equally many.
     """
 
     any_host_order: bool = False
@@ -68,6 +71,7 @@ class Can:
     gpus: bool = False
     launcher: str = ""
     tested_with_launcher: bool = False
+    usual_order: str = "fill"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Flux(HostList):
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, gpus=True,
-        launcher="flux run",
+        launcher="flux run", usual_order="block",
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:

@@ -70,7 +70,7 @@ class NewRank(Format):
         """Return the mapping of a file of new ranks: where they sit when ranks start as `launched` says.
 
         Options: `where`; `launched` as for writing (default: what our own last line says, else block);
-        `n`. The launcher is taken to use the PEs that ``map`` would use.
+        `n`. Launched by block, ranks fill node after node; by cyclic, every node has equally many.
 
         Raises
         ------
@@ -93,7 +93,9 @@ class NewRank(Format):
         said = re.search(rb"; launched: (\S+)", data[-200:])
         launched = source.options.get("launched") or (said[1].decode() if said else "block")
         info = {"problem": "processes", "mapper": source.title}
-        in_order = Mapping(spread(where, len(new)).astype(np.int32), where, info)
+        # mpirun --map-by core fills nodes, mpirun --map-by node deals ranks over all of them.
+        slots = spread(where, len(new), pack=launched == "block", evenly=launched == "cyclic")
+        in_order = Mapping(slots.astype(np.int32), where, info)
         pe = np.empty(len(new), np.int32)
         pe[new] = _launched_pe(prepare(in_order, {}), launched)
         return Mapping(pe, where, info)

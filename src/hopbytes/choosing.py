@@ -149,7 +149,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     Up to three times the work of one chain where there are fewer tasks than slots; otherwise one chain.
     Ties go to tasks in order on filled nodes, which need no launch file.
     """
-    tried = list(policies(task))
+    tried = list(policies(task, silent=not steps.mapper.knows_tasks))
     if len(tried) == 1:
         return _best([*_in_order(task, tried), _run(task, tried[0], steps, effort)])
     found = _in_order(task, tried)
@@ -169,10 +169,11 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     return _best(found)
 
 
-def policies(task: Task) -> Iterator[Policy]:
+def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
     """Yield the ways to choose slots: one where somebody has said which or all are needed.
 
-    With places or prices of single tasks the search cannot choose freely: nodes are filled or spread over.
+    With places or prices of single tasks the search cannot choose freely, nor without `silent` tasks, one for
+    every other slot: nodes are filled or spread over.
     Where the job says how many tasks each node gets, that is what its user asked the scheduler for.
     """
     request, where, n = task.request, task.where, task.graph.n
@@ -184,7 +185,7 @@ def policies(task: Task) -> Iterator[Policy]:
         yield from _on_equal_nodes(task)
         return
     yield Policy("filled", dataclasses.replace(request, pack=True))
-    if not task.said:
+    if silent and not task.said:
         windows = [window(where, min(times * n, where.k)) for times in FREE_SLOTS]
         yield from (Policy("free", request, pes) for pes in {len(pes): pes for pes in windows}.values())
     yield Policy("spread", dataclasses.replace(request, spread=True))

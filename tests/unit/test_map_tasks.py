@@ -52,7 +52,7 @@ def test_oversubscription_gives_floor_or_ceil_even_with_loads():
 
 
 def test_fewer_tasks_than_pes_spread_over_nodes_or_pack():
-    spread = map_tasks(chain_of(8), cluster(4), mapper="identity")
+    spread = map_tasks(chain_of(8), cluster(4), mapper="identity", spread=True)
     assert np.bincount(spread.pe // 4).tolist() == [2, 2, 2, 2]
     packed = map_tasks(chain_of(8), cluster(4), mapper="identity", pack=True)
     assert packed.pe.tolist() == list(range(8))

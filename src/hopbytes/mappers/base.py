@@ -215,6 +215,8 @@ class Mapper(ABC):
     needs_coordinates: ClassVar[bool] = False
     #: With fewer tasks than PEs it picks the PEs itself, at most one task on each, unless the caller does.
     chooses_slots: ClassVar[bool] = False
+    #: It reads a fact about every task, so that silent tasks cannot stand for free PEs.
+    knows_tasks: ClassVar[bool] = False
 
     @property
     def deterministic(self) -> bool:

@@ -142,6 +142,21 @@ def test_one_file_of_all_ranks(tmp_path):
         hb.read(together)
 
 
+@pytest.mark.parametrize("name", ["", "ocean to ice", "MPI COMM 3 DUP FROM 1"])
+@pytest.mark.parametrize("said", ["{other}", "-1"])
+def test_two_groups_name_ranks_of_each_other(tmp_path, name, said):
+    """Behind O2A stands then a rank of the other group, or none, also where somebody named them."""
+    for own, (path, text) in enumerate(FILES["monitoring"].items()):
+        ways = "".join(f"{way}\t{said}\t0 bytes\t0 msgs sent\n" for way in ("O2A", "A2O", "A2A"))
+        between = f"D\t{name}\tprocs: {{other}}\n{ways}".format(other=1 - own)
+        (tmp_path / path).write_text(text.replace("D\tMPI_COMM_WORLD", f"{between}D\tMPI_COMM_WORLD") + between)
+    found = dict(zip([(0, 1), (1, 0)], EXPECTED["monitoring"], strict=True))
+    assert arcs(hb.read(tmp_path / "a.1.prof")) == found
+    together = tmp_path / "all.prof"
+    together.write_text("".join((tmp_path / path).read_text() for path in FILES["monitoring"]))
+    assert arcs(hb.read(together)) == found
+
+
 BAD = [
     ("a.prof", "# POINT TO POINT\nE\t0\t1\t-5 bytes\t2 msgs sent\n", r"a\.prof:2: '-5', expected a number of bytes"),
     ("a.prof", "# POINT TO POINT\nE\t0\t1\n", r"a\.prof:2: a line cut short"),

@@ -43,12 +43,13 @@ def record(
 ) -> None:
     """Run a program unchanged and write its communication pattern.
 
-    Input, output, signals and exit code are the program's own.
+    Input, output, signals and exit code are the program's own. The last line says what to do next.
     """
     import hopbytes as hb
     from hopbytes.cli.app import complain
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
+    from hopbytes.record.next_step import next_step
     from hopbytes.record.session import record as recorded
 
     words = command_words(command)
@@ -67,4 +68,5 @@ def record(
         tell(*graph.meta.get("notices", ()), *receipt.notices)
         size = f"{graph.total_volume:,} bytes in {messages:,} messages"
         tell(f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}")
+        tell(*next_step(output, words, graph))
     raise typer.Exit(done.code)

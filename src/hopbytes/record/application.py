@@ -22,7 +22,14 @@ _LIBRARIES = (
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
 #: Libraries of MPI and below it, and those of the system that are in every program.
 _MPI_OWN = re.compile(r"\blib(mpi|open-|ompi|mca_|c\.so|m\.so|pthread|dl\.so|rt\.so|gcc_s|stdc)")
-_UNFIT = re.compile(rb"mpi_(i?neighbor_all|comm_spawn)", re.IGNORECASE)
+#: Calls that Open MPI's own counting does not survive, heed or see, and how they are named for people.
+_UNFIT = {
+    b"neighbor_all": "neighbourhood collectives", b"comm_spawn": "spawned ranks",
+    b"intercomm_create": "messages between two groups", b"comm_accept": "messages between two groups",
+    b"comm_connect": "messages between two groups", b"comm_join": "messages between two groups",
+    b"pcontrol": "MPI_Pcontrol", b"psend_init": "partitioned sends",
+}  # fmt: skip
+_UNFIT_NAMES = re.compile(rb"mpi_i?(" + b"|".join(_UNFIT) + rb")", re.IGNORECASE)
 _PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
 
 
@@ -40,9 +47,11 @@ class Application:
         The program itself names the library; False: it is a script, and the launcher's MPI is assumed.
     library : str
         The file of that library, as the loader finds it.
-    unfit : bool
-        It, or a library it uses, names calls that Open MPI's monitoring does not survive or count:
-        neighbourhood collectives, and spawning, whose new ranks overwrite the files of the old ones.
+    unfit : tuple of str
+        What it, or a library it uses, names and Open MPI's monitoring does not survive, heed or count: it
+        reads beyond its lists in neighbourhood collectives of graphs and where two groups of unequal size
+        meet; spawned ranks overwrite the files of the old ones; it counts while ``MPI_Pcontrol(0)`` holds,
+        and no partitioned sends.
     persistent : bool
         The same of persistent sends.
     has_mpi_inside : bool
@@ -53,7 +62,7 @@ class Application:
     family: str
     linked: bool
     library: str = ""
-    unfit: bool = False
+    unfit: tuple[str, ...] = ()
     persistent: bool = False
     has_mpi_inside: bool = False
 
@@ -82,9 +91,10 @@ def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
         )
     for pattern, family in _LIBRARIES:
         if pattern.search(libraries):
-            named = [_names(path, libraries, pattern) for pattern in (_UNFIT, _PERSISTENT)]
-            return Application(path, family, True, mpi_library(libraries), *named)
-    return Application(path, assumed, False, has_mpi_inside=_holds(path, re.compile(rb"PMPI_Init")))
+            unfit = {_UNFIT[name] for name in _names(path, libraries, _UNFIT_NAMES)}
+            persistent = bool(_names(path, libraries, _PERSISTENT))
+            return Application(path, family, True, mpi_library(libraries), tuple(sorted(unfit)), persistent)
+    return Application(path, assumed, False, has_mpi_inside=bool(_held(path, re.compile(rb"PMPI_Init"))))
 
 
 def mpi_library(libraries: str) -> str:
@@ -97,22 +107,23 @@ def mpi_library(libraries: str) -> str:
     return ""
 
 
-def _names(path: str, libraries: str, pattern: re.Pattern[bytes]) -> bool:
-    """Tell whether a program or a library of it, other than MPI's own, names certain calls."""
+def _names(path: str, libraries: str, pattern: re.Pattern[bytes]) -> set[bytes]:
+    """Return which calls a program or a library of it, other than MPI's own, names (their last part)."""
     files = [path]
     for line in libraries.splitlines():
         name, _, file = line.partition("=>")
         if file.strip().startswith("/") and not _MPI_OWN.search(name):
             files.append(file.split()[0])
-    return any(_holds(file, pattern) for file in files)
+    return {name for file in files for name in _held(file, pattern)}
 
 
-def _holds(path: str, pattern: re.Pattern[bytes]) -> bool:
+def _held(path: str, pattern: re.Pattern[bytes]) -> set[bytes]:
+    """Return the different matches in a file, in lower letters: the last group, or all of it."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return pattern.search(content) is not None
+            return {found[pattern.groups].lower() for found in pattern.finditer(content)}
     except (OSError, ValueError):
-        return False
+        return set()
 
 
 def loaded_by(path: str) -> str | None:

@@ -95,7 +95,8 @@ def record(
     library = str(interposer_for(application, words[0], compiler)) if counting else ""
     barred = keeps_monitoring_out(command)
     if not counting and (application.unfit or barred):
-        # Its monitoring reads every topology as Cartesian and crashes on graphs (4.1.4, 5.0.11).
+        # Its monitoring reads every topology as Cartesian, every group as its own, and heeds no
+        # MPI_Pcontrol (4.1.4, 5.0.11).
         library = _own_interposer(application, words[0])
         counting = bool(library)
         if barred and not counting:
@@ -126,8 +127,10 @@ def record(
     if code:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
     if not counting and application.unfit:
-        what = "neighbourhood collectives and spawned ranks"
-        notices.append(f"{what} are counted better by the interposer (--cc mpicc)")
+        notices.append(
+            f"the program names {', '.join(application.unfit)}: Open MPI's own counting is wrong about them, "
+            "expected the interposer (--cc mpicc)"
+        )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
 
@@ -174,8 +177,8 @@ def _monitored(
         with open(parts[0], encoding="utf-8", errors="replace") as file:
             facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
         if application.persistent or not application.linked:
-            what = "persistent sends, if any, are not counted by Open MPI"
-            facts["notices"].append(f"{what} (--cc mpicc counts them)")
+            what = "persistent and partitioned sends, if any, are not counted by Open MPI"
+            facts["notices"].append(f"{what}, and MPI_Pcontrol is not heeded (--cc mpicc does both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
         graph = _sum(graph, persistent)

@@ -38,13 +38,14 @@ def eval(
 ) -> None:
     """Print all metrics of a placement of PATTERN, beside in-order and random placement."""
     import hopbytes as hb
-    from hopbytes.cli.output import print_json, print_table
+    from hopbytes.cli.output import print_json, print_table, tell
     from hopbytes.launcher import launcher_placement
 
     if (mapping is None) == (placement is None):
         raise typer.BadParameter("say what to judge: either MAPPING or --placement ORDER")
     # A stored mapping brings its machine along.
     where = None if mapping is not None and machine.unsaid else machine.allocation()
+    tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
     if placement is not None:
         assert where is not None

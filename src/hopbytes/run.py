@@ -97,7 +97,8 @@ def map_tasks(
         a first placement always.
     partition : bool, optional
         False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
-        empty when n >= k. By default a partition if and only if ``n >= 8 k``.
+        empty when n >= k. By default a partition if and only if ``n >= 8 k`` and the tasks are not known to
+        be processes (:attr:`hopbytes.CommGraph.of_processes`); a notice then says so.
     oversubscribe : bool
         Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
         `partition` says otherwise it means processes, however large n.

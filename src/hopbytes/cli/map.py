@@ -50,6 +50,8 @@ def map(
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
     options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
     options |= places.keywords(graph, where)
+    if options["partition"] is None and writing.launches(output):
+        options["partition"] = False
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     receipt = None

@@ -96,7 +96,8 @@ class ProblemOptions:
         bool | None,
         problem(
             "--partition/--processes",
-            help="Many tasks per slot within a bound, or one each. Unsaid: a partition from 8 per slot on.",
+            help="Many tasks per slot within a bound, or one each. Default: one each for recorded processes "
+            "and launchers, else a partition from 8 tasks per slot on.",
         ),
     ] = None
     imbalance: Annotated[
@@ -207,6 +208,14 @@ class WritingOptions:
         """Return these options with another format where none was given; FILE.json is a stored mapping."""
         said = self.format is not None or form is None or (output or "").endswith(".json")
         return self if said else dataclasses.replace(self, format=form)
+
+    def launches(self, output: str | None) -> bool:
+        """Whether the file is for a launcher, which starts processes."""
+        from hopbytes.formats.exchange import format_to_write
+
+        if _standard(output) and self.format is None:
+            return False
+        return bool(format_to_write(output or "-", self.format, "placement").can.launcher)
 
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""

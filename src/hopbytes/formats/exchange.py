@@ -184,7 +184,7 @@ def write(
         raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
     _check_options(options, WRITING)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
-    chosen = _writer(path, format, holds)
+    chosen = format_to_write(path, format, holds)
     written: Written
     if isinstance(thing, CommGraph):
         written = chosen.write_pattern(thing, options)
@@ -259,7 +259,7 @@ def check_target(
         written.
     """
     path = _target(path)
-    chosen = _writer(path, format, holds)
+    chosen = format_to_write(path, format, holds)
     if path == "-":
         if chosen.several_files:
             raise _needs_a_name(format)
@@ -274,7 +274,7 @@ def check_target(
         raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
 
 
-def _writer(path: str, format: str | None, holds: str) -> Format:
+def format_to_write(path: str, format: str | None, holds: str) -> Format:
     """Return the format to write: by name, else by suffix."""
     if format is None:
         return _by_suffix(path, holds)

@@ -40,7 +40,7 @@ class Request:
     pack: bool = False
     tasks_per_node: int | None = None
     per: str | Dictionary[str, int] | None = None
-    imbalance: float = 0.03
+    imbalance: float | str | Fraction = 0.03
     strict_balance: bool = False
     mapper_chooses: bool = False
 

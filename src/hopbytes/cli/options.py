@@ -39,6 +39,22 @@ OutputFile: TypeAlias = Annotated[
 ]
 
 
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``."""
+    import re
+
+    parts = re.findall(r"([0-9.]+)\s*(s|m|h)", text.lower())
+    try:
+        if parts and re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", text.lower()):
+            return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
+
+
 @dataclass(frozen=True)
 class ReadingOptions:
     """How a pattern is read."""
@@ -101,9 +117,12 @@ class ProblemOptions:
         ),
     ] = None
     imbalance: Annotated[
-        float,
-        problem("--imbalance", metavar="E", help="Partition: no load above (1 + E) times the mean (0.03)."),
-    ] = 0.03
+        str,
+        problem(
+            "--imbalance", metavar="E",
+            help="Partition: no load above (1 + E) times the mean; 0.03 or 3% (0.03).",
+        ),
+    ] = "0.03"
     strict_balance: Annotated[
         bool, problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
     ] = False
@@ -148,7 +167,10 @@ class MethodOptions:
     ] = None
     time_limit: Annotated[
         float | None,
-        _method("--time-limit", metavar="SECONDS", help="Stop then, counted from the end of reading."),
+        _method(
+            "--time-limit", metavar="TIME", parser=seconds,
+            help="Stop then, counted from the end of reading: seconds, or 90s, 5m, 1h.",
+        ),
     ] = None
     work_limit: Annotated[
         int | None,

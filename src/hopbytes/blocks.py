@@ -16,6 +16,7 @@ from hopbytes.machines.base import Int32, Int64
 from hopbytes.mappers.base import Bounds, Effort, Mapper
 from hopbytes.mapping import Mapping
 from hopbytes.objectives.base import objectives
+from hopbytes.problem import too_few_slots
 from hopbytes.run import map_tasks
 from hopbytes.spread import spread as chosen_slots
 
@@ -66,6 +67,8 @@ def map_for(
     if formats[form].holds != "placement":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
     asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
+    if can.launcher and options.get("partition") is None:  # launchers start processes
+        options["partition"] = False
     if can.scattered_ranks and block is None:
         return map_tasks(graph, where, equal_nodes=not can.unequal_nodes, **asked, **options)
     mapping = _on_the_cheaper_slots(
@@ -152,7 +155,7 @@ def map_in_blocks(
     if options.pop("oversubscribe", False) or options.pop("partition", None):
         raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
     if graph.n > where.k:
-        raise InfeasibleError(f"{graph.n} tasks for {where.k} slots, expected one each")
+        raise too_few_slots(graph.n, where, "blocks of ranks need a slot for each")
     spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
     pes = chosen_slots(where, graph.n, evenly=spread, **spreading).astype(np.int64)
     counts = _tasks_of_nodes(where, pes)

@@ -43,7 +43,7 @@ def map_tasks(
     refine: str | Refiner | Sequence[str | Refiner] = (),
     objective: str = "comm_cost",
     weight: str = "bytes",
-    imbalance: float = 0.03,
+    imbalance: float | str = 0.03,
     seed: int = 0,
     threads: int | None = None,
     time_limit: float | None = None,
@@ -84,9 +84,9 @@ def map_tasks(
     weight : {"bytes", "messages", "unit", "time"}
         What an arc weighs. ``"time"``: latency x messages + bytes / bandwidth of the level at which two PEs
         part, on machines whose levels have both (:mod:`hopbytes.comm_time`).
-    imbalance : float
+    imbalance : float or str
         Partition problem: each PE holds at most ``(1 + imbalance)`` times the mean load, as an integer
-        (:func:`hopbytes.balance.load_bound`).
+        (:func:`hopbytes.balance.load_bound`). ``0.03`` or ``"3%"``; 1 and more only in per cent.
     seed : int
         Same input, options and seed: same mapping, for any `threads`.
     threads : int, optional
@@ -101,7 +101,8 @@ def map_tasks(
         a first placement always.
     partition : bool, optional
         False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
-        empty when n >= k. By default a partition if and only if ``n >= 8 k``.
+        empty when n >= k. By default a partition if and only if ``n >= 8 k`` and the tasks are not known to
+        be processes (:attr:`hopbytes.CommGraph.of_processes`); a notice then says so.
     oversubscribe : bool
         Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
         `partition` says otherwise it means processes, however large n.

@@ -56,7 +56,7 @@ def test_blocks_that_do_not_divide_are_named():
     graph = hb.CommGraph.from_edges([0], [1], n=16)
     with pytest.raises(InfeasibleError, match=r"blocks of 3 ranks, expected a divisor .*: 4 on a node"):
         map_in_blocks(graph, WHERE, 3)
-    with pytest.raises(InfeasibleError, match="17 tasks for 16 slots"):
+    with pytest.raises(InfeasibleError, match="17 processes, but the machine has 16 slots"):
         map_in_blocks(hb.CommGraph.from_edges([0], [1], n=17), WHERE)
     with pytest.raises(UnsupportedError, match="slot of their own"):
         map_in_blocks(graph, WHERE, 4, partition=True)

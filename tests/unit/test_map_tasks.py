@@ -33,12 +33,12 @@ def test_around_one_task_per_pe(n, k):
 
 
 def test_more_tasks_than_pes_as_processes_names_both_numbers():
-    with pytest.raises(InfeasibleError, match="65 tasks for 64 PEs"):
+    with pytest.raises(InfeasibleError, match="65 processes, but the machine has 64 slots"):
         map_tasks(chain_of(65), cluster(), mapper="identity", partition=False)
 
 
 def test_between_k_and_eight_k_nothing_is_guessed():
-    with pytest.raises(InfeasibleError, match="511 tasks for 64 PEs"):
+    with pytest.raises(InfeasibleError, match="511 processes, but the machine has 64 slots"):
         map_tasks(chain_of(511), cluster(), mapper="identity")
     assert map_tasks(chain_of(512), cluster(), mapper="identity").info["problem"] == "partition"
     assert map_tasks(chain_of(64), cluster(), mapper="identity").info["problem"] == "processes"

@@ -114,7 +114,7 @@ def test_several_tasks_per_pe_are_one_more_level():
     assert not uneven(mapping)
     best = hb.map_tasks(graph, where, preset="strong", oversubscribe=True)
     assert mapping.info["comm_cost"] == best.info["comm_cost"]
-    with pytest.raises(InfeasibleError, match="16 tasks for 4 PEs"):
+    with pytest.raises(InfeasibleError, match="16 processes, but the machine has 4 slots"):
         hb.map_tasks(graph, where, mapper="treematch", partition=False)
 
 

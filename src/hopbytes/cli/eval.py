@@ -40,7 +40,7 @@ def eval(
 ) -> None:
     """Print what a placement of PATTERN is worth beside the launcher's own: a verdict and a table."""
     import hopbytes as hb
-    from hopbytes.cli.output import print_json, print_table
+    from hopbytes.cli.output import print_json, print_table, tell
     from hopbytes.launcher import launcher_placement
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import RANDOM_SEEDS
@@ -50,6 +50,7 @@ def eval(
         raise typer.BadParameter("say what to judge: either MAPPING or --placement ORDER")
     # A stored mapping brings its machine along.
     where = None if mapping is not None and machine.unsaid else machine.allocation()
+    tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
     if mapping is None:
         assert where is not None

@@ -58,6 +58,8 @@ def map(
     if said_nothing(options):
         options |= slots_for(writing.format, launching.launched)
     launcher = placement or usual_order(writing.format, where)
+    if options["partition"] is None and writing.launches(output):
+        options["partition"] = False
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     receipt = None

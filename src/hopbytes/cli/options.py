@@ -50,6 +50,22 @@ OutputFile: TypeAlias = Annotated[
 ]
 
 
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``."""
+    import re
+
+    parts = re.findall(r"([0-9.]+)\s*(s|m|h)", text.lower())
+    try:
+        if parts and re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", text.lower()):
+            return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
+
+
 @dataclass(frozen=True)
 class ReadingOptions:
     """How a pattern is read."""
@@ -111,13 +127,17 @@ class ProblemOptions:
         bool | None,
         problem(
             "--partition/--processes",
-            help="Many tasks per slot within a bound, or one each. Unsaid: a partition from 8 per slot on.",
+            help="Many tasks per slot within a bound, or one each. Default: one each for recorded processes "
+            "and launchers, else a partition from 8 tasks per slot on.",
         ),
     ] = None
     imbalance: Annotated[
-        float,
-        problem("--imbalance", metavar="E", help="Partition: no load above (1 + E) times the mean (0.03)."),
-    ] = 0.03
+        str,
+        problem(
+            "--imbalance", metavar="E",
+            help="Partition: no load above (1 + E) times the mean; 0.03 or 3% (0.03).",
+        ),
+    ] = "0.03"
     strict_balance: Annotated[
         bool, problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
     ] = False
@@ -162,7 +182,10 @@ class MethodOptions:
     ] = None
     time_limit: Annotated[
         float | None,
-        _method("--time-limit", metavar="SECONDS", help="Stop then, counted from the end of reading."),
+        _method(
+            "--time-limit", metavar="TIME", parser=seconds,
+            help="Stop then, counted from the end of reading: seconds, or 90s, 5m, 1h.",
+        ),
     ] = None
     work_limit: Annotated[
         int | None,
@@ -222,6 +245,14 @@ class WritingOptions:
         """Return these options with another format where none was given; FILE.json is a stored mapping."""
         said = self.format is not None or form is None or (output or "").endswith(".json")
         return self if said else dataclasses.replace(self, format=form)
+
+    def launches(self, output: str | None) -> bool:
+        """Whether the file is for a launcher, which starts processes."""
+        from hopbytes.formats.exchange import format_to_write
+
+        if _standard(output) and self.format is None:
+            return False
+        return bool(format_to_write(output or "-", self.format, "placement").can.launcher)
 
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""

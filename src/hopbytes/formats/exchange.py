@@ -12,6 +12,8 @@ from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_n
 from hopbytes.formats.base import READING, WRITING, Format, Source, Written, formats
 from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
 from hopbytes.graph import CommGraph
+from hopbytes.machines.level_names import one_host
+from hopbytes.machines.tree import Tree
 from hopbytes.mapping import Mapping
 from hopbytes.opening import MAX_BYTES, path_text
 from hopbytes.patterns.base import is_pattern_spec, pattern
@@ -182,7 +184,7 @@ def write(
         raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
     _check_options(options, WRITING)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
-    chosen = _writer(path, format, holds)
+    chosen = format_to_write(path, format, holds)
     written: Written
     if isinstance(thing, CommGraph):
         written = chosen.write_pattern(thing, options)
@@ -196,10 +198,19 @@ def write(
         {path + suffix: content for suffix, content in written.files.items()},
         [path + suffix for suffix in written.executable],
     )
-    texts = (written.launch, *written.notices)
+    texts = (written.launch, *written.notices, *_said_hosts(thing, chosen))
     launch, *notices = (text.replace("{stem}", _typed(path)) for text in texts)
     placed = written.placed or (thing if isinstance(thing, Mapping) else None)
     return Receipt(tuple(path + suffix for suffix in written.files), launch, tuple(notices), placed)
+
+
+def _said_hosts(thing: CommGraph | Mapping, chosen: Format) -> tuple[str, ...]:
+    """Say that launch files are for one host when the levels of a machine name no node."""
+    if not isinstance(thing, Mapping) or not chosen.can.launcher:
+        return ()
+    machine = thing.where.machine
+    said = one_host(machine.levels, machine.n_cores) if isinstance(machine, Tree) else None
+    return () if said is None or any(said in notice for notice in thing.where.notices) else (said,)
 
 
 def _typed(path: str) -> str:
@@ -248,7 +259,7 @@ def check_target(
         written.
     """
     path = _target(path)
-    chosen = _writer(path, format, holds)
+    chosen = format_to_write(path, format, holds)
     if path == "-":
         if chosen.several_files:
             raise _needs_a_name(format)
@@ -263,7 +274,7 @@ def check_target(
         raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
 
 
-def _writer(path: str, format: str | None, holds: str) -> Format:
+def format_to_write(path: str, format: str | None, holds: str) -> Format:
     """Return the format to write: by name, else by suffix."""
     if format is None:
         return _by_suffix(path, holds)

@@ -14,7 +14,7 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.files import open_source, plain_name
 from hopbytes.formats.matrix import looks_like_matrix, read_matrix, write_matrix
-from hopbytes.graph import CommGraph
+from hopbytes.graph import PROCESSES, CommGraph
 
 #: Ending of the name of a matrix of bytes, and of that of its message counts.
 PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".count.csv"))
@@ -37,7 +37,7 @@ class Csv(Format):
     def read(self, source: Source) -> CommGraph:
         """Return a directed graph; an arc is where bytes or messages are."""
         matrix = read_matrix(source)
-        meta: dict[str, Any] = {"name": source.title, "format": "csv"}
+        meta: dict[str, Any] = {"name": source.title, "format": "csv", "tasks": PROCESSES}
         counts = source.options.get("counts")
         if counts is None:
             counts = counts_beside(source.path)

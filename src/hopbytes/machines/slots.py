@@ -14,6 +14,7 @@ from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.file_spec import with_options
+from hopbytes.machines.level_names import assumed
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import (
     capacities,
@@ -125,11 +126,12 @@ def machine(
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
+    said = assumed(hierarchy, distance, hardware.levels) + hardware.notices()
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*hardware.notices(), *missing, *where.notices),
+        notices=(*said, *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

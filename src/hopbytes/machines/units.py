@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Int64, Machine
 from hopbytes.machines.kinds import DEFAULT_DISTANCE
+from hopbytes.machines.level_names import level_name
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
@@ -25,6 +26,9 @@ def units_of(machine: Machine, name: str) -> Int64:
     level = machine.level_named((name,))
     if level is not None:
         return machine.ancestors(level).astype(np.int64)
+    name = level_name(name)
+    if machine.level_named((name,)) is not None:
+        return units_of(machine, name)
     if name == "core":
         return np.arange(machine.n_cores, dtype=np.int64)
     if name in NODE_NAMES:

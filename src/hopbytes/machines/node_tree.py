@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Int32, Int64
-from hopbytes.machines.kinds import common_order, numbered, usual_depth
+from hopbytes.machines.kinds import aligned, numbered, usual_depth
 
 #: No node has more hardware threads, and no operating system numbers them higher.
 MAX_PUS = 2**16
@@ -165,7 +165,7 @@ def node_tree(
     Raises
     ------
     FormatError
-        No usable PU, a PU twice, or kinds nested both ways round.
+        No usable PU, or a PU twice.
 
     Notes
     -----
@@ -179,11 +179,9 @@ def node_tree(
     (('core', 'pu'), [2, 1, 3], [0, 1, 1])
     """
     chains = _chains(root)
-    names = [numbered([part.kind for part in chain]) for chain in chains]
-    try:
-        kinds = common_order(names)
-    except ValueError as error:
-        raise FormatError(where, None, f"{error}, expected one way of nesting in a node") from None
+    found = [tuple(numbered([part.kind for part in chain])) for chain in chains]
+    kinds, renamed = aligned(found)
+    names = [renamed[chain] for chain in found]
     units = np.full((len(chains), len(kinds)), -1, np.int32)
     columns = {name: column for column, name in enumerate(kinds)}
     seen: list[dict[int, int]] = [{} for _ in kinds]

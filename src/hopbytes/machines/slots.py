@@ -177,7 +177,7 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
 
 def _place_name(hardware: Machine, per: str | None) -> str | None:
     """Return the level whose units are the places slots are made of; None when that is single leaves."""
-    has_cores = hardware.level_named(("core",)) is not None
+    has_cores = hardware.level_named(("core",)) is not None or hardware.level_same_as("core") is not None
     whole_cores = per == "core" or (per != "pu" and hardware.level_named(("pu",)) is not None)
     return "core" if has_cores and whole_cores else None
 

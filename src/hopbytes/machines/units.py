@@ -20,8 +20,8 @@ SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
 def units_of(machine: Machine, name: str) -> Int64:
     """int64[n_cores]: unit of the level called `name` that each core belongs to.
 
-    ``core`` names single cores on every machine without a level of that name, ``node`` the one host
-    of a machine without nodes. UnsupportedError with the nearest name for anything else.
+    ``core`` names single places on every machine without cores, ``node`` the one host of a machine
+    without nodes, a merged kind the level it became. UnsupportedError with the nearest name for others.
     """
     level = machine.level_named((name,))
     if level is not None:
@@ -29,13 +29,13 @@ def units_of(machine: Machine, name: str) -> Int64:
     name = level_name(name)
     if machine.level_named((name,)) is not None:
         return units_of(machine, name)
-    if name == "core":
-        return np.arange(machine.n_cores, dtype=np.int64)
     if name in NODE_NAMES:
         return machine.node_of_core().astype(np.int64)
-    same = machine.level_same_as(name)
+    same = machine.level_same_as(name)  # also of cores: a node may have a single one with several threads
     if same is not None:
         return units_of(machine, same)
+    if name == "core":
+        return np.arange(machine.n_cores, dtype=np.int64)
     known = [level.name for level in machine.levels] or ["core", "node"]
     merged = [kind for kind in DEFAULT_DISTANCE if machine.level_same_as(kind) is not None]
     raise unknown_name("level", name, {*known, *merged})

@@ -96,6 +96,41 @@ class Allocation:
         """Logical cores of one PE."""
         return self.cores[self.core_start[pe] : self.core_start[pe + 1]]
 
+    @property
+    def has_cores(self) -> bool:
+        """Whether slots are sets of cores; False where the smallest units known are GPUs.
+
+        Nobody can say then on which cores a process belongs, so that launchers are told to bind none.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.machine("node:2 gpu:4").has_cores, hb.machine("node:2 gpu:4 core:8").has_cores
+        (False, True)
+        """
+        if "has_cores" not in self._cache:
+            self._cache["has_cores"] = not self.machine.leaves_are_gpus()
+        known: bool = self._cache["has_cores"]
+        return known
+
+    def gpus_of(self, pe: int) -> tuple[int, ...]:
+        """GPUs of one PE, counted on its node; empty when nobody knows of any.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.machine("node:2 gpu:4").gpus_of(6)
+        (2,)
+        >>> hb.machine("node:2 package:2 gpu:2", per="package").gpus_of(1)
+        (2, 3)
+        """
+        if self.gpus is not None:
+            return (int(self.gpus[pe]),) if self.gpus[pe] >= 0 else ()
+        if "gpu_of_core" not in self._cache:
+            self._cache["gpu_of_core"] = self.machine.gpu_of_core()
+        of_core = self._cache["gpu_of_core"]
+        return () if of_core is None else tuple(np.unique(of_core[self.cores_of(pe)]).tolist())
+
     def os_pus(self, pe: int) -> tuple[int, ...] | None:
         """CPU numbers that the operating system of its node uses for one PE, ascending; None when unknown.
 

@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hopbytes as hb
@@ -254,3 +255,22 @@ hopbytes map far.edges --on job.machine.json -o m.json --quiet
     where = hb.machine(str(tmp_path / "job.machine.json"))
     assert where.tasks_of_nodes.tolist() == [2, 2, 2, 2]
     assert {cpu for pe in range(where.k) for cpu in where.os_pus(pe)} == os.sched_getaffinity(0)
+
+
+@pytest.mark.parametrize("spec", ["node:4 gpu:2", "node:4 gpu:2 core:1"])
+def test_ranks_see_their_gpu_and_are_bound_only_to_cores_near_it(cluster, tmp_path, spec):
+    """Without cores below the GPUs nobody may be bound: a trainer needs more than the core of its number."""
+    where = hb.machine(spec, hosts=HOSTS)
+    pe = [5, 0, 7, 2, 1, 4, 3, 6]
+    mapping = Mapping(np.array(pe, np.int32), where, {"problem": "processes"})
+    launch = hb.write(mapping, tmp_path / "r", "slurm").launch
+    app = tmp_path / "app"
+    app.write_text(PROGRAM.replace(')"', ') $CUDA_VISIBLE_DEVICES"'))
+    app.chmod(0o755)
+    command = ["salloc", "-Q", "-N4", "--ntasks-per-node=2", "sh", "-c", launch.replace("./app", str(app))]
+    done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    seen = {int(words[1]): (words[2], words[4:]) for words in map(str.split, done.stdout.splitlines())}
+    text = Path("/proc/self/status").read_text()
+    cpus = ["0", "1"] if "core" in spec else [re.search(r"Cpus_allowed_list:\s*(\S+)", text)[1]] * 2
+    assert seen == {rank: (HOSTS[own // 2], [cpus[own % 2], str(own % 2)]) for rank, own in enumerate(pe)}

@@ -1,6 +1,5 @@
 """Launch formats on nodes that know their own numbers: CPUs of the operating system, GPUs, shared nodes."""
 
-import dataclasses
 import subprocess
 from pathlib import Path
 
@@ -36,20 +35,18 @@ def test_srun_gets_no_list_where_nodes_may_be_shared():
     assert ".place.sh" in write("slurm", own, allowed="1-3").launch
 
 
-def test_gpus_reach_srun_flux_and_the_script():
-    where = machine(SMT, per="gpu")
-    mapping = Mapping(np.array([1, 0], np.int32), where, {"problem": "processes"})
-    alone = machine("synthetic:core:4 pu:1", cores_per_task=2)
-    alone = dataclasses.replace(alone, gpus=np.array([0, 1], np.int32))
-    whole = write("slurm", Mapping(mapping.pe, alone, mapping.info))
-    assert "--cpu-bind=mask_cpu:0xc,0x3 --gpu-bind=map_gpu:1,0 " in whole.launch
-    assert "OMP_NUM_THREADS=2 " in whole.launch
-    assert "-o gpu-affinity='map:1;0'" in write("flux", mapping).launch
+def test_gpus_reach_ranks_by_the_script():
+    """Not by options of srun or flux: they do nothing in a job that asked for no GPUs."""
+    mapping = Mapping(np.array([1, 0], np.int32), machine(SMT, per="gpu"), {"problem": "processes"})
     assert "gpu: {1}" in write("jsrun", mapping).files[""]
-    for form in ("openmpi", "hydra", "pals", "intel", "mvapich"):
+    for form in ("openmpi", "hydra", "pals", "intel", "mvapich", "slurm", "flux"):
         written = write(form, mapping)
         assert "sh {stem}.place.sh ./app" in written.launch
         assert "0) cores=2-3,10-11 threads=2 gpus=1 ;;" in written.files[".place.sh"]
+        # What is written is the placement itself, not one with slots renumbered.
+        assert (written.placed or mapping).pe.tolist() == [1, 0]
+    assert "--cpu-bind=none --gpu-bind=none sh" in write("slurm", mapping).launch
+    assert "-o gpu-affinity=off -o cpu-affinity=off sh" in write("flux", mapping).launch
 
 
 def test_the_script_shows_a_rank_its_gpu(tmp_path):

@@ -9,7 +9,7 @@ from hopbytes.formats.base import Written
 from hopbytes.formats.launching import Launch, Numbers
 from hopbytes.formats.symmetry import renumbered
 
-SCRIPT_BINDS = "nodes or GPUs differ beyond what the command can say: {stem}.place.sh binds instead"
+SCRIPT_BINDS = "nodes differ beyond what the command can say: {stem}.place.sh binds instead"
 RENUMBERED = "slots renumbered inside nodes so that one list serves all; no metric changes"
 
 
@@ -22,15 +22,13 @@ class Binding:
     launch : Launch
         The placement that is written: the one asked for, or one just as good.
     cpus : tuple of tuples or None
-        CPUs of the first, second, … rank of a node; None when nodes need different lists.
-    gpus : tuple of tuples
-        GPUs likewise; empty when no slot carries one.
+        CPUs of the first, second, … rank of a node; None when nodes need different lists, or slots have
+        GPUs, which every rank is told by the script.
     notices : tuple of str
     """
 
     launch: Launch
     cpus: tuple[Numbers, ...] | None
-    gpus: tuple[Numbers, ...]
     notices: tuple[str, ...] = ()
 
     def written(self, files: dict[str, str], command: str, notices: list[str]) -> Written:
@@ -41,6 +39,8 @@ class Binding:
     @property
     def widest(self) -> int:
         """OpenMP threads that suit the largest slot in use."""
+        if not self.launch.binds:
+            return 1
         return max(self.launch.threads_of_pe(pe) for pe in set(self.launch.mapping.pe.tolist()))
 
     @property
@@ -55,32 +55,32 @@ def one_list(launch: Launch) -> Binding:
     Launchers that take one list apply it to the ranks of a node in ascending order. Renumbering changes
     no distance (:func:`hopbytes.formats.symmetry.renumbered`). O(n).
     """
+    if launch.carries:
+        return Binding(launch, None)
     found = _common(launch)
     if found is not None:
-        return Binding(launch, *found)
+        return Binding(launch, found)
     alike = launch.rearranged(dataclasses.replace(launch.mapping, pe=renumbered(launch.mapping)))
     found = _common(alike)
     if found is not None:
-        return Binding(alike, *found, (RENUMBERED,))
-    return Binding(launch, None, ())
+        return Binding(alike, found, (RENUMBERED,))
+    return Binding(launch, None)
 
 
-def _common(launch: Launch) -> tuple[tuple[Numbers, ...], tuple[Numbers, ...]] | None:
-    """CPUs and GPUs by order within the node, None when nodes differ."""
+def _common(launch: Launch) -> tuple[Numbers, ...] | None:
+    """CPUs by order within the node, None when nodes differ."""
     filled = [0] * len(launch.hosts)
     cpus: list[Numbers] = []
-    gpus: list[Numbers] = []
     threads: set[int] = set()
     for rank, node in enumerate(launch.node.tolist()):
-        own, carried = launch.cpus(rank), launch.gpus(rank)
+        own = launch.cpus(rank)
         threads.add(launch.threads_of_pe(int(launch.mapping.pe[rank])))
         place = filled[node]
         filled[node] += 1
         if place == len(cpus):
             cpus.append(own)
-            gpus.append(carried)
-        elif (cpus[place], gpus[place]) != (own, carried):
+        elif cpus[place] != own:
             return None
     if len(threads) > 1:
         return None  # OMP_NUM_THREADS could not be right for all
-    return tuple(cpus), tuple(gpus) if any(gpus) else ()
+    return tuple(cpus)

@@ -20,6 +20,9 @@ PROGRAM = "./app"
 
 ASSUMED_CPUS = "cores are taken to be CPU numbers of the operating system; check with: hopbytes verify"
 
+ONLY_GPUS = "slots are GPUs: {stem}.place.sh tells each rank its own, and no rank is bound to cores"
+WITH_GPUS = "slots have GPUs: {stem}.place.sh binds each rank to its cores and shows it its GPU"
+
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 Numbers = tuple[int, ...]
@@ -75,16 +78,28 @@ class Launch:
         return self.cores_of_pe(int(self.mapping.pe[task]))
 
     def cpus_of_pe(self, pe: int) -> Numbers:
-        """CPU numbers of the operating system of a PE, as taskset takes them."""
+        """CPU numbers of the operating system of a PE, as taskset takes them; none without cores."""
+        if not self.binds:
+            return ()
         return self.numbering.os_cpus(self.mapping.where.cores_of(pe))
 
     def cpus(self, task: int) -> Numbers:
         """CPU numbers of the operating system of a task."""
         return self.cpus_of_pe(int(self.mapping.pe[task]))
 
+    @property
+    def binds(self) -> bool:
+        """Slots have cores that ranks are bound to; otherwise they are GPUs, and no core may be named."""
+        return self.mapping.where.has_cores
+
+    @property
+    def carries(self) -> bool:
+        """Some slot in use has a GPU."""
+        return any(self.mapping.where.gpus_of(pe) for pe in set(self.mapping.pe.tolist()))
+
     def gpus(self, task: int) -> Numbers:
         """GPUs of a task, counted within its node; empty when the slot carries none."""
-        return gpus_of_pe(self.mapping, int(self.mapping.pe[task]))
+        return self.mapping.where.gpus_of(int(self.mapping.pe[task]))
 
     def threads_of_pe(self, pe: int) -> int:
         """OpenMP threads that suit a PE: one for each of its cores."""
@@ -146,10 +161,25 @@ def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
     return Launch(mapping, hosts, invented, where.node_of_pe[mapping.pe], numbering)
 
 
-def gpus_of_pe(mapping: Mapping, pe: int) -> Numbers:
-    """GPUs of a PE, counted within its node; empty when the allocation knows of none."""
-    gpus = mapping.where.gpus
-    return () if gpus is None or gpus[pe] < 0 else (int(gpus[pe]),)
+def by_script(launch: Launch, reason: str) -> str:
+    """Return the notice of a writer whose script binds for a reason; slots with GPUs are a reason."""
+    if not launch.carries:
+        return reason
+    return WITH_GPUS if launch.binds else ONLY_GPUS
+
+
+def refuse_gpus(launch: Launch, form: str) -> None:
+    """Refuse slots with GPUs in a format that cannot tell ranks theirs.
+
+    Raises
+    ------
+    UnsupportedError
+        Names formats that can.
+    """
+    if launch.carries:
+        raise UnsupportedError(
+            f"slots have GPUs, which {form} cannot tell its ranks: write openmpi, slurm, hydra or newrank"
+        )
 
 
 def contiguous_runs(launch: Launch, form: str) -> list[Run]:
@@ -202,7 +232,7 @@ def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
             f"host names are unknown: put the real ones into {what} for {launch.hosts[0]}, ... "
             "or give --hosts"
         )
-    if not launch.numbering.known:
+    if launch.binds and not launch.numbering.known:
         notices.append(ASSUMED_CPUS)
     return notices
 

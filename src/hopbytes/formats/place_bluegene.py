@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Can, Format, Source, Written, formats
 from hopbytes.formats.host_lists import allocation_of, check_count
-from hopbytes.formats.launching import PROGRAM, prepare
+from hopbytes.formats.launching import PROGRAM, prepare, refuse_gpus
 from hopbytes.formats.torus_places import coordinate_lines, node_coordinates, nodes_at
 from hopbytes.mapping import Mapping
 
@@ -44,6 +44,7 @@ class BlueGene(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
+        refuse_gpus(launch, "bluegene")
         places = node_coordinates(mapping.where.machine, "bluegene", DIMENSIONS)
         slot = mapping.pe - _first_slot(mapping.where.node_of_pe)[mapping.pe]
         lines = [

@@ -12,9 +12,9 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.binding import one_list
 from hopbytes.formats.host_lists import MAX_RANKS, allocation_of, check_count
-from hopbytes.formats.launching import PROGRAM, Launch, assumptions, equal_count, prepare
+from hopbytes.formats.launching import PROGRAM, Launch, assumptions, by_script, equal_count, prepare
 from hopbytes.formats.place_script import place_script
-from hopbytes.formats.place_slurm import srun_binding
+from hopbytes.formats.place_slurm import DIFFERENT, srun_binding, unbound
 from hopbytes.mapping import Mapping
 from hopbytes.spread import spread
 
@@ -68,8 +68,8 @@ class Cray(Format):
         notices = _notices(launch)
         if said is None:
             files[".place.sh"] = place_script(launch, order=order.tolist(), variables=("SLURM_PROCID",))
-            notices.append("nodes need different cores, which srun cannot say: {stem}.place.sh binds instead")
-            command = f"{prefix} {srun} --cpu-bind=none sh {{stem}}.place.sh {PROGRAM}"
+            notices.append(by_script(launch, DIFFERENT))
+            command = f"{prefix} {srun} {unbound(launch)} sh {{stem}}.place.sh {PROGRAM}"
         else:
             command = f"{prefix} {binding.openmp}{srun} {said} {PROGRAM}"
         return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))

@@ -8,17 +8,20 @@ from typing import Any
 from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import one_list
 from hopbytes.formats.host_lists import HostList, hosts_by_rank, rank_hosts
-from hopbytes.formats.launching import PROGRAM, assumptions, equal_count, number_list, prepare
+from hopbytes.formats.launching import PROGRAM, assumptions, by_script, equal_count, number_list, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
+
+DIFFERENT = "nodes need different cores, which Flux cannot say: {stem}.place.sh binds instead"
 
 
 class Flux(HostList):
     """Host of rank i in line i for ``flux run --taskmap=hostfile:F``; one list of CPUs for all nodes.
 
-    ``-o cpu-affinity=map:`` and ``-o gpu-affinity=map:`` name the sets of the first, second, … rank of a
-    node, separated by semicolons. Where nodes need different ones, ``.place.sh`` binds. Comments are
-    left out of the file, because nothing says that Flux skips them.
+    ``-o cpu-affinity=map:`` names the sets of the first, second, … rank of a node, separated by semicolons.
+    Where nodes need different ones, or slots have GPUs, ``.place.sh`` binds: ``gpu-affinity`` does nothing
+    in a job that asked for no GPUs. Comments are left out of the file, because nothing says that Flux skips
+    them.
 
     Source: flux-run(1) on --taskmap, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
     """
@@ -52,13 +55,12 @@ class Flux(HostList):
         notices.append(f"older Flux: --taskmap=manual:'{_task_map(binding.launch)}', nodes in machine order")
         if binding.cpus is None:
             files[".place.sh"] = place_script(launch)
-            notices.append("nodes need different cores, which Flux cannot say: {stem}.place.sh binds instead")
+            notices.append(by_script(launch, DIFFERENT))
+            command += " -o gpu-affinity=off" if launch.carries else ""
             command = f"{command} -o cpu-affinity=off sh {{stem}}.place.sh {PROGRAM}"
         else:
             notices += binding.notices
             command += f" -o cpu-affinity='map:{_sets(binding.cpus)}'"
-            if binding.gpus:
-                command += f" -o gpu-affinity='map:{_sets(binding.gpus)}'"
             command = f"{binding.openmp}{command} {PROGRAM}"
         return binding.written(files, command, notices)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hopbytes.formats.base import Can, Format, Source, Written, formats
 from hopbytes.formats.host_lists import allocation_of, check_count, placed_on_nodes
-from hopbytes.formats.launching import PROGRAM, prepare
+from hopbytes.formats.launching import PROGRAM, prepare, refuse_gpus
 from hopbytes.formats.torus_places import coordinate_lines, node_coordinates, nodes_at
 from hopbytes.mapping import Mapping
 
@@ -43,6 +43,7 @@ class Fujitsu(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
+        refuse_gpus(launch, "fujitsu")
         places = node_coordinates(mapping.where.machine, "fujitsu", DIMENSIONS).tolist()
         lines = [f"({','.join(map(str, places[node]))})" for node in launch.node.tolist()]
         command = f"mpiexec -n {launch.n} -vcoordfile {{stem}} {PROGRAM}"

@@ -34,12 +34,14 @@ class Hosts(HostList):
         Raises
         ------
         UnsupportedError
-            Ranks of a host that are not consecutive, not in the order of its slots, or fewer than on another.
+            Ranks of a host that are not consecutive, not in the order of its slots, or fewer than on another;
+            GPUs that are not the first of their host.
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "hosts")
+        refuse_gaps(launch, "hosts")
         lines = [self.head(f"{count} ranks each, rank = line * {count} + place on the host")]
         notices = ("host names are placeholders: give --hosts",) if launch.invented else ()
         return Written({"": "\n".join(lines + names) + "\n"}, "", notices)
@@ -66,3 +68,21 @@ def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
             f"order inside a node to the launcher: map again with --for {form}"
         )
     return [launch.hosts[run.node] for run in runs], count
+
+
+def refuse_gaps(launch: Launch, form: str) -> None:
+    """Refuse GPUs that are not the first of their node, since local ranks are taken for their numbers.
+
+    Raises
+    ------
+    UnsupportedError
+        Names formats whose script shows every rank its own.
+    """
+    for run in launch.runs() if launch.carries else ():
+        used = [launch.gpus(rank) for rank in range(run.first, run.first + run.count)]
+        if used != [(number,) for number in range(run.count)]:
+            said = ", ".join(str(number) for own in used for number in own)
+            raise UnsupportedError(
+                f"host {launch.hosts[run.node]} uses its GPUs {said}, but {form} leaves them to local ranks, "
+                "which count from 0: use all GPUs of a node (--pack), or write openmpi, slurm or hydra"
+            )

@@ -8,7 +8,7 @@ from typing import Any
 from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import SCRIPT_BINDS, Binding, one_list
 from hopbytes.formats.host_lists import HostList, counted_hosts
-from hopbytes.formats.launching import PROGRAM, Launch, assumptions, contiguous_runs, prepare
+from hopbytes.formats.launching import PROGRAM, Launch, assumptions, by_script, contiguous_runs, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
@@ -65,7 +65,7 @@ def bound(binding: Binding, files: dict[str, str], command: str, said: str | Non
     notices = assumptions(launch)
     if said is None:
         files[".place.sh"] = place_script(launch)
-        notices.append(SCRIPT_BINDS)
+        notices.append(by_script(launch, SCRIPT_BINDS))
         command = f"{command} -bind-to none sh {{stem}}.place.sh {PROGRAM}"
     else:
         notices += binding.notices
@@ -74,6 +74,6 @@ def bound(binding: Binding, files: dict[str, str], command: str, said: str | Non
 
 
 def _binding(binding: Binding) -> str | None:
-    if binding.cpus is None or binding.gpus:
+    if binding.cpus is None:
         return None
     return "-bind-to user:" + ",".join("+".join(map(str, own)) for own in binding.cpus)

@@ -8,7 +8,7 @@ from typing import Any
 from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import SCRIPT_BINDS, Binding, one_list
 from hopbytes.formats.host_lists import HostList, counted_hosts
-from hopbytes.formats.launching import PROGRAM, assumptions, prepare
+from hopbytes.formats.launching import PROGRAM, assumptions, by_script, prepare
 from hopbytes.formats.place_hydra import machine_file
 from hopbytes.formats.place_script import place_script
 from hopbytes.formats.place_slurm import cpu_mask
@@ -60,7 +60,7 @@ class Intel(HostList):
         notices.append("inside a batch job put I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off before the command")
         if said is None:
             files[".place.sh"] = place_script(launch)
-            notices.append(SCRIPT_BINDS)
+            notices.append(by_script(launch, SCRIPT_BINDS))
             command = f"{command} -genv I_MPI_PIN=off sh {{stem}}.place.sh {PROGRAM}"
         else:
             notices += binding.notices
@@ -75,7 +75,7 @@ formats.register("intel")(Intel())
 
 def _pinning(binding: Binding) -> str | None:
     ranks = {run.count for run in binding.launch.runs()}  # of a host, since they are consecutive
-    if binding.cpus is None or binding.gpus or len(ranks) > 1:
+    if binding.cpus is None or len(ranks) > 1:
         return None
     if all(len(own) == 1 for own in binding.cpus):
         return "-genv I_MPI_PIN_PROCESSOR_LIST=" + ",".join(str(own[0]) for own in binding.cpus)

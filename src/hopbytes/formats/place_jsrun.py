@@ -47,7 +47,7 @@ class Jsrun(Format):
         if not levels or levels[-1].name not in THREAD_NAMES:
             raise UnsupportedError(
                 "jsrun counts hardware threads, expected a machine with a level pu inside its cores, like "
-                "core:22 pu:4"
+                "core:22 pu:4, or another format, like openmpi or flux"
             )
         lines = [f"# resource file {MARK}: logical hardware threads of {launch.n} ranks"]
         shared = launch.most_tasks_on_a_slot() > 1

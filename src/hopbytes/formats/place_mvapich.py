@@ -8,7 +8,7 @@ from typing import Any
 from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import SCRIPT_BINDS, one_list
 from hopbytes.formats.host_lists import HostList, hosts_by_rank, rank_hosts
-from hopbytes.formats.launching import PROGRAM, assumptions, number_list, prepare
+from hopbytes.formats.launching import PROGRAM, assumptions, by_script, number_list, prepare
 from hopbytes.formats.place_script import RANK_VARIABLES, place_script
 from hopbytes.mapping import Mapping
 
@@ -48,9 +48,9 @@ class Mvapich(HostList):
         files = {"": hosts_by_rank(binding.launch, self.head("host of rank 0, 1, 2, ..."))}
         command = f"mpirun_rsh -np {launch.n} -hostfile {{stem}}"
         notices = assumptions(launch)
-        if binding.cpus is None or binding.gpus:
+        if binding.cpus is None:
             files[".place.sh"] = place_script(launch, variables=("MV2_COMM_WORLD_RANK", *RANK_VARIABLES))
-            notices.append(SCRIPT_BINDS)
+            notices.append(by_script(launch, SCRIPT_BINDS))
             command = f"{command} MV2_ENABLE_AFFINITY=0 sh {{stem}}.place.sh {PROGRAM}"
         else:
             notices += binding.notices

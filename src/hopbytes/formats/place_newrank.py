@@ -14,8 +14,9 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.files import open_source
 from hopbytes.formats.host_lists import allocation_of, check_count
-from hopbytes.formats.launching import PROGRAM, Launch, prepare
+from hopbytes.formats.launching import PROGRAM, Launch, by_script, prepare
 from hopbytes.formats.place_plain import Plain
+from hopbytes.formats.place_script import place_script
 from hopbytes.machines.base import Int32
 from hopbytes.mapping import Mapping
 from hopbytes.spread import spread
@@ -35,7 +36,8 @@ class NewRank(Format):
     summary = "new rank of old rank i in line i, for MPI_Comm_split"
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
-        several_cores_per_rank=True, unequal_nodes=True, launcher="MPI_Comm_split", tested_with_launcher=True,
+        several_cores_per_rank=True, unequal_nodes=True, gpus=True, launcher="MPI_Comm_split",
+        tested_with_launcher=True,
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
@@ -64,7 +66,12 @@ class NewRank(Format):
         lines = [str(rank) for rank in new.tolist()]
         # At the end, so that line i stays rank i also for readers that know no comments.
         lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
-        return Written({"": "\n".join(lines) + "\n"}, _command(launch, launched), _notices(launch, launched))
+        files = {"": "\n".join(lines) + "\n"}
+        scripts: tuple[str, ...] = ()
+        if launch.carries:  # by the launcher's own number of a process, which is the old rank
+            files[".place.sh"] = place_script(launch, order=new.tolist())
+            scripts = (".place.sh",)
+        return Written(files, _command(launch, launched), _notices(launch, launched), scripts)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a file of new ranks: where they sit when ranks start as `launched` says.
@@ -138,8 +145,12 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
 
 
 def _command(launch: Launch, launched: str) -> str:
-    by = {"block": "core", "cyclic": "node"}.get(launched)
-    return f"mpirun -n {launch.n} --map-by {by} --bind-to core {PROGRAM}" if by else ""
+    if not launch.carries:
+        by = {"block": "core", "cyclic": "node"}.get(launched)
+        return f"mpirun -n {launch.n} --map-by {by} --bind-to core {PROGRAM}" if by else ""
+    by = {"block": "slot", "cyclic": "node"}.get(launched)
+    program = f"sh {{stem}}.place.sh {PROGRAM}"
+    return f"mpirun -n {launch.n} --map-by {by} --bind-to none {program}" if by else ""
 
 
 def _notices(launch: Launch, launched: str) -> tuple[str, ...]:
@@ -149,6 +160,8 @@ def _notices(launch: Launch, launched: str) -> tuple[str, ...]:
     ]
     where = launch.mapping.where
     used = int((launch.mapping.tasks_per_pe() > 0).sum())
+    if launch.carries:
+        notices.append(by_script(launch, ""))
     if launched in ("block", "cyclic") and used < where.k:
         notices.append(f"the launcher must use the same {used} of {where.k} slots as the mapping")
     return tuple(notices)

@@ -9,12 +9,24 @@ import numpy as np
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
-from hopbytes.formats.launching import ASSUMED_CPUS, PROGRAM, Launch, number_list, prepare
+from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
+from hopbytes.formats.launching import (
+    ASSUMED_CPUS,
+    PROGRAM,
+    Launch,
+    assumptions,
+    by_script,
+    number_list,
+    prepare,
+)
 from hopbytes.formats.place_script import place_script
 from hopbytes.formats.rankfile import read_rankfile
 from hopbytes.mapping import Mapping
 
 HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
+
+#: How our list of hosts for ``--map-by seq`` begins.
+SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 
 
 class OpenMpi(Format):
@@ -43,6 +55,8 @@ class OpenMpi(Format):
         with GPUs, or of different numbers of cores, need ``.place.sh``, which tells every rank its own and
         binds as well. Without host
         names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
+        A rankfile binds whatever it is told beside it (Open MPI 4), so slots that are GPUs without cores get
+        a list of hosts instead, mapped in sequence and unbound, and ``.place.sh``.
 
         Raises
         ------
@@ -50,6 +64,8 @@ class OpenMpi(Format):
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
+        if not launch.binds:
+            return _unbound(launch)
         slots, threads = _slots(launch)
         command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts"
         if options.get("version") == "4":
@@ -72,15 +88,32 @@ class OpenMpi(Format):
         return Written(files, f"{command} {program}", notices, executable)
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a rankfile; see :func:`hopbytes.formats.rankfile.read_rankfile`."""
+        """Return the mapping of a rankfile; see :func:`hopbytes.formats.rankfile.read_rankfile`.
+
+        Of our own list of hosts, the slots of a host go in order.
+        """
+        if source.head(200).startswith(SEQUENCE.encode()):
+            return placed_by_hosts(source, rank_hosts(source))
         return read_rankfile(source)
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """A line that begins with ``rank 0=``."""
-        return any(line.startswith(b"rank 0=") for line in head.splitlines())
+        """A line that begins with ``rank 0=``, or the first line of our list of hosts."""
+        return head.startswith((SEQUENCE.encode(), b"rank 0=")) or b"\nrank 0=" in head
 
 
 formats.register("openmpi")(OpenMpi())
+
+
+def _unbound(launch: Launch) -> Written:
+    """Return the host of every rank in order; both versions take the same command."""
+    files = {
+        "": hosts_by_rank(launch, f"{SEQUENCE}: host of rank 0, 1, 2, ..."), ".place.sh": place_script(launch)
+    }
+    # Open MPI 4 does not find its own host under the name localhost in a sequence.
+    sequence = "" if launch.hosts == ("localhost",) else " --map-by seq"
+    command = f"mpirun -n {launch.n} --hostfile {{stem}}{sequence} --bind-to none"
+    notices = (*assumptions(launch), by_script(launch, ""))
+    return Written(files, f"{command} sh {{stem}}.place.sh {PROGRAM}", notices, (".place.sh",))
 
 
 def _slots(launch: Launch) -> tuple[dict[int, str], bool]:

@@ -11,6 +11,7 @@ from hopbytes.formats.host_lists import HostList, in_blocks
 from hopbytes.formats.launching import (
     PROGRAM,
     assumptions,
+    by_script,
     contiguous_runs,
     equal_count,
     number_list,
@@ -60,9 +61,9 @@ class Pals(HostList):
         binding = one_list(launch)
         command = f"mpiexec -n {launch.n} --ppn {count} --hostfile {{stem}}"
         notices = assumptions(launch)
-        if binding.cpus is None or binding.gpus:
+        if binding.cpus is None:
             files[".place.sh"] = place_script(launch)
-            notices.append(SCRIPT_BINDS)
+            notices.append(by_script(launch, SCRIPT_BINDS))
             command = f"{command} --cpu-bind none sh {{stem}}.place.sh {PROGRAM}"
         else:
             notices += binding.notices

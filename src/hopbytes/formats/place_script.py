@@ -13,9 +13,9 @@ RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_
 
 _HEAD = """\
 #!/bin/sh
-# {mark}: binds each of {n} ranks to its cores{gpus}, then starts the program.
+# {mark}: {does}, then starts the program.
 # Use: LAUNCHER ... sh {name} PROGRAM ARGUMENTS
-# Cores are numbers of the operating system, as taskset takes them.
+{numbers}
 
 # The last comes last because other launchers inside its batch script inherit it as 0 in every rank.
 rank={lookup}
@@ -32,7 +32,7 @@ esac
 """
 
 # A device list means something else to each vendor's runtime, and two of them at once may hide every device.
-_GPUS = """\
+SHOW_GPUS = """\
 if [ -n "$gpus" ]; then
     if [ -e /dev/kfd ] && [ ! -e /dev/nvidiactl ]; then
         ROCR_VISIBLE_DEVICES=$gpus
@@ -47,11 +47,18 @@ if [ -n "$gpus" ]; then
 fi
 """
 
+_NUMBERS = "# Cores are numbers of the operating system, as taskset takes them."
+_UNBOUND = "# Nothing is known about cores near the GPUs: ranks may run on all that the launcher gives them."
+
 _START = """\
 OMP_NUM_THREADS=${OMP_NUM_THREADS:-$threads}
 OMP_PLACES=${OMP_PLACES:-cores}
 export OMP_NUM_THREADS OMP_PLACES
 exec taskset -c "$cores" "$@"
+"""
+
+_START_UNBOUND = """\
+exec "$@"
 """
 
 
@@ -61,10 +68,11 @@ def place_script(
     order: Sequence[int] | None = None,
     variables: Sequence[str] = RANK_VARIABLES,
 ) -> str:
-    """Return a POSIX shell script that looks its rank up and binds it.
+    """Return a POSIX shell script that looks its rank up and binds it, or shows it its GPU alone.
 
     It needs nothing but sh and taskset on the compute nodes. Where no rank is known it ends with an
-    error instead of leaving the program unbound.
+    error instead of leaving the program unbound. Slots without cores (a machine that ends with a level
+    ``gpu``) bind nothing, and neither taskset nor settings for OpenMP are used.
 
     Parameters
     ----------
@@ -76,19 +84,30 @@ def place_script(
     variables : sequence of str
         Environment variables with the launcher's number of a process; the first that is set counts.
     """
-    lines, carries = [], False
+    lines = []
     for rank, task in enumerate(range(launch.n) if order is None else order):
-        gpus = launch.gpus(task)
-        carries = carries or bool(gpus)
-        threads = launch.threads_of_pe(int(launch.mapping.pe[task]))
-        extra = f" gpus={','.join(map(str, gpus))}" if gpus else ""
-        lines.append(f"{rank}) cores={number_list(launch.cpus(task))} threads={threads}{extra} ;;\n")
+        lines.append(f"{rank}) {_settings(launch, task)} ;;\n")
     lookup = ""
     for variable in reversed(variables):
         lookup = f"${{{variable}:-{lookup}}}"
+    carries = launch.carries
+    does = f"binds each of {launch.n} ranks to its cores{' and GPUs' if carries else ''}"
+    if not launch.binds:
+        does = f"shows each of {launch.n} ranks its GPU, binds none to cores"
     head = _HEAD.format(
-        mark=MARK, n=launch.n, name=name, lookup=lookup,
-        gpus=" and GPUs" if carries else "", defaults="gpus=\n" if carries else "",
+        mark=MARK, does=does, name=name, lookup=lookup, numbers=_NUMBERS if launch.binds else _UNBOUND,
+        defaults="gpus=\n" if carries else "",
     )
     tail = _TAIL.format(name=name, last=launch.n - 1, variables=", ".join(variables))
-    return head + "".join(lines) + tail + (_GPUS if carries else "") + _START
+    start = _START if launch.binds else _START_UNBOUND
+    return head + "".join(lines) + tail + (SHOW_GPUS if carries else "") + start
+
+
+def _settings(launch: Launch, task: int) -> str:
+    """Return what the script sets for one task."""
+    gpus = launch.gpus(task)
+    words = [f"gpus={','.join(map(str, gpus))}"] if gpus else []
+    if launch.binds:
+        threads = launch.threads_of_pe(int(launch.mapping.pe[task]))
+        words = [f"cores={number_list(launch.cpus(task))}", f"threads={threads}", *words]
+    return " ".join(words)

@@ -10,7 +10,7 @@ import numpy as np
 from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.binding import Binding, one_list
 from hopbytes.formats.host_lists import HostList, hosts_by_rank, rank_hosts
-from hopbytes.formats.launching import PROGRAM, Launch, prepare
+from hopbytes.formats.launching import PROGRAM, Launch, by_script, prepare
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
@@ -23,8 +23,8 @@ class Slurm(HostList):
 
     Slurm takes one list of cores for all nodes, applied to the ranks of a node in ascending order. Where
     nodes need different lists, slots are renumbered inside nodes (no metric changes); where that does not
-    help, or the job has a part only of its nodes, the script ``.place.sh`` binds. GPUs are told by
-    ``--gpu-bind``, or by the script.
+    help, or the job has a part only of its nodes, the script ``.place.sh`` binds. GPUs are told by the
+    script as well: ``--gpu-bind`` does nothing, and says nothing, where Slurm counts no GPUs (22.05).
 
     Source: srun(1), sections --distribution, --cpu-bind, --gpu-bind and SLURM_HOSTFILE.
     """
@@ -63,8 +63,8 @@ class Slurm(HostList):
         said = srun_binding(binding) if whole else None
         if said is None:
             files[".place.sh"] = place_script(launch)
-            notices.append(DIFFERENT if whole else PARTIAL)
-            command = f"SLURM_HOSTFILE={{stem}} {srun} --cpu-bind=none sh {{stem}}.place.sh {PROGRAM}"
+            notices.append(by_script(launch, DIFFERENT if whole else PARTIAL))
+            command = f"SLURM_HOSTFILE={{stem}} {srun} {unbound(launch)} sh {{stem}}.place.sh {PROGRAM}"
         else:
             notices += binding.notices
             command = f"SLURM_HOSTFILE={{stem}} {binding.openmp}{srun} {said} {PROGRAM}"
@@ -75,16 +75,17 @@ formats.register("slurm")(Slurm())
 
 
 def srun_binding(binding: Binding) -> str | None:
-    """Return the options of srun that bind cores and GPUs, None where srun cannot say it."""
-    if binding.cpus is None or any(len(own) > 1 for own in binding.gpus):
+    """Return the option of srun that binds cores, None where srun cannot say it."""
+    if binding.cpus is None:
         return None
     if all(len(own) == 1 for own in binding.cpus):
-        said = "--cpu-bind=map_cpu:" + ",".join(str(own[0]) for own in binding.cpus)
-    else:
-        said = "--cpu-bind=mask_cpu:" + ",".join(cpu_mask(own) for own in binding.cpus)
-    if binding.gpus:
-        said += " --gpu-bind=map_gpu:" + ",".join(str(own[0]) for own in binding.gpus)
-    return said
+        return "--cpu-bind=map_cpu:" + ",".join(str(own[0]) for own in binding.cpus)
+    return "--cpu-bind=mask_cpu:" + ",".join(cpu_mask(own) for own in binding.cpus)
+
+
+def unbound(launch: Launch) -> str:
+    """Return the options of srun with which a script can bind cores, and GPUs where slots have them."""
+    return "--cpu-bind=none" + (" --gpu-bind=none" if launch.carries else "")
 
 
 def cpu_mask(cpus: tuple[int, ...]) -> str:
@@ -99,6 +100,8 @@ def _notices(launch: Launch, whole: bool) -> list[str]:
             f"host names are unknown: put the real ones into {{stem}} for {launch.hosts[0]}, ... "
             "or give --hosts"
         )
+    if not launch.binds:
+        return notices
     if launch.numbering.known and whole:
         notices.append(
             "binding counts on whole nodes (sbatch --exclusive); check with: srun --cpu-bind=verbose"

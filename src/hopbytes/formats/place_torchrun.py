@@ -7,7 +7,7 @@ from typing import Any
 
 from hopbytes.formats.base import MARK, Can, Format, Written, formats
 from hopbytes.formats.launching import prepare
-from hopbytes.formats.place_hosts import nodes_in_order
+from hopbytes.formats.place_hosts import nodes_in_order, refuse_gaps
 from hopbytes.mapping import Mapping
 
 _SCRIPT = """\
@@ -57,12 +57,14 @@ class Torchrun(Format):
         Raises
         ------
         UnsupportedError
-            Ranks of a host that are not consecutive, not in the order of its slots, or fewer than on another.
+            Ranks of a host that are not consecutive, not in the order of its slots, or fewer than on another;
+            GPUs that are not the first of their host.
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.launching.prepare`.
         """
         launch = prepare(mapping, options)
         names, count = nodes_in_order(launch, "torchrun")
+        refuse_gaps(launch, "torchrun")
         if launch.hosts == ("localhost",):
             cases = "*) node=0 ;;\n"
         else:

@@ -201,9 +201,13 @@ def placed(command: LaunchCommand, written: str) -> Start:
         name, _, value = words.pop(0).partition("=")
         environment.append((name, value))
     ours, program = _options(command.launcher, words[len(command.start) :])
-    launcher, theirs = command.launcher, {option.name for option in command.options}
+    launcher, typed = command.launcher, command.options
+    if any(option.name == "map-by" and option.value == "seq" for option in ours):
+        # A list of hosts that ranks take in sequence is the placement itself: it replaces the user's.
+        typed = tuple(option for option in typed if option.name not in launcher.hosts)
+    theirs = {option.name for option in typed}
     _check_nodes(command, ours)
-    already = {_sets(option) for option in command.options} - {None}
+    already = {_sets(option) for option in typed} - {None}
     added = []
     for option in ours:
         counts = option.name in launcher.counts and theirs & set(launcher.counts)
@@ -213,9 +217,9 @@ def placed(command: LaunchCommand, written: str) -> Start:
         if not counts and not names_hosts and not twice:
             added.append(option)
     wrapper = program[:-1]  # sh place.sh, or nothing; the last word is the placeholder
-    kept = [o for o in command.options if not (launcher.counts_per_node and o.name in launcher.counts)]
+    kept = [o for o in typed if not (launcher.counts_per_node and o.name in launcher.counts)]
     together = [*added, *kept]
     if launcher.assigns:  # which must stand behind all options
         together.sort(key=lambda option: not option.words[0].startswith("-"))
-    typed = [word for option in together for word in option.words]
-    return Start((*command.start, *typed, *wrapper, *command.program), tuple(environment))
+    words = [word for option in together for word in option.words]
+    return Start((*command.start, *words, *wrapper, *command.program), tuple(environment))

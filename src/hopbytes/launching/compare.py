@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.host_lists import node_numbers, node_of_host
-from hopbytes.formats.launching import gpus_of_pe, number_list
+from hopbytes.formats.launching import number_list
 from hopbytes.formats.numbering import Numbering
 from hopbytes.formats.slot_lists import Slots
 from hopbytes.launching.probe import Seen
@@ -53,14 +53,16 @@ def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()
         return Verdict(tuple(wrong), ("ranks",))
     wrong += _hosts_by_name(mapping, seen, names) if names else _hosts_by_sharing(mapping, seen)
     numbering = Numbering.of(mapping.where.machine)
-    by_number = _cpus_by_number(mapping, seen, numbering)
+    by_number = _cpus_by_number(mapping, seen, numbering) if mapping.where.has_cores else []
     checked = ["hosts" if names else "hosts (without names: by who shares one)", "CPUs"]
+    if not mapping.where.has_cores:
+        checked.pop()
     if by_number and not numbering.known:
         by_sharing = _cpus_by_sharing(mapping, seen)
         by_number = by_sharing
         checked[1] = "CPUs (by who shares them: the machine has no numbers of the operating system)"
     wrong += by_number
-    if mapping.where.gpus is not None:
+    if any(mapping.where.gpus_of(pe) for pe in set(mapping.pe.tolist())):
         wrong += _gpus(mapping, seen)
         checked.append("GPUs")
     return Verdict(tuple(_by_rank(wrong)), tuple(checked))
@@ -172,7 +174,7 @@ def _cpus_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
 def _gpus(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
     wrong = []
     for rank, pe in enumerate(mapping.pe.tolist()):
-        expected = ",".join(map(str, gpus_of_pe(mapping, pe)))
+        expected = ",".join(map(str, mapping.where.gpus_of(pe)))
         if expected and seen[rank].gpus != expected:
             wrong.append(f"rank {rank} sees GPUs {seen[rank].gpus or 'by default'}, expected {expected}")
     return wrong

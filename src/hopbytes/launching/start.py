@@ -149,7 +149,8 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
     nodes = int(mapping.where.machine.node_of_core()[-1]) + 1
     if nodes == 1 or hosts or mapping.where.hosts:
         return
-    if command.launcher.form == "openmpi" and any(o.name in command.launcher.hosts for o in command.options):
+    own_list = any(option.name in command.launcher.hosts for option in command.options)
+    if command.launcher.form == "openmpi" and own_list and mapping.where.has_cores:
         return  # the rankfile counts the hosts of the user's own list
     raise InfeasibleError(
         f"{nodes} nodes without names, expected --on job, or --hosts with the names of all of them"
@@ -160,7 +161,7 @@ def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:
     if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
         return  # without names a file cannot be read back
     again = read(stem, form, holds="placement", where=mapping.where, n=mapping.n)
-    if form == "openmpi":
+    if form == "openmpi" and mapping.where.has_cores:
         same = np.array_equal(again.pe, mapping.pe)
     else:  # the file holds hosts; cores stand in the command
         same = np.array_equal(again.where.node_of_pe[again.pe], mapping.where.node_of_pe[mapping.pe])

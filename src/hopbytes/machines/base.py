@@ -291,6 +291,18 @@ class Machine(ABC):
         """int32[n_cores]: endpoint of the network that each core sends through; one per node unless said."""
         return self.node_of_core()
 
+    def gpu_of_core(self) -> Int32 | None:
+        """int32[n_cores]: GPU of its node each place is or lies beside; None without a level of GPUs."""
+        from hopbytes.machines.gpu_level import gpu_of_place
+
+        return gpu_of_place(self)
+
+    def leaves_are_gpus(self) -> bool:
+        """Tell whether the places are GPUs, so that nothing is known about cores."""
+        from hopbytes.machines.gpu_level import leaves_are_gpus
+
+        return leaves_are_gpus(self)
+
     def level_named(self, names: tuple[str, ...]) -> int | None:
         """Index of the first level with one of the names, None when there is none."""
         for index, level in enumerate(self.levels):

@@ -14,6 +14,7 @@ from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.file_spec import with_options
+from hopbytes.machines.gpu_level import asked_of_gpus, gpu_of_place, gpu_of_slots
 from hopbytes.machines.level_names import assumed
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import (
@@ -68,7 +69,7 @@ def machine(
     per : str, optional
         ``"core"`` (default), ``"pu"`` or another level: one slot per unit with all its cores, or with
         the first `cores_per_task` of them when that is more than 1. ``"gpu"``: one slot per GPU with the
-        cores nearest to it.
+        cores nearest to it; the default on machines with a level ``gpu``.
     capacity : str or sequence of str
         PEs that can take more than others: ``"node=0-3:2"`` gives those of nodes 0 to 3 twice the load
         of the others; units as for `exclude`. Beside ``cap=`` of the spec's levels, which multiply.
@@ -121,6 +122,7 @@ def machine(
     if not allowed.any():
         gone = said_cores(hardware, of_hosts)
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
+    per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
     where = _cut(hardware, allowed, names, size, per)
     sizes = capacities(hardware, texts_of("capacity", capacity))
     job = hardware.job()
@@ -140,18 +142,20 @@ def machine(
 def _cut(
     hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], size: int, per: str | None
 ) -> Allocation:
+    of_place = gpu_of_place(hardware)
     single_leaves = per in PLACES and size == 1 and _place_name(hardware, per) is None
     if single_leaves and allowed.all():
-        return Allocation.whole(hardware, names)
+        return replace(Allocation.whole(hardware, names), gpus=of_place)
     cores = np.flatnonzero(allowed)
-    if per == "gpu":
+    if per == "gpu" and of_place is None:
         from hopbytes.machines.gpu_slots import gpu_slots
 
-        starts, places, gpus = gpu_slots(hardware, cores, size)
+        starts, places, near = gpu_slots(hardware, cores, size)
         notices = _notices(cores, len(places), size, "gpu", 0)
-        return Allocation(hardware, starts, places, names, gpus=gpus, notices=notices)
+        return Allocation(hardware, starts, places, names, gpus=near, notices=notices)
     slots = _Slots.cut(hardware, cores, size, per)
-    return Allocation(hardware, slots.starts, slots.cores, names, notices=slots.notices)
+    gpus = gpu_of_slots(of_place, slots.starts, slots.cores)
+    return Allocation(hardware, slots.starts, slots.cores, names, gpus=gpus, notices=slots.notices)
 
 
 def cores_of_a_task(hardware: Machine) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from hopbytes.allocation import Allocation
@@ -11,6 +9,7 @@ from hopbytes.graph import CommGraph
 from hopbytes.launcher import launcher_placement
 from hopbytes.machines.base import Int32, Int64
 from hopbytes.mapping import Mapping
+from hopbytes.origin import recorded_hosts
 
 #: What a mapping's record says of its slots where the user or the job asked for these counts.
 COUNTS_ASKED = ("asked", "job")
@@ -47,20 +46,21 @@ def at_random(mapping: Mapping, seed: int) -> Int32:
 def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
     """int32[n]: tasks on the nodes on which the pattern was recorded, in order inside each; None if unknown.
 
-    A recording names the host of every rank (``graph.meta["hosts"]``). Where the allocation has nodes of
-    these names, they are meant; otherwise the hosts stand for the nodes in the order in which ranks name
-    them. None also where a node has fewer PEs than ranks were recorded on its host. O(n + k).
+    A recording may name the host of every rank (:func:`hopbytes.origin.recorded_hosts`). Where the
+    allocation has nodes of these names, with or without their domain, they are meant; otherwise the hosts
+    stand for the nodes in the order in which ranks name them. None also where a node has fewer PEs than
+    ranks were recorded on its host. O(n + k).
     """
-    hosts = graph.meta.get("hosts")
-    if not isinstance(hosts, Sequence) or isinstance(hosts, str) or len(hosts) != graph.n or not graph.n:
+    hosts = recorded_hosts(graph)
+    if not hosts:
         return None
     nodes, first = np.unique(where.node_of_pe, return_index=True)
     ends = np.append(first[1:], where.k)
     names = list(dict.fromkeys(hosts))
     number = {name: place for place, name in enumerate(names)}
-    if set(names) <= set(where.hosts):
-        place_of_node = {int(node): place for place, node in enumerate(nodes)}
-        number = {name: place_of_node.get(where.hosts.index(name), len(nodes)) for name in names}
+    short = [where.hosts[node].partition(".")[0] for node in nodes] if where.hosts else []
+    if {name.partition(".")[0] for name in names} <= set(short):
+        number = {name: short.index(name.partition(".")[0]) for name in names}
     if max(number.values()) >= len(nodes):
         return None
     unit = np.array([number[host] for host in hosts])

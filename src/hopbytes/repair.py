@@ -33,7 +33,7 @@ class Repaired:
         Tasks moved, among them pairs exchanged.
     change : int or None
         Change of the sum over pairs of weight x distance (weights as in ``graph.symmetric()``, distances
-        as the mean of both directions), each pair once; None when tasks were placed anew, left places that are
+        as the mean of both directions), each pair once; None when tasks were placed anew, left places
         forbidden to them, or when numbers are so large that rounded ones chose the moves.
     """
 
@@ -142,7 +142,7 @@ def _run(
     symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
     if unary is not None:
         unary = unary.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
-    # What a move changes is a difference of sums: where that could overflow, rounded numbers choose the moves.
+    # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
     arcs, table = len(symmetric.targets), not isinstance(distance, TreeDistance)
     seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
     near = seen.arrays[2 if table else 1]

@@ -25,7 +25,7 @@ Int32 = NDArray[np.int32]
 #: Options give work in millions of arcs looked at.
 MILLION = 10**6
 
-#: Arcs that a step of an endless search counts at least: it takes its time even where there is little to look at.
+#: Arcs that a step of an endless search counts at least: where there is little to look at it takes time, too.
 LEAST_STEP = 10_000
 
 #: Told what is being done, how much of it is done, and of how much (0: nobody knows).
@@ -140,7 +140,7 @@ class Effort:
         self.count(**({"arcs": arcs} if whole else {"cut_short": 1}))
 
     def step_over(self, before: int) -> bool:
-        """Book a step of a search that only a limit ends; False where it is the last, having looked at nothing.
+        """Book a step of a search that only a limit ends; False if it looked at nothing, so is the last.
 
         Parameters
         ----------

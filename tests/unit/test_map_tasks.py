@@ -317,3 +317,15 @@ def test_volumes_that_could_overflow_are_refused_with_a_factor():
         map_tasks(graph, cluster(), mapper="identity")
     near = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
     assert map_tasks(graph, near, mapper="identity").info["comm_cost"] == 2**62
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+@pytest.mark.parametrize("heavy", [1, 5, 6, 11])
+def test_one_heavy_task_among_many_that_weigh_nothing(preset, heavy):
+    """Equal shares of its load are blocks of size 0 and 1, far fewer than there are tasks."""
+    loads = np.zeros(384, np.int64)
+    loads[146] = heavy
+    graph = hb.CommGraph.from_edges([318, 318, 319], [313, 329, 176], [1, 1, 346], n=384, loads=loads)
+    mapping = hb.map_tasks(graph, hb.machine("l3:6@10 core:8@1"), preset=preset, partition=True)
+    assert np.bincount(mapping.pe, minlength=48).min() > 0
+    assert mapping.info["comm_cost"] == 0

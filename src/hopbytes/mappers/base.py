@@ -25,6 +25,9 @@ Int32 = NDArray[np.int32]
 #: Options give work in millions of arcs looked at.
 MILLION = 10**6
 
+#: Arcs that a step of an endless search counts at least: where there is little to look at it takes time, too.
+LEAST_STEP = 10_000
+
 #: Told what is being done, how much of it is done, and of how much (0: nobody knows).
 Progress = Callable[[str, int, int], None]
 
@@ -135,6 +138,34 @@ class Effort:
     def spend(self, arcs: int, whole: bool = True) -> None:
         """Book the work of one search; `whole` says that no deadline ended it early."""
         self.count(**({"arcs": arcs} if whole else {"cut_short": 1}))
+
+    def step_over(self, before: int) -> bool:
+        """Book a step of a search that only a limit ends; False if it looked at nothing, so is the last.
+
+        Parameters
+        ----------
+        before : int
+            ``work["arcs"]`` when the step began.
+
+        Returns
+        -------
+        bool
+            False when no arc was looked at: then no further step would ever use up a `work_limit`.
+
+        Notes
+        -----
+        A step counts :data:`LEAST_STEP` arcs at least. O(1).
+
+        Examples
+        --------
+        >>> effort = Effort()
+        >>> effort.step_over(0), effort.spend(7), effort.step_over(0), effort.work["arcs"]
+        (False, None, True, 10000)
+        """
+        done = self.work.get("arcs", 0) - before
+        if 0 < done < LEAST_STEP:
+            self.count(arcs=LEAST_STEP - done)
+        return done > 0
 
     def whole(self, work: Callable[[], Int32]) -> Int32 | None:
         """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.

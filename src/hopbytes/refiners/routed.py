@@ -98,7 +98,7 @@ class Routed(Refiner):
             links = Congestion(goal=self.goal, threshold=HEATS[step % len(HEATS)], hop_percent=room)
             own = replace(effort, seed=seed)
             better = own.whole(partial(links.refine, graph, where, pe, bounds, own))
-            if better is None or effort.work.get("arcs", 0) == before:
+            if better is None or not effort.step_over(before):
                 return pe
             effort.count(anneal_rounds=1)
             then = goal.value(graph, where, better), hops.value(graph, where, better)

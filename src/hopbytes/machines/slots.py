@@ -120,7 +120,7 @@ def machine(
     if not allowed.any():
         gone = said_cores(hardware, of_hosts)
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
-    where = _cut(hardware, allowed, names, size, per)
+    where = _cut(hardware, allowed, names, size, per).in_use()
     sizes = capacities(hardware, texts_of("capacity", capacity))
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
@@ -129,7 +129,7 @@ def machine(
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*hardware.notices(), *missing, *where.notices),
+        notices=(*where.machine.notices(), *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

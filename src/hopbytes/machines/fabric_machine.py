@@ -159,7 +159,7 @@ class FabricMachine(NetworkMachine):
         cores = np.bincount(node, minlength=len(self.hosts))
         place = np.arange(len(node)) - (np.cumsum(cores) - cores)[node]
         # A host outside the job may have fewer adapters than those of the job share.
-        count = np.minimum(adapters, *self._adapters_each()) if self.rails == "same" else adapters
+        count = np.minimum(adapters, self._adapters_each()[0]) if self.rails == "same" else adapters
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
     def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:

@@ -249,3 +249,66 @@ def test_gpus_choose_adapters_of_their_hosts():
         hb.machine(spec)
     with pytest.raises(FormatError, match="hosts are none of the machine's"):
         hb.machine(spec, per="gpu", hosts="x1")
+
+
+def with_a_login_node(tmp_path) -> str:
+    """Seven hosts with two adapters each, and n8 with one, as login nodes have it."""
+    text = two_level_fabric(rails=2)
+    text.cables = [cable for cable in text.cables if cable[1].device != "n8 mlx5_1"]
+    text.adapters[text.adapters.index("n8 mlx5_1")] = "n9 other"  # keeps the addresses; no cable names it
+    return text.write(tmp_path)
+
+
+def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):
+    """A host of the fabric that the job does not use takes no adapter away from it."""
+    spec, jobs = f"ib:{with_a_login_node(tmp_path)}", "n1,n2,n5,n6"
+    graph = hb.read("alltoall:16:groups=2")
+    placed = np.arange(16, dtype=np.int32)
+    outside = hb.machine(f"{spec} / core:4", rails="same", hosts=jobs)
+    inside = hb.machine(f"{spec}:rails=same:hosts={jobs} / core:4")
+    seen = [hb.evaluate(graph, hb.Mapping(placed, where)).mapping.links for where in (outside, inside)]
+    assert outside.machine.endpoint_of_core()[outside.first_core].tolist() == [
+        number for node in (0, 1, 4, 5) for number in (2 * node, 2 * node, 2 * node + 1, 2 * node + 1)
+    ]
+    assert seen[0] == seen[1]
+    assert outside.notices == inside.notices == ()
+    distances = [where.distance.matrix().tolist() for where in (outside, inside)]
+    assert distances[0] == distances[1]
+
+
+def test_adapters_that_not_every_host_has_are_named(tmp_path):
+    spec = f"ib:{with_a_login_node(tmp_path)} / core:4"
+    where = hb.machine(spec, rails="same", hosts="n1,n8")
+    assert where.machine.endpoint_of_core()[where.first_core].tolist() == [0, 0, 0, 0, 14, 14, 14, 14]
+    expected = "rails=same uses the first adapter of each host, since n8 has no more"
+    assert [notice.partition(";")[0] for notice in where.notices] == [expected]
+    assert hb.machine(spec, rails="spread", hosts="n1,n8").notices == ()
+
+
+def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
+    where = hb.machine(f"ib:{with_a_login_node(tmp_path)} / core:2", rails="same", hosts="n[1-4]")
+    mapping = hb.Mapping(np.arange(8, dtype=np.int32), where)
+    hb.write(mapping, tmp_path / "m.json", format="json")
+    again = hb.read(tmp_path / "m.json")
+    assert again.where.machine.endpoint_of_core()[again.where.first_core].tolist() == list(range(8))
+    assert hb.read(tmp_path / "m.json", where=where).pe.tolist() == list(range(8))
+
+
+@pytest.mark.shared
+@shared
+def test_sixteen_hosts_of_a_real_fabric_use_all_their_rails():
+    """The figures of the same hosts inside the spec; a login node of the fabric has one adapter."""
+    spec = f"ib:{SHARED}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz"
+    everyone = parse_machine(spec).hosts
+    jobs = ",".join([host.name for host in everyone if len(host.adapters) == 4 and host.named][:16])
+    graph = hb.read("alltoall:64:groups=8")
+    found = []
+    for where in (
+        hb.machine(f"{spec} / core:4", rails="same", hosts=jobs),
+        hb.machine(f"{spec}:rails=same:hosts={jobs} / core:4"),
+    ):
+        mapping = hb.Mapping(np.arange(64, dtype=np.int32), where)
+        links = hb.evaluate(graph, mapping, baselines=False).mapping.links
+        found.append((links.max_congestion, links.used_links))
+    assert found[0] == found[1]
+    assert found[0][1] > 300

@@ -241,6 +241,10 @@ class Machine(ABC):
         """What to add to an error about hosts the machine does not have."""
         return ""
 
+    def for_nodes(self, nodes: Int32) -> Machine:
+        """The machine as a job uses it whose slots lie on these nodes; all nodes keep their numbers."""
+        return self
+
     def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
         """int32[slots]: endpoint each slot sends through, from its node and GPU; None: that of its cores."""
         return None

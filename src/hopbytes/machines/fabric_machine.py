@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,11 +34,13 @@ class FabricMachine(NetworkMachine):
         Nodes in machine order, with the adapters their tasks may use.
     rails : str
         Which adapter the cores of a host use: ``first`` all the same; ``same`` equal shares of the cores
-        use the first, second, ... adapter, as many as every host has, so that equal cores meet on
-        one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
+        use the first, second, ... adapter, as many as every host of the job has, so that equal cores
+        meet on one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
         the adapters in the order of the GPUs, equal shares each.
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
+    nodes : tuple of int
+        Hosts of the job, by which ``same`` counts adapters; empty: all hosts.
 
     Raises
     ------
@@ -54,6 +56,7 @@ class FabricMachine(NetworkMachine):
     rails: str = "first"
     per_hop: int | None = None
     inside: Tree | None = None
+    nodes: tuple[int, ...] = ()
     links: Network | None = field(default=None, repr=False)
     arrival: Arrival | None = field(default=None, repr=False)
 
@@ -67,7 +70,7 @@ class FabricMachine(NetworkMachine):
 
     def _identity(self) -> tuple[object, ...]:
         names = tuple((host.name, host.adapter_names) for host in self.hosts)
-        return self.text, self.rails, self.hop_distance, self.inside, names
+        return self.text, self.rails, self.hop_distance, self.inside, names, self._adapters_each()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FabricMachine) and self._identity() == other._identity()
@@ -102,12 +105,36 @@ class FabricMachine(NetworkMachine):
                 f"{nameless} adapters name no host and count as hosts of their own: "
                 "--node-name-map says whose they are"
             )
+        notices += self._fewer_rails()
         used = np.unique(self._adapters())
         lost = self._unrouted(used)
         if len(lost):
             names = [self.fabric.adapters[number].name for number in lost[0]]
             notices.append(f"{len(lost)} pairs of adapters have no route, as {names[0]!r} to {names[1]!r}")
         return tuple(notices)
+
+    def for_nodes(self, nodes: Int32) -> FabricMachine:
+        """The same fabric, with the rails that all hosts of a job have."""
+        return replace(self, nodes=tuple(np.unique(nodes).tolist())) if self.rails == "same" else self
+
+    def _adapters_each(self) -> tuple[int, ...]:
+        """Return how many adapters every host of the job uses with ``same``; nothing with other rules."""
+        if self.rails != "same":
+            return ()
+        return (min(len(self.hosts[node].adapters) for node in self.nodes or range(self.n_nodes)),)
+
+    def _fewer_rails(self) -> list[str]:
+        """Say that ``same`` leaves adapters of some hosts unused, and because of which host."""
+        used = [self.hosts[node] for node in self.nodes or range(self.n_nodes)]
+        least = min(used, key=lambda host: len(host.adapters))
+        count, most = len(least.adapters), max(len(host.adapters) for host in used)
+        if self.rails != "same" or count == most:
+            return []
+        first = "the first adapter" if count == 1 else f"the first {count} adapters"
+        return [
+            f"rails=same uses {first} of each host, since {least.name} has no more; other hosts have up to "
+            f"{most} (rails=spread uses all of them, --hosts leaves hosts out)"
+        ]
 
     def _unrouted(self, used: Int64) -> Int64:
         assert self.arrival is not None
@@ -131,7 +158,8 @@ class FabricMachine(NetworkMachine):
             return first[node].astype(np.int32)
         cores = np.bincount(node, minlength=len(self.hosts))
         place = np.arange(len(node)) - (np.cumsum(cores) - cores)[node]
-        count = np.full(len(adapters), adapters.min()) if self.rails == "same" else adapters
+        # A host outside the job may have fewer adapters than those of the job share.
+        count = np.minimum(adapters, self._adapters_each()[0]) if self.rails == "same" else adapters
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
     def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:

@@ -123,12 +123,12 @@ def machine(
         gone = said_cores(hardware, of_hosts)
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
     per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
-    where = _cut(hardware, allowed, names, size, per)
+    where = _cut(hardware, allowed, names, size, per).in_use()
     sizes = capacities(hardware, texts_of("capacity", capacity))
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
-    said = assumed(hierarchy, distance, hardware.levels) + hardware.notices()
+    said = assumed(hierarchy, distance, hardware.levels) + where.machine.notices()
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,

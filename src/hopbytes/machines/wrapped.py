@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hopbytes.machines.base import Distance, Int32, Int64, Level, Machine
 from hopbytes.machines.job_environment import Job
@@ -63,6 +63,11 @@ class Wrapped(Machine):
     def hosts_hint(self) -> str:
         """As the machine inside."""
         return self.base.hosts_hint()
+
+    def for_nodes(self, nodes: Int32) -> Machine:
+        """With the machine inside as the job uses it."""
+        base = self.base.for_nodes(nodes)
+        return self if base is self.base else replace(self, base=base)
 
     def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
         """As the machine inside."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from hopbytes.allocation import Allocation
@@ -105,11 +106,11 @@ def hybrid_terms(grouped: Grouped, problem: Routed, metric: Hybrid) -> HybridTer
     return HybridTerms(*metric.resolved(grouped.graph, one_each), problem.unit, problem.scale)
 
 
-def _top(grouped: Grouped, place: Int32) -> int:
-    """Return the highest congestion between nodes, as an integer that compares."""
+def _top(grouped: Grouped, place: Int32) -> Fraction:
+    """Return the highest congestion between nodes."""
     one_each = grouped.nodes.where.select(grouped.nodes.first)
     found = traffic(grouped.graph, grouped.graph.volumes, one_each, place, "mapper ptram", priced=True)
-    return int(found.values.most)
+    return found.most
 
 
 def parse_weights(text: str) -> tuple[float, float, float, float]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.kernels.routes import LoadSummary
 from hopbytes.objectives.base import Int32, Objective, objectives
 from hopbytes.objectives.links import LinkTraffic, traffic
 
@@ -30,8 +29,8 @@ class Hybrid(Objective):
 
     Notes
     -----
-    NZCA and NZCV are mean and population variance of congestion over the links in use. The value is one
-    double made from exact integers by one formula, the same in compiled searches.
+    NZCA and NZCV are mean and population variance of congestion over the links in use. The terms are
+    exact fractions, each rounded once.
 
     Source: Mirsadeghi and Afsahi, "PTRAM: a parallel topology- and routing-aware mapping framework",
     IPDPS workshops 2016.
@@ -63,17 +62,4 @@ class Hybrid(Objective):
 
 def four_terms(found: LinkTraffic) -> Terms:
     """Hop-bytes, MC, NZCA, NZCV."""
-    mean, variance = mean_and_variance(found.values)
-    unit = found.per_unit
-    return (
-        float(int(found.amounts.sum())) / float(1 << found.shift), found.values.most / unit, mean / unit,
-        variance / unit / unit,
-    )
-
-
-def mean_and_variance(values: LoadSummary) -> tuple[float, float]:
-    """Return mean and population variance over the links in use; 0 and 0 where none is."""
-    if values.used == 0:
-        return 0.0, 0.0
-    mean = float(values.total) / float(values.used)
-    return mean, float(values.squares) / float(values.used) - mean * mean
+    return float(found.hop_bytes), float(found.most), float(found.mean), float(found.variance)

@@ -211,7 +211,7 @@ def map_tasks(
         "problem": problem.name,
         "mapper": describe(mappers, steps.mapper),
         "preset": preset,
-        "refine": [describe(refiners, each) for each in steps.refiners],
+        "refine": [describe(refiners, each) for each in steps.steps],
         "objective": objective,
         "objective_value": cost if objective == "comm_cost" else goal.value(form.graph, where, placed),
         "weight": weight,
@@ -284,10 +284,10 @@ def _chain(
         name_of("mapper", mapper, Mapper)
         if preset is not None:
             raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
-        return chain(mapper, *more), None
+        return dataclasses.replace(chain(mapper), goal=objective, asked=chain(mapper, *more).refiners), None
     preset = DEFAULT if preset is None else name_of("preset", preset)
     base = for_objective(presets[preset](), objective)
-    return chain(base.mapper, *base.refiners, *more), preset
+    return dataclasses.replace(base, asked=chain(base.mapper, *more).refiners), preset
 
 
 def _known(what: str, name: str, names: Sequence[str]) -> None:

@@ -54,18 +54,15 @@ def eval(
     graph = reading.read(pattern)
     if mapping is None:
         assert where is not None
-        assert placement is not None
-        per = machine.tasks_per_unit()
-        placed = launcher_placement(where, graph.n, placement, per=per, **spread.keywords())
-        launcher = usual_order(None, where)
+        options = {"per": machine.tasks_per_unit(), **spread.keywords()}
+        placed = launcher_placement(where, graph.n, str(placement), **options)
+        placement = None
     else:
         placed = given_mapping(mapping, mapping_format, where, graph.n, graph)
-        launcher = placement or usual_order(mapping_format, placed.where)
-    seeds = RANDOM_SEEDS if all or json else 0
-    evaluation = hb.evaluate(graph, placed, random_seeds=seeds, launcher=launcher)
-    sentences = verdict(evaluation, placed)
+    launcher = placement or usual_order(mapping_format, placed.where)
+    evaluation = hb.evaluate(graph, placed, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
     if json:
-        print_json({"verdict": sentences, **evaluation.to_dict()})
+        print_json({"verdict": verdict(evaluation, placed), **evaluation.to_dict()})
     else:
-        print(*sentences, sep="\n", end="\n\n" if sentences else "")
+        print(*verdict(evaluation, placed), "", sep="\n")
         print_table(evaluation, complete=all)

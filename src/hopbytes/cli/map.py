@@ -45,7 +45,7 @@ def map(
     """
     from hopbytes.cli.output import print_json, seconds_of, tell, tell_launch
     from hopbytes.cli.stopping import early_stop
-    from hopbytes.launching.usual import said_nothing, slots_for, usual_order
+    from hopbytes.launching.usual import usual_order
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
@@ -53,24 +53,19 @@ def map(
     writing = writing.preferring(blocks.for_format, output)
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
-    options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
-    options |= places.keywords(graph, where)
-    if said_nothing(options):
-        options |= slots_for(writing.format, launching.launched)
-    launcher = placement or usual_order(writing.format, where)
-    if options["partition"] is None and writing.launches(output):
-        options["partition"] = False
+    options = problem.keywords() | spread.keywords() | method.keywords() | places.keywords(graph, where)
+    options |= {"per": per}
+    options |= writing.constraints(output, options, launching.launched)
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     receipt = None
     if output is not None or not json:
-        receipt = writing.write(
-            mapping, output, graph=graph, oversubscribe=spread.oversubscribe, **launching.keywords()
-        )
+        extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
+        receipt = writing.write(mapping, output, graph=graph, **extra)
     record = map_record(mapping, read_seconds, receipt)
     if json:
         print_json(record)
     elif not quiet:
-        seen = graph.weighing(mapping.info["weight"])
-        tell(*record["notices"], *map_summary(seen, mapping, launcher=launcher, chance=all))
+        launcher = placement or usual_order(writing.format, where)
+        tell(*record["notices"], *map_summary(graph, mapping, launcher=launcher, chance=all))
         tell_launch(record["launch"])

@@ -254,6 +254,17 @@ class WritingOptions:
             return False
         return bool(format_to_write(output or "-", self.format, "placement").can.launcher)
 
+    def constraints(
+        self, output: str | None, options: dict[str, Any], launched: str | None = None
+    ) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks` for what the launcher of the file can be told."""
+        from hopbytes.launching.usual import said_nothing, slots_for
+
+        found: dict[str, Any] = slots_for(self.format, launched) if said_nothing(options) else {}
+        if options.get("partition") is None and self.launches(output):
+            found["partition"] = False
+        return found
+
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""
         from hopbytes.formats.exchange import check_target

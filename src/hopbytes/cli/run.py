@@ -65,8 +65,7 @@ def run(
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
     mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
     if not quiet:
-        launcher = usual_order(typed.launcher.form, where)
-        summary = map_summary(graph.weighing(mapping.info["weight"]), mapping, launcher=launcher)
+        summary = map_summary(graph, mapping, launcher=usual_order(typed.launcher.form, where))
         tell(*where.notices, *mapping.info["notices"], *summary)
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell

@@ -37,7 +37,8 @@ def map_summary(
     from hopbytes.report.verdict import slots_sentence, verdict
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
-    evaluation = evaluate(graph, mapping, random_seeds=seeds, launcher=launcher)
+    seen = graph.weighing(mapping.info["weight"])
+    evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher)
     line = f"{mapping.info['problem']}: {summary(evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]

@@ -54,7 +54,7 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))
     >>> for sentence in verdict(hb.evaluate(graph, mapping), mapping):
     ...     print(sentence)
-    Between nodes: 0 B, none of all bytes; in order (nodes filled in order, as mpirun does) 10 kB, 100 %.
+    Between nodes: 0 B, none of all bytes; in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
     A large gain where the program waits for messages ('hopbytes replay' tells).
     """
     if evaluation.in_order is None:
@@ -150,6 +150,8 @@ def _share(part: int, whole: int) -> str:
 def _change(own: float, base: float) -> str:
     if own == base or not base:
         return ""
+    if not own:
+        return ": all of it less"
     return f": {abs(own / base - 1):.1%} {'less' if own < base else 'more'}".replace("%", " %")
 
 

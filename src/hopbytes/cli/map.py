@@ -49,19 +49,17 @@ def map(
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
-    where, per = machine.allocation(), machine.tasks_per_unit()
+    where = machine.allocation()
     writing = writing.preferring(blocks.for_format, output)
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
-    options = problem.keywords() | spread.keywords() | method.keywords() | places.keywords(graph, where)
-    options |= {"per": per}
+    options = problem.keywords() | method.keywords() | places.keywords(graph, where)
+    options |= spread.keywords() | {"per": machine.tasks_per_unit()}
     options |= writing.constraints(output, options, launching.launched)
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
-    receipt = None
-    if output is not None or not json:
-        extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
-        receipt = writing.write(mapping, output, graph=graph, **extra)
+    extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
+    receipt = writing.write(mapping, output, **extra) if output is not None or not json else None
     record = map_record(mapping, read_seconds, receipt)
     if json:
         print_json(record)

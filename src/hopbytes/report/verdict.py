@@ -52,9 +52,11 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     >>> import hopbytes as hb
     >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
     >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))
-    >>> for sentence in verdict(hb.evaluate(graph, mapping), mapping):
-    ...     print(sentence)
-    Between nodes: 0 B, none of all bytes; in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
+    >>> first, second = verdict(hb.evaluate(graph, mapping), mapping)
+    >>> print(first.replace("; ", ";\\n"))
+    Between nodes: 0 B, none of all bytes;
+    in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
+    >>> print(second)
     A large gain where the program waits for messages ('hopbytes replay' tells).
     """
     if evaluation.in_order is None:

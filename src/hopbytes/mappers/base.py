@@ -267,6 +267,8 @@ class Refiner(ABC):
     needs_routes: ClassVar[bool] = False
     #: What never gets worse; on machines without routes always the communication cost.
     objective: ClassVar[str] = "comm_cost"
+    #: Other objectives that never get worse either, with the options as they are by default.
+    keeps: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

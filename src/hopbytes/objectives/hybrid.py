@@ -50,11 +50,12 @@ class Hybrid(Objective):
         weights = self.resolved(graph, where)
         return sum(w * term for w, term in zip(weights, four_terms(found), strict=True))
 
-    def resolved(self, graph: CommGraph, where: Allocation) -> Terms:
-        """Return the weights with the normalisation in them."""
+    def resolved(self, graph: CommGraph, where: Allocation, blocks: Int32 | None = None) -> Terms:
+        """Return the weights with the normalisation in them: by the placement `blocks`, in order if None."""
         if self.raw:
             return self.weights
-        blocks = (np.arange(graph.n) * where.k // max(1, graph.n)).astype(np.int32)
+        if blocks is None:
+            blocks = (np.arange(graph.n) * where.k // max(1, graph.n)).astype(np.int32)
         base = four_terms(traffic(graph, graph.volumes, where, blocks, "objective hybrid", priced=True))
         a, b, c, d = (w / term if term > 0 else w for w, term in zip(self.weights, base, strict=True))
         return a, b, c, d

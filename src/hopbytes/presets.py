@@ -60,6 +60,10 @@ class Chain:
         What improves those.
     asked : tuple of Refiner
         Refiners that the caller named, at the end.
+    drawn : Chain or None
+        A quick rival that also runs with other seeds.
+    draws : int
+        With so many at most, as long as they take little beside the rest.
     """
 
     mapper: Mapper
@@ -74,6 +78,8 @@ class Chain:
     starts: int = 1
     finish: tuple[Refiner, ...] = ()
     asked: tuple[Refiner, ...] = ()
+    drawn: Chain | None = None
+    draws: int = 0
 
     @property
     def steps(self) -> tuple[Refiner, ...]:
@@ -120,7 +126,11 @@ def for_objective(base: Chain, name: str) -> Chain:
 
 
 def _for_links(posed: Chain) -> Chain:
-    """Return the chain with a step for the load of links at its end, in the place of others that go on."""
+    """Return the chain with a step for the load of links at its end, in the place of others that go on.
+
+    Groups of tasks that are equal for hops differ in how much leaves the busiest node, so other cuts are
+    drawn. Tasks in order are often regular, and a search over links from there keeps what is regular.
+    """
     from hopbytes.refiners.evolve import Evolve
     from hopbytes.refiners.routed import Routed
 
@@ -128,9 +138,16 @@ def _for_links(posed: Chain) -> Chain:
         goal=posed.goal, effort=posed.link_effort, stir=posed.link_effort >= 16, anneal=posed.goes_on,
         hop_percent=LINK_ROOM,
     )
-    return dataclasses.replace(
+    linked = dataclasses.replace(
         posed, refiners=tuple(step for step in posed.refiners if not isinstance(step, Evolve)),
-        finish=(links,), starts=2 if posed.own and posed.link_effort >= 4 else 1,
+        finish=(links,),
+    )
+    if posed.weaker is None or posed.goes_on:
+        return linked
+    in_order, cut, *_ = (dataclasses.replace(chain(*words), goal=posed.goal) for words in QUICK[posed.goal])
+    regular = dataclasses.replace(in_order, refiners=(links,))
+    return dataclasses.replace(
+        linked, rivals=(*posed.rivals, regular), drawn=cut, draws=8 * posed.link_effort, starts=2
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +17,10 @@ from hopbytes.presets import Chain
 from hopbytes.problem import Problem
 from hopbytes.remap import align
 
+#: Draws of a quick chain end when they have taken one part in so many of the work before them,
+DRAWS_SHARE = 8
+#: but not before so many.
+FEWEST_DRAWS = 4
 #: Misplaced tasks, load beyond a cap, the objective, J with the prices of single tasks.
 Worth: TypeAlias = tuple[int, int, int | float, int | float]
 
@@ -65,6 +69,7 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
             found.append(_anew(problem, rival, effort))
     if steps.own and not (found and effort.used_up):
         found.append(_improved(problem, _mapped(problem, steps, effort), steps, steps.refiners, effort))
+    found += _drawn(problem, steps, effort)
     found.sort(key=_by_worth)
     if steps.finish:
         starts = found[:1]
@@ -72,6 +77,26 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
         found += [_improved(problem, one.pe, steps, steps.finish, effort) for one in starts]
     best = min(found, key=_by_worth)
     return _improved(problem, best.pe, steps, steps.asked, effort) if steps.asked else best
+
+
+def _drawn(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
+    """Return the best that the quick rival finds with other seeds.
+
+    It runs as often as a share of the work done so far allows, so the answer depends on no clock.
+    """
+    if steps.drawn is None:
+        return []
+    found: list[Placed] = []
+    before = effort.work.get("arcs", 0)
+    for draw in range(steps.draws):
+        enough = (effort.work.get("arcs", 0) - before) * DRAWS_SHARE > before
+        if effort.used_up or (enough and draw >= FEWEST_DRAWS):
+            break
+        state = np.random.SeedSequence((effort.seed % 2**64, steps.draws, draw))
+        seed = int(state.generate_state(1, np.uint64)[0] >> 1)
+        found.append(_anew(problem, steps.drawn, replace(effort, seed=seed)))
+        found = [min(found, key=_by_worth)]
+    return found
 
 
 def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:

@@ -129,7 +129,7 @@ def machine(
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*hardware.notices(), *missing, *where.notices),
+        notices=(*hardware.notices_on(used), *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

@@ -253,6 +253,10 @@ class Machine(ABC):
         """Sentences for the user about where the machine came from."""
         return ()
 
+    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Those of the notices that matter to a job on some of the nodes (bool[nodes])."""
+        return self.notices()
+
     def job(self) -> Job | None:
         """The job the machine belongs to, with what it asked for; None when it was described otherwise."""
         return None

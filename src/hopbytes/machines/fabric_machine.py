@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
@@ -98,6 +99,10 @@ class FabricMachine(NetworkMachine):
 
     def notices(self) -> tuple[str, ...]:
         """What was left out or assumed, hosts without a name, pairs of adapters without a route."""
+        return self.notices_on(np.ones(len(self.hosts), np.bool_))
+
+    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
+        """The same for a job on some hosts: pairs of others do not matter to it."""
         notices = list(self.fabric.notices)
         nameless = sum(not host.named for host in self.hosts)
         if nameless:
@@ -106,7 +111,6 @@ class FabricMachine(NetworkMachine):
                 "--node-name-map says whose they are"
             )
         notices += self._fewer_rails()
-        used = np.unique(self._adapters())
         lost = self._unrouted(used)
         if len(lost):
             names = [self.fabric.adapters[number].name for number in lost[0]]
@@ -136,12 +140,16 @@ class FabricMachine(NetworkMachine):
             f"{most} (rails=spread uses all of them, --hosts leaves hosts out)"
         ]
 
-    def _unrouted(self, used: Int64) -> Int64:
+    def _unrouted(self, used: NDArray[np.bool_]) -> Int64:
+        """int64[pairs, 2]: adapters of different hosts in use, without a route from the one to the other."""
         assert self.arrival is not None
         lost = self.arrival.unrouted(self.fabric)
         owner = np.full(len(self.fabric.adapters), -1, np.int64)
-        owner[self._adapters()] = [node for node, host in enumerate(self.hosts) for _ in host.adapters]
-        matters = np.isin(lost, used).all(axis=1) & (owner[lost[:, 0]] != owner[lost[:, 1]])
+        owner[self._adapters()] = [
+            node if used[node] else -1 for node, host in enumerate(self.hosts) for _ in host.adapters
+        ]
+        host = owner[lost]
+        matters = (host >= 0).all(axis=1) & (host[:, 0] != host[:, 1])
         found: Int64 = lost[matters]
         return found
 

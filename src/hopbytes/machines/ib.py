@@ -57,7 +57,10 @@ class InfiniBand(FabricMachine):
         wanted = options.get("routes")
         if wanted not in (None, "shortest"):
             raise FormatError("machine", None, f"ib: routes={wanted[:20]!r}, expected routes=shortest")
-        fabric = read_fabric(spec.path, options.get("tables"), offset)
+        if wanted and "tables" in options:
+            what = "reads no tables, expected tables= or routes=shortest, not both"
+            raise FormatError("machine", None, f"ib: routes={wanted} {what}")
+        fabric = read_fabric(spec.path, options.get("tables"), offset, routed=not wanted)
         if wanted:
             fabric = with_shortest_routes(fabric)
         elif fabric.forward is None:

@@ -128,7 +128,7 @@ def machine(
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
-    said = assumed(hierarchy, distance, hardware.levels) + where.machine.notices()
+    said = assumed(hierarchy, distance, hardware.levels) + where.machine.notices_on(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,

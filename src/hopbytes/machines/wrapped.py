@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hopbytes.machines.base import Distance, Int32, Int64, Level, Machine
 from hopbytes.machines.job_environment import Job
 from hopbytes.machines.network import Network
@@ -76,6 +79,10 @@ class Wrapped(Machine):
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the source."""
         return self.base.notices()
+
+    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
+        """What of that matters to a job on some nodes."""
+        return self.base.notices_on(used)
 
     def job(self) -> Job | None:
         """The job the machine belongs to."""

@@ -89,7 +89,7 @@ def recorded(family, flag, monkeypatch, tmp_path, compilers=True):
         for more in ("", "_CONFIRM"):
             monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT{more}", "1")
     if not compilers:
-        monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, launcher: "")
+        monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
     launch, compiler = mpi(family)
     source = str(Path(__file__).parent / "unfit.c")
     subprocess.run([compiler, flag, source, "-o", "app"], check=True)

@@ -237,7 +237,7 @@ def test_settings_that_would_leave_the_monitoring_out(monkeypatch, tmp_path):
     (tmp_path / "settings").write_text("pml = ob1\n")
     monkeypatch.setenv("OMPI_MCA_mca_base_param_files", str(tmp_path / "settings"))
     assert by(program).startswith("monitoring")
-    monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, launcher: "")
+    monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
     with pytest.raises(UnsupportedError, match="--mca pml ob1: leaves Open MPI's monitoring out, expected"):
         record([*launch, "--mca", "pml", "ob1", program, "p2p"])
 
@@ -335,7 +335,8 @@ def test_a_compiler_of_another_mpi_is_refused():
     """Two MPIs in one program would be loaded otherwise."""
     launch, _, program = mpi("openmpi", "-DNO_NEIGHBOURS")
     _, other, _ = mpi("mpich")
-    with pytest.raises(UnsupportedError, match=r"its MPI is .*mpi.*, that of .*, expected the compiler of"):
+    said = r"its MPI is MPICH \(.*mpi.*\); .* uses .*libmpi.*, expected the compiler of"
+    with pytest.raises(UnsupportedError, match=said):
         record([*launch, program, "p2p"], compiler=other)
 
 

@@ -22,7 +22,7 @@ from hopbytes.machines.wrapped import Timed
 from hopbytes.measuring.fit import Fit, fit
 from hopbytes.measuring.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
 
-WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,]*) \.")
+WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
 TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12}) (\S{1,40}) \.")
 #: Distances are nanoseconds of a message of this many bytes, unless they are to stay as they are.
 REFERENCE_BYTES = 8192

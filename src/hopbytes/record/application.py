@@ -18,6 +18,8 @@ _LIBRARIES = (
     (re.compile(r"\b(libmpi\.so\.12|libmpi_abi\.so\.\d+|libmpich\w*\.so|libmpi_cray\w*\.so)"), "mpich"),
     (re.compile(r"\blibmpi\w*\.so"), "other"),
 )
+#: Family of the programs that a launcher starts, by its form; other launchers start those of any MPI.
+FAMILIES = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
 #: Libraries of other languages, in front of the one that sends.
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
 #: Libraries of MPI and below it, and those of the system that are in every program.
@@ -44,7 +46,8 @@ class Application:
     family : str
         ``openmpi``, ``mpich`` (its whole ABI) or ``other``.
     linked : bool
-        The program itself names the library; False: it is a script, and the launcher's MPI is assumed.
+        The program itself names the library; False: a script, or what runs one, and the launcher's MPI is
+        assumed.
     library : str
         The file of that library, as the loader finds it.
     unfit : tuple of str
@@ -56,6 +59,8 @@ class Application:
         The same of persistent sends.
     has_mpi_inside : bool
         No library of MPI is loaded for it, but it holds the names of MPI's functions.
+    is_binary : bool
+        Not a script, but it may be what runs one.
     """
 
     path: str
@@ -65,6 +70,7 @@ class Application:
     unfit: tuple[str, ...] = ()
     persistent: bool = False
     has_mpi_inside: bool = False
+    is_binary: bool = True
 
 
 def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
@@ -80,21 +86,26 @@ def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
         raise UnsupportedError(f"{program[0]}: not there or not executable, expected a program to record")
     with open(path, "rb") as file:
         is_binary = file.read(4) == b"\x7fELF"
-    likely = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
-    assumed = likely.get(launcher.form, "other")
+    assumed = FAMILIES.get(launcher.form, "other")
     if not is_binary:
-        return Application(path, assumed, False)
+        return Application(path, assumed, False, is_binary=False)
     libraries = loaded_by(path)
     if libraries is None:
         raise UnsupportedError(
             f"{path}: linked statically: nothing can count before its MPI, expected a dynamic program"
         )
-    for pattern, family in _LIBRARIES:
-        if pattern.search(libraries):
-            unfit = {_UNFIT[name] for name in _names(path, libraries, _UNFIT_NAMES)}
-            persistent = bool(_names(path, libraries, _PERSISTENT))
-            return Application(path, family, True, mpi_library(libraries), tuple(sorted(unfit)), persistent)
-    return Application(path, assumed, False, has_mpi_inside=bool(_held(path, re.compile(rb"PMPI_Init"))))
+    family = family_of(libraries)
+    if family:
+        unfit = {_UNFIT[name] for name in _names(path, libraries, _UNFIT_NAMES)}
+        persistent = bool(_names(path, libraries, _PERSISTENT))
+        return Application(path, family, True, mpi_library(libraries), tuple(sorted(unfit)), persistent)
+    inside = bool(_held(path, re.compile(rb"PMPI_Init")))
+    return Application(path, assumed, False, has_mpi_inside=inside)
+
+
+def family_of(libraries: str) -> str:
+    """Return ``openmpi``, ``mpich`` or ``other`` by names of libraries; "" where none is MPI's."""
+    return next((family for pattern, family in _LIBRARIES if pattern.search(libraries)), "")
 
 
 def mpi_library(libraries: str) -> str:

@@ -21,6 +21,7 @@ from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
 from hopbytes.record.application import Application, application_of
+from hopbytes.record.belonging import alone, check_belongs, clash
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
@@ -89,15 +90,16 @@ def record(
     if not command.program:
         raise UnsupportedError(f"{words[0]}: no program, expected one after the launcher's options")
     application = application_of(command.program, command.launcher)
+    check_belongs(command, application)
     special = collectives or skip_first or phase is not None or per_communicator or compiler
     counting = application.family != "openmpi" or bool(special)
     model = check_model(collectives or "ring")
-    library = str(interposer_for(application, words[0], compiler)) if counting else ""
+    library = str(interposer_for(application, command, compiler)) if counting else ""
     barred = keeps_monitoring_out(command)
     if not counting and (application.unfit or barred):
         # Its monitoring reads every topology as Cartesian, every group as its own, and heeds no
         # MPI_Pcontrol (4.1.4, 5.0.11).
-        library = _own_interposer(application, words[0])
+        library = _own_interposer(application, command)
         counting = bool(library)
         if barred and not counting:
             what = "leaves Open MPI's monitoring out"
@@ -106,11 +108,14 @@ def record(
         if counting:
             settings = handed_on(command, preloading(library, folder, skip_first))
         else:
-            witness = _witness(application, words[0], folder)
-            settings = monitoring(folder, command) | handed_on(command, witness)
+            library = _own_interposer(application, command)
+            settings = monitoring(folder, command) | handed_on(command, _witnessing(library, folder))
         begun = time.monotonic()
         code = run_through(words, settings)
         seconds = time.monotonic() - begun
+        two = clash(folder, command, library)
+        if two:
+            return Recorded(None, code, two)
         try:
             if counting:
                 graph, counts = read_counts(folder, model, phase)
@@ -120,6 +125,9 @@ def record(
         except FormatError as error:
             why = reason(folder, command, application, error.what, code, counting)
             return Recorded(None, code, why)
+        single = alone(folder, command, graph.n, facts.get("mpi", ""))
+        if single:
+            return Recorded(None, code, single)
     if hosts and "hosts" not in facts and not code:
         facts["hosts"] = hosts_of(command)
     facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
@@ -145,19 +153,18 @@ def _shared_folder() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _witness(application: Application, launcher: str, folder: str) -> dict[str, str]:
+def _witnessing(library: str, folder: str) -> dict[str, str]:
     """Return the environment that lets the interposer tell hosts and components while Open MPI counts.
 
     Nothing where it cannot be built or nobody knows whether it belongs to the program's MPI.
     """
-    library = _own_interposer(application, launcher)
     return preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"} if library else {}
 
 
-def _own_interposer(application: Application, launcher: str) -> str:
+def _own_interposer(application: Application, command: LaunchCommand) -> str:
     """Return the interposer for a program whose MPI is known; "" where it cannot be built."""
     try:
-        return str(interposer_for(application, launcher)) if application.library else ""
+        return str(interposer_for(application, command)) if application.library else ""
     except UnsupportedError:
         return ""
 

@@ -39,7 +39,7 @@ def map(
     With a limit or preset best, Ctrl-C (or SIGTERM) ends the search and writes the best found; a
     second one gives up.
     """
-    from hopbytes.cli.output import print_json, seconds_of, tell, tell_launch
+    from hopbytes.cli.output import advice_for, print_json, seconds_of, tell, tell_launch
     from hopbytes.cli.stopping import early_stop
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
@@ -58,8 +58,9 @@ def map(
             mapping, output, graph=graph, oversubscribe=spread.oversubscribe, **launching.keywords()
         )
     record = map_record(mapping, read_seconds, receipt)
+    advice = advice_for(receipt, writing.format, record)
     if json:
         print_json(record)
     elif not quiet:
         tell(*record["notices"], map_summary(graph.weighing(mapping.info["weight"]), mapping))
-        tell_launch(record["launch"])
+        tell_launch(advice)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import MARK, Can, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.files import open_source
 from hopbytes.formats.host_lists import allocation_of, check_count
 from hopbytes.formats.launching import PROGRAM, Launch, prepare
@@ -64,7 +64,9 @@ class NewRank(Format):
         lines = [str(rank) for rank in new.tolist()]
         # At the end, so that line i stays rank i also for readers that know no comments.
         lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
-        return Written({"": "\n".join(lines) + "\n"}, _command(launch, launched), _notices(launch, launched))
+        commands = _commands(launch.n, launched)
+        first = commands[0].command if commands else ""
+        return Written({"": "\n".join(lines) + "\n"}, first, _notices(launch, launched), lines=commands)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a file of new ranks: where they sit when ranks start as `launched` says.
@@ -135,9 +137,22 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
     return placed.pe
 
 
-def _command(launch: Launch, launched: str) -> str:
-    by = {"block": "core", "cyclic": "node"}.get(launched)
-    return f"mpirun -n {launch.n} --map-by {by} --bind-to core {PROGRAM}" if by else ""
+def _commands(n: int, launched: str) -> tuple[LaunchLine, ...]:
+    """How each launcher is told to start ranks as `launched` says; it may not do so by itself."""
+    if launched not in ("block", "cyclic"):
+        return ()
+    block = launched == "block"
+    pinned = "-genv I_MPI_PIN_DOMAIN=core -genv I_MPI_PIN_ORDER=compact"
+    said = {
+        ("Open MPI", "openmpi", "mpirun"): f"--map-by {'core' if block else 'node'} --bind-to core",
+        ("MPICH", "hydra", "mpiexec.hydra"): "-bind-to core" if block else "-ppn 1 -bind-to core",
+        ("Intel MPI", "intel", "mpirun"): pinned if block else f"-ppn 1 {pinned}",
+        ("Slurm", "slurm", "srun"): f"--distribution={launched}:block --cpu-bind=cores",
+    }
+    return tuple(
+        LaunchLine(mpi, family, f"{launcher} -n {n} {options} {PROGRAM}")
+        for (mpi, family, launcher), options in said.items()
+    )
 
 
 def _notices(launch: Launch, launched: str) -> tuple[str, ...]:

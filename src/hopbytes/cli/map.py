@@ -43,7 +43,7 @@ def map(
     With a limit or preset best, Ctrl-C (or SIGTERM) ends the search and writes the best found; a
     second one gives up.
     """
-    from hopbytes.cli.output import print_json, seconds_of, tell, tell_launch
+    from hopbytes.cli.output import advice_for, print_json, seconds_of, tell, tell_launch
     from hopbytes.cli.stopping import early_stop
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.progress import progress_bar
@@ -61,9 +61,10 @@ def map(
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = writing.write(mapping, output, **extra) if output is not None or not json else None
     record = map_record(mapping, read_seconds, receipt)
+    advice = advice_for(receipt, writing.format, record)
     if json:
         print_json(record)
     elif not quiet:
         launcher = placement or usual_order(writing.format, where)
         tell(*record["notices"], *map_summary(graph, mapping, launcher=launcher, chance=all))
-        tell_launch(record["launch"])
+        tell_launch(advice)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from hopbytes.formats.exchange import Receipt
+    from hopbytes.launching.present import Advice
     from hopbytes.metrics.evaluation import Evaluation
 
 T = TypeVar("T")
@@ -48,10 +51,25 @@ def tell(*sentences: str) -> None:
             print(sentence, file=sys.stderr, flush=True)
 
 
-def tell_launch(command: str) -> None:
-    """Say what to type, if there is anything to type."""
-    if command:
-        tell(f"launch: {command}")
+def advice_for(
+    receipt: Receipt | None, form: str | None, record: dict[str, Any] | None = None
+) -> Advice | None:
+    """Return what to type to start what was written, if there is anything; a record for JSON gets it too."""
+    if receipt is None or not receipt.launch:
+        return None
+    from hopbytes.launching.present import advice
+
+    found = advice(receipt, form or "", os.environ)
+    if record is not None:
+        record["notices"] += found.notices
+        record |= {"launch": found.command, "launches": dict(found.others)}
+    return found
+
+
+def tell_launch(advice: Advice | None) -> None:
+    """Say what to type; these are the last lines, so that they are found."""
+    for label, command in advice.lines if advice else ():
+        tell(f"{label}: {command}")
 
 
 def seconds_of(work: Callable[[], T]) -> tuple[T, float]:

@@ -75,6 +75,28 @@ class Can:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchLine:
+    """One of several commands for the same files: which of them is right depends on the MPI that is there.
+
+    Parameters
+    ----------
+    mpi : str
+        For people: ``"Open MPI 5"``.
+    family : str
+        Name of the placement format that its launcher reads by itself: ``"openmpi"``, ``"hydra"``.
+    command : str
+        With ``{stem}`` where the file name belongs.
+    version : str
+        Major version the command is for; "" for all.
+    """
+
+    mpi: str
+    family: str
+    command: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """What a writer produced.
 
@@ -92,6 +114,8 @@ class Written:
         Suffixes of the files that are scripts.
     placed : Mapping or None
         The placement that was written, where it is not the very one that was given but just as good.
+    lines : tuple of LaunchLine
+        The commands for different MPIs, `launch` among them; empty where one command is for all.
     """
 
     files: Dictionary[str, Content]
@@ -99,6 +123,7 @@ class Written:
     notices: tuple[str, ...] = ()
     executable: tuple[str, ...] = ()
     placed: Mapping | None = None
+    lines: tuple[LaunchLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

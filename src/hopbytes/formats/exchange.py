@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import READING, WRITING, Format, Source, Written, formats
+from hopbytes.formats.base import READING, WRITING, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
 from hopbytes.graph import CommGraph
 from hopbytes.machines.level_names import one_host
@@ -24,13 +24,14 @@ class Receipt:
     """What :func:`write` did: the files, the command to type ("" if none), sentences for the user.
 
     `placed` is the placement that was written: slots may have been renumbered inside nodes, which
-    changes no metric. None for patterns.
+    changes no metric. None for patterns. `lines` are the commands for different MPIs, where they differ.
     """
 
     paths: tuple[str, ...]
     launch: str = ""
     notices: tuple[str, ...] = ()
     placed: Mapping | None = None
+    lines: tuple[LaunchLine, ...] = ()
 
 
 def read(
@@ -198,10 +199,13 @@ def write(
         {path + suffix: content for suffix, content in written.files.items()},
         [path + suffix for suffix in written.executable],
     )
-    texts = (written.launch, *written.notices, *_said_hosts(thing, chosen))
-    launch, *notices = (text.replace("{stem}", _typed(path)) for text in texts)
     placed = written.placed or (thing if isinstance(thing, Mapping) else None)
-    return Receipt(tuple(path + suffix for suffix in written.files), launch, tuple(notices), placed)
+    typed = _typed(path)
+    texts = (written.launch, *written.notices, *_said_hosts(thing, chosen))
+    launch, *notices = (text.replace("{stem}", typed) for text in texts)
+    lines = (replace(line, command=line.command.replace("{stem}", typed)) for line in written.lines)
+    paths = tuple(path + suffix for suffix in written.files)
+    return Receipt(paths, launch, tuple(notices), placed, tuple(lines))
 
 
 def _said_hosts(thing: CommGraph | Mapping, chosen: Format) -> tuple[str, ...]:

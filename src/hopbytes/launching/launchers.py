@@ -149,25 +149,36 @@ def recognise(words: list[str]) -> tuple[Launcher, int]:
         if words[1:2] not in (["run"], ["submit"]):
             raise UnsupportedError("flux: expected flux run")
         return LAUNCHERS["flux"], 2
-    said = _version(path)
-    for pattern, known in _SAYS:
-        found = pattern.search(said)
-        if found:
-            version = found[1] if found.groups() else ""
-            return _with_version(LAUNCHERS[known], version), 1
+    launcher = asked(path)
+    if launcher is not None:
+        return launcher, 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
     raise UnsupportedError(f"{words[0]}: no launcher that is known, expected one of {names}")
 
 
-def _version(path: str) -> str:
+def asked(path: str, patience: float = 60) -> Launcher | None:
+    """Return whose launcher a program is, by what its ``--version`` prints; None where that says nothing.
+
+    Raises
+    ------
+    UnsupportedError
+        It cannot be started, or did not answer within `patience` seconds.
+    """
+    said = _version(path, patience)
+    for pattern, known in _SAYS:
+        found = pattern.search(said)
+        if found:
+            version = found[1] if found.groups() else ""
+            return dataclasses.replace(LAUNCHERS[known], version=version)
+    return None
+
+
+def _version(path: str, patience: float) -> str:
     try:
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=patience,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{path} --version: {type(error).__name__}, expected its version") from None
     return done.stdout + done.stderr
-
-
-def _with_version(launcher: Launcher, version: str) -> Launcher:
-    return dataclasses.replace(launcher, version=version)

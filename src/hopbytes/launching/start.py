@@ -134,8 +134,8 @@ def prepare_start(
         What was written says something else than the mapping.
     """
     form = command.launcher.form
-    if form == "openmpi" and command.launcher.version == "4":
-        options["version"] = "4"
+    if form == "openmpi":
+        options["version"] = "4" if command.launcher.version == "4" else "5"
     if not nameless:
         _check_names(mapping, command, options.get("hosts"))
     receipt = write(mapping, stem, form, force=force, **options)

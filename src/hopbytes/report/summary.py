@@ -61,4 +61,5 @@ def map_record(mapping: Mapping, read_seconds: float, receipt: Receipt | None) -
     ]
     record["files"] = list(receipt.paths) if receipt else []
     record["launch"] = receipt.launch if receipt else ""
+    record["launches"] = {line.mpi: line.command for line in receipt.lines} if receipt else {}
     return record

@@ -60,6 +60,7 @@ def map(
             mapping, output, graph=graph, oversubscribe=spread.oversubscribe, **launching.keywords()
         )
     record = map_record(mapping, read_seconds, receipt)
+    record["notices"] = [*graph.meta.get("notices", ()), *record["notices"]]
     if json:
         print_json(record)
     elif not quiet:

@@ -60,7 +60,7 @@ def map(
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = writing.write(mapping, output, **extra) if output is not None or not json else None
-    record = map_record(mapping, read_seconds, receipt)
+    record = map_record(graph, mapping, read_seconds, receipt)
     advice = advice_for(receipt, writing.format, record)
     if json:
         print_json(record)

@@ -182,6 +182,10 @@ class Format(ABC):
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
     can: ClassVar[Can] = Can()
+    #: Written files name hopbytes in their first 4 KiB, so that they may be replaced without --force.
+    marked: ClassVar[bool] = True
+    #: Begins a line that readers skip: :func:`hopbytes.write` puts the mark in front of the content.
+    comment: ClassVar[str] = ""
     several_files: ClassVar[bool] = False  # always, so that standard output is no place for it
 
     def read(self, source: Source) -> Any:
@@ -203,3 +207,10 @@ class Format(ABC):
         `name` is in small letters and without the suffix of a compression; `head` is the first 4 KiB.
         Asked only when the suffix alone does not decide.
         """
+
+    def doubt(self, source: Source) -> str | None:
+        """Why content that seems to be this format may be meant as another; None when nothing speaks for it.
+
+        Asked before reading, when nobody named the format; naming it settles the doubt.
+        """
+        return None

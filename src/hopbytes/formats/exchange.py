@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Mapping as Dictionary
@@ -9,7 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import READING, WRITING, Format, LaunchLine, Source, Written, formats
+from hopbytes.formats.base import (
+    MARK,
+    READING,
+    WRITING,
+    Content,
+    Format,
+    LaunchLine,
+    Source,
+    Written,
+    formats,
+)
 from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
 from hopbytes.graph import CommGraph
 from hopbytes.machines.level_names import one_host
@@ -92,6 +103,9 @@ def read(
         if holds is not None and chosen.holds != holds:
             what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
             raise UnsupportedError(f"{source.name}: {what}")
+        doubt = chosen.doubt(source) if format is None else None
+        if doubt is not None:
+            raise FormatError(source.name, None, doubt)
         try:
             return chosen.read(source)
         except MemoryError:
@@ -194,9 +208,9 @@ def write(
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
     for suffix in written.files:
-        may_write(path + suffix, force)
+        may_write(path + suffix, force, _unmarked(chosen))
     atomic_write(
-        {path + suffix: content for suffix, content in written.files.items()},
+        {path + suffix: _content(chosen, path, suffix, content) for suffix, content in written.files.items()},
         [path + suffix for suffix in written.executable],
     )
     placed = written.placed or (thing if isinstance(thing, Mapping) else None)
@@ -206,6 +220,21 @@ def write(
     lines = (replace(line, command=line.command.replace("{stem}", typed)) for line in written.lines)
     paths = tuple(path + suffix for suffix in written.files)
     return Receipt(paths, launch, tuple(notices), placed, tuple(lines))
+
+
+def _unmarked(chosen: Format) -> str:
+    """Name of a format without room for our mark, "" for others."""
+    return "" if chosen.marked else formats.name_of(chosen) or "such"
+
+
+def _content(chosen: Format, path: str, suffix: str, content: Content) -> Content:
+    """Return what goes into a file: our mark in front where the format has comments, but not in a pipe."""
+    if suffix or path == "-" or not chosen.comment:
+        return content
+    mark = f"{chosen.comment} {MARK}\n"
+    if isinstance(content, str):
+        return mark + content
+    return itertools.chain((mark.encode(),), (content,) if isinstance(content, bytes) else content)
 
 
 def _said_hosts(thing: CommGraph | Mapping, chosen: Format) -> tuple[str, ...]:
@@ -270,7 +299,7 @@ def check_target(
         return
     if os.path.isdir(path):
         raise UnsupportedError(f"{path}: cannot be written: a folder, expected a file name")
-    may_write(path, force)
+    may_write(path, force, _unmarked(chosen))
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")

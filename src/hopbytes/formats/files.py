@@ -63,11 +63,15 @@ def is_ours(path: str) -> bool:
         return False
 
 
-def may_write(path: str, force: bool = False) -> None:
-    """Raise UnsupportedError when a file is there that we did not write, unless `force`."""
+def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
+    """Raise UnsupportedError when a file is there that we do not know as ours, unless `force`.
+
+    `unmarked` names a format whose files have no room for our mark.
+    """
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return
-    raise UnsupportedError(f"{path}: exists and was not written by hopbytes (force, --force overwrite it)")
+    why = f"{unmarked} files do not say who wrote them" if unmarked else f"it does not say {MARK!r}"
+    raise UnsupportedError(f"{path} exists, and {why}: --force overwrites")
 
 
 def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()) -> None:

@@ -15,6 +15,7 @@ class Dense(Format):
 
     holds = "pattern"
     suffixes = (".mat",)
+    comment = "#"
     summary = "dense matrix of bytes, separated by blanks, no header"
 
     def sniff(self, name: str, head: bytes) -> bool:

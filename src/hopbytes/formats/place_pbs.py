@@ -24,6 +24,7 @@ class Pbs(HostList):
     """
 
     ranks = staticmethod(rank_hosts)
+    marked = False
     summary = "host of every rank like a PBS node file, with place.sh for the cores"
     several_files = True
     can = Can(

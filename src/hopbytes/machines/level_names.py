@@ -16,7 +16,7 @@ OUTSIDE_NODES = ("island", "rack", "cabinet", "switch", "chassis", "blade", "enc
 _INSIDE = {
     "package": (2, 2), "socket": (2, 2), "chip": (2, 2), "die": (2, 2), "numa": (2, 3), "group": (2, 3),
     "cmg": (2, 3), "ccd": (2, 3), "ccx": (3, 3), "cluster": (3, 3), "tile": (3, 3), "module": (3, 3),
-    "l5": (3, 3), "l4": (3, 3), "l3": (3, 3), "l2": (3, 3), "gpu": (2, 3), "l1": (4, 4), "core": (4, 4),
+    "l5": (3, 3), "l4": (3, 3), "l3": (3, 3), "l2": (3, 3), "gpu": (2, 3), "l1": (3, 4), "core": (4, 4),
     "pu": (5, 5),
 }  # fmt: skip
 _DEPTHS = dict.fromkeys(("island", "rack", "cabinet"), (0, 0)) | dict.fromkeys(NODE_NAMES, (1, 1)) | _INSIDE
@@ -43,7 +43,7 @@ def level_name(word: str) -> str:
     >>> level_name("Nodes"), level_name("L3"), level_name("switches"), level_name("Boxes")
     ('node', 'l3', 'switch', 'Boxes')
     """
-    return WORDS.get(word.lower(), word)
+    return WORDS.get(word.lower(), word) if isinstance(word, str) else word
 
 
 def level_among(word: str, names: Sequence[str]) -> str:

@@ -46,7 +46,9 @@ def map_summary(
     return [each for each in (*verdict(evaluation, mapping), slots_sentence(mapping), line) if each]
 
 
-def map_record(mapping: Mapping, read_seconds: float, receipt: Receipt | None) -> dict[str, Any]:
+def map_record(
+    graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None
+) -> dict[str, Any]:
     """Return what ``map --json`` prints: the facts of the run, the files written, the command to type."""
     info = dict(mapping.info)
     first = ("comm_cost", "imbalance", "balance", "problem")
@@ -55,6 +57,7 @@ def map_record(mapping: Mapping, read_seconds: float, receipt: Receipt | None) -
     record |= {"n": mapping.n, "k": mapping.where.k, "machine": mapping.where.machine.spec()}
     record |= info
     record["notices"] = [
+        *graph.meta.get("notices", ()),
         *mapping.where.notices,
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hopbytes.cli.spread import spread_options
-from hopbytes.errors import HopbytesError
+from hopbytes.errors import HopbytesError, printable
 
 #: Exit codes; 2 (usage) comes from the option parser.
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
@@ -104,7 +104,7 @@ def sentence(error: BaseException) -> str:
 def complain(text: str) -> None:
     """Say on stderr why the program stops; a closed stderr is nobody's concern."""
     with contextlib.suppress(OSError):
-        print(f"hopbytes: {text}", file=sys.stderr, flush=True)
+        print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
 
 
 app = typer.Typer(

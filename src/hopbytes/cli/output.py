@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hopbytes.errors import printable
+
 if TYPE_CHECKING:
     from hopbytes.metrics.evaluation import Evaluation
 
@@ -29,7 +31,7 @@ def _plain(value: Any) -> Any:
 def print_table(evaluation: Evaluation) -> None:
     """Print the metrics; in colour and no wider than the window on a terminal."""
     if not sys.stdout.isatty():
-        print(evaluation)
+        print_text(str(evaluation))
         return
     from rich.console import Console
 
@@ -39,11 +41,16 @@ def print_table(evaluation: Evaluation) -> None:
     console.print(evaluation_table(evaluation, console.width))
 
 
+def print_text(text: str) -> None:
+    """Print lines for people; what names in files hold beyond letters is no order to the terminal."""
+    print(printable(text, "\n"))
+
+
 def tell(*sentences: str) -> None:
     """Say something to the person at the terminal, if anybody listens; data never goes this way."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(sentence, file=sys.stderr, flush=True)
+            print(printable(sentence, "\n"), file=sys.stderr, flush=True)
 
 
 def tell_launch(command: str) -> None:

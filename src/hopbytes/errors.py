@@ -69,6 +69,11 @@ class ScaleError(HopbytesError):
     """Numbers too large for 64-bit sums; the text gives the factor to divide by."""
 
 
+def no_thread() -> UnsupportedError:
+    """Return the error for a process that may not start another thread."""
+    return UnsupportedError("no thread can be started, expected a higher limit of processes (ulimit -u)")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:
     """Build the error for a name nobody knows, with the nearest known one."""
     names = sorted(known)

@@ -65,6 +65,9 @@ class GuardedGroup(TyperGroup):
         except (HopbytesError, OSError, MemoryError) as error:
             complain(sentence(error))
             code = FAILED
+        except ImportError as error:  # part of the installation is missing, or has no room in memory
+            complain(f"cannot be loaded: {' '.join(str(error).split())[-200:]}")
+            code = FAILED
         raise typer.Exit(code)
 
 

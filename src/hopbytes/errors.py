@@ -6,6 +6,21 @@ import difflib
 from collections.abc import Iterable
 
 
+def printable(text: str, keep: str = "") -> str:
+    """Return a text with control characters written as escapes, except those to keep.
+
+    Names in files may hold any characters; a terminal would obey some of them.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else ascii(c)[1:-1] for c in text)
+
+
 class HopbytesError(Exception):
     """Root of all errors a user can cause; ``str(error)`` is one line for people.
 
@@ -16,11 +31,7 @@ class HopbytesError(Exception):
     """
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(
-            message
-            if message.isprintable()
-            else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in message)
-        )
+        super().__init__(printable(message))
 
 
 class FormatError(HopbytesError):
@@ -56,6 +67,11 @@ class UnsupportedError(HopbytesError):
 
 class ScaleError(HopbytesError):
     """Numbers too large for 64-bit sums; the text gives the factor to divide by."""
+
+
+def no_thread() -> UnsupportedError:
+    """Return the error for a process that may not start another thread."""
+    return UnsupportedError("no thread can be started, expected a higher limit of processes (ulimit -u)")
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:

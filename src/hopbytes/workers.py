@@ -252,7 +252,13 @@ class WorkerPool:
         idle = [worker for worker in self._workers if worker.job is None]
         while self._waiting and (idle or len(self._workers) < self.threads):
             if not idle:
-                self._workers.append(_Worker.start())
+                try:
+                    self._workers.append(_Worker.start())
+                except OSError:  # no more processes or files to be had: those that run share the work
+                    if self._workers:
+                        return
+                    self.in_process = True
+                    return
                 idle.append(self._workers[-1])
             worker, job = idle.pop(), self._waiting.popleft()
             worker.job = job

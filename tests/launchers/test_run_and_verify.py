@@ -99,3 +99,27 @@ def test_nothing_starts_where_the_command_does_not_fit(folder, words, code, mess
     assert not list(folder.glob(".hopbytes*"))
 
 
+
+
+ODD_WORDS = (
+    "a b", "$X", "`id`", "$(id)", "a'b", 'a"b', ";", "&&", "*", "-n", "--", "", "a\nb", "äß", "\\", "#", "x=y"
+)
+
+
+@pytest.mark.parametrize("launcher", launchers())
+def test_words_of_a_program_arrive_as_they_were_typed_in_any_folder(tmp_path, launcher):
+    """Through the launcher alone, and through the script that binds, in a folder with an odd name."""
+    folder = tmp_path / "odd: 'dir'; $x"
+    folder.mkdir()
+    (folder / "ring.edges").write_text("0 1 5\n1 0 5\n")
+    show = "import json, os, sys; json.dump(sys.argv[1:], open(f'{os.getpid()}.seen', 'w'))"
+    program = (sys.executable, "-c", show, *ODD_WORDS)
+    for machine in ("core:2", "gpu:2"):
+        words = ("run", "--pattern", "ring.edges", "--on", machine, "--", launcher, "-n", "2", *program)
+        done = hopbytes(folder, *words)
+        assert done.returncode == 0, done.stderr
+        seen = list(folder.glob("*.seen"))
+        assert [json.loads(path.read_text()) for path in seen] == [list(ODD_WORDS)] * 2
+        for path in seen:
+            path.unlink()
+        assert not list(folder.glob(".hopbytes*"))

@@ -280,3 +280,29 @@ def test_interrupt_at_the_keyboard_reaches_only_the_parent(make_job):
 def test_errors_reach_another_process(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize("started", [0, 1])
+def test_a_pool_that_may_start_no_process_works_with_what_it_has(make_job, monkeypatch, started):
+    """The limit of processes is reached: the same answers as ever, in fewer processes or in this one."""
+    start = workers._Worker.start
+    left = [started]
+
+    def limited():
+        if not left[0]:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        left[0] -= 1
+        return start()
+
+    with WorkerPool(2, in_process=True) as alone:
+        expected = [make_job(seed=seed) for seed in range(4)]
+        alone.submit(expected)
+        alone.wait(expected)
+    monkeypatch.setattr(workers._Worker, "start", limited)
+    with WorkerPool(2, start_work=0) as pool:
+        jobs = [make_job(seed=seed) for seed in range(4)]
+        pool.submit(jobs)
+        pool.wait(jobs)
+        assert len(pool.process_ids()) == started
+    assert [job.answer for job in jobs] == [job.answer for job in expected]
+    assert all(job.answer for job in jobs)

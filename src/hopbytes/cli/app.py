@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hopbytes.cli.spread import spread_options
-from hopbytes.errors import HopbytesError
+from hopbytes.errors import HopbytesError, printable
 
 #: Exit codes; 2 (usage) comes from the option parser.
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
@@ -65,6 +65,9 @@ class GuardedGroup(TyperGroup):
         except (HopbytesError, OSError, MemoryError) as error:
             complain(sentence(error))
             code = FAILED
+        except ImportError as error:  # part of the installation is missing, or has no room in memory
+            complain(f"cannot be loaded: {' '.join(str(error).split())[-200:]}")
+            code = FAILED
         raise typer.Exit(code)
 
 
@@ -104,7 +107,7 @@ def sentence(error: BaseException) -> str:
 def complain(text: str) -> None:
     """Say on stderr why the program stops; a closed stderr is nobody's concern."""
     with contextlib.suppress(OSError):
-        print(f"hopbytes: {text}", file=sys.stderr, flush=True)
+        print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
 
 
 app = typer.Typer(

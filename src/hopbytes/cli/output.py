@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hopbytes.errors import printable
+
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launching.present import Advice
@@ -34,7 +36,7 @@ def print_table(evaluation: Evaluation, *, complete: bool) -> None:
     if not sys.stdout.isatty():
         from hopbytes.metrics.text import plain_table
 
-        print(plain_table(evaluation, complete))
+        print_text(plain_table(evaluation, complete))
         return
     from rich.console import Console
 
@@ -44,11 +46,16 @@ def print_table(evaluation: Evaluation, *, complete: bool) -> None:
     console.print(evaluation_table(evaluation, console.width, complete=complete))
 
 
+def print_text(text: str) -> None:
+    """Print lines for people; what names in files hold beyond letters is no order to the terminal."""
+    print(printable(text, "\n"))
+
+
 def tell(*sentences: str) -> None:
     """Say something to the person at the terminal, if anybody listens; data never goes this way."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(sentence, file=sys.stderr, flush=True)
+            print(printable(sentence, "\n"), file=sys.stderr, flush=True)
 
 
 def advice_for(

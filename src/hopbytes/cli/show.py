@@ -36,7 +36,7 @@ def show(
     ] = False,
 ) -> None:
     """Describe a machine spec, a pattern or mapping file, or a registered name."""
-    from hopbytes.cli.output import print_json, tell
+    from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.thing import draw_thing, explain
 
     told = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
@@ -51,4 +51,4 @@ def show(
     if json:
         print_json(facts)
     else:
-        print(text)
+        print_text(text)

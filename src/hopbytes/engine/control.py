@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hopbytes.errors import no_thread
 from hopbytes.kernels import Int32, Int64, checked_sum
 from hopbytes.unary import Unary
 
@@ -135,7 +136,10 @@ def interruptible(
             home.set()
 
     thread = threading.Thread(target=run, name="hopbytes-kernel")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        raise no_thread() from None
     whole = False
     try:
         while not home.is_set():

@@ -187,6 +187,8 @@ class Format(ABC):
     #: Begins a line that readers skip: :func:`hopbytes.write` puts the mark in front of the content.
     comment: ClassVar[str] = ""
     several_files: ClassVar[bool] = False  # always, so that standard output is no place for it
+    misread: ClassVar[str] = ""  # characters in a file's name that the launcher takes for something else
+    misread_in_folders: ClassVar[str] = ""  # the same in the name of any folder the file lies in
 
     def read(self, source: Source) -> Any:
         """Parse; FormatError with path:line on anything that is not this format."""

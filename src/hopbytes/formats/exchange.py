@@ -200,6 +200,7 @@ def write(
     _check_options(options, WRITING)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
     chosen = format_to_write(path, format, holds)
+    _check_name(path, chosen)
     written: Written
     if isinstance(thing, CommGraph):
         written = chosen.write_pattern(thing, options)
@@ -254,6 +255,21 @@ def _typed(path: str) -> str:
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
+def _check_name(path: str, chosen: Format) -> None:
+    """Refuse names of launch files that no launcher, or nobody at a terminal, can be told."""
+    if not chosen.can.launcher:
+        return
+    full, misread = os.path.abspath(path), chosen.misread + chosen.misread_in_folders
+    found = [c for c in path if not c.isprintable() or c in misread]
+    found += [c for c in full if c in chosen.misread_in_folders]
+    if found:
+        what = "is taken for something else by the launcher" if found[0] in misread else "cannot be typed"
+        name = path if found[0] in path else full
+        raise UnsupportedError(
+            f"{name!a}: {found[0]!a} in the name of a launch file {what}, expected a name without"
+        )
+
+
 def _target(path: str | os.PathLike[str]) -> str:
     """Return the name of a file to write, if it can be one."""
     name = path_text(path)
@@ -299,6 +315,7 @@ def check_target(
         return
     if os.path.isdir(path):
         raise UnsupportedError(f"{path}: cannot be written: a folder, expected a file name")
+    _check_name(path, chosen)
     may_write(path, force, _unmarked(chosen))
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import re
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
@@ -65,6 +64,8 @@ class NewRank(Format):
         new[np.argsort(_launched_pe(launch, launched), kind="stable")] = np.argsort(mapping.pe, kind="stable")
         lines = [str(rank) for rank in new.tolist()]
         # At the end, so that line i stays rank i also for readers that know no comments.
+        if not launched.isprintable():
+            raise UnsupportedError(f"launched={launched!a}, expected a file name that fits one line")
         lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
         files = {"": "\n".join(lines) + "\n"}
         scripts: tuple[str, ...] = ()
@@ -78,15 +79,16 @@ class NewRank(Format):
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a file of new ranks: where they sit when ranks start as `launched` says.
 
-        Options: `where`; `launched` as for writing (default: what our own last line says, else block);
-        `n`. Launched by block, ranks fill node after node; by cyclic, every node has equally many.
+        Options: `where`; `launched` as for writing (default: block or cyclic as our own last line says,
+        else block); `n`. Launched by block, ranks fill node after node; by cyclic, every node has equally
+        many.
 
         Raises
         ------
         FormatError
             A line that is no rank, a rank twice, another number of ranks than `n`.
         UnsupportedError
-            No machine was given.
+            No machine was given, or the ranks are launched as a file says and nobody gave that file.
         InfeasibleError
             More ranks than PEs.
         """
@@ -99,8 +101,7 @@ class NewRank(Format):
             rank = int(twice[0])
             times = int(np.count_nonzero(new == rank))
             raise FormatError(source.name, None, f"new rank {rank} {times} times, expected every rank once")
-        said = re.search(rb"; launched: (\S+)", data[-200:])
-        launched = source.options.get("launched") or (said[1].decode() if said else "block")
+        launched = source.options.get("launched") or _said(source, data)
         info = {"problem": "processes", "mapper": source.title}
         # mpirun --map-by core fills nodes, mpirun --map-by node deals ranks over all of them.
         slots = spread(where, len(new), pack=launched == "block", evenly=launched == "cyclic")
@@ -115,6 +116,16 @@ class NewRank(Format):
 
 
 formats.register("newrank")(NewRank())
+
+
+def _said(source: Source, data: bytes) -> str:
+    """Return how ranks are launched by our own last line; a file it names is not opened unasked."""
+    last = data.rstrip().rpartition(b"\n")[2]
+    _, ours, said = last.partition(b"; launched: ")
+    if ours and last.startswith(b"#") and said not in (b"block", b"cyclic"):
+        name = said[:60].decode("utf-8", "backslashreplace")
+        raise UnsupportedError(f"{source.name}: for ranks launched as {name} says, expected --launched FILE")
+    return said.decode() if ours and last.startswith(b"#") else "block"
 
 
 def _again(data: bytes) -> io.BufferedReader[Any]:

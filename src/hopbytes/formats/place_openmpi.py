@@ -41,6 +41,8 @@ class OpenMpi(Format):
     holds = "placement"
     summary = "Open MPI rankfile and hostfile"
     several_files = True
+    misread = ":"  # --map-by rankfile:file=F of Open MPI 5
+    misread_in_folders = ","  # --hostfile F of Open MPI 5, which completes F by the current folder
     can = Can(
         any_host_order=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True, scattered_ranks=True,

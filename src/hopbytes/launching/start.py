@@ -93,6 +93,8 @@ def launch_files(stem: str | None) -> Iterator[str]:
         yield stem
         return
     folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
+    if not folder.isprintable() or ":" in folder:
+        folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
     try:
         yield os.path.join(folder, "placement")
     finally:

@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, no_thread
 from hopbytes.mappers.base import Effort, Int32
 from hopbytes.mappers.scheduling import Order, Schedule
 from hopbytes.mappers.sections import Level, Piece
@@ -95,7 +95,7 @@ def carry_out(
             orders = schedule.begin(root)
             while orders or pending:
                 # Each in a copy of this context, so that what asks to stop here does there.
-                pending |= {threads.submit(copy_context().run, solve, order) for order in orders}
+                pending |= {_submitted(threads, solve, order) for order in orders}
                 ready, pending = wait(pending, return_when=FIRST_COMPLETED)
                 orders = []
                 for done in sorted((future.result() for future in ready), key=lambda each: each.end):
@@ -113,6 +113,13 @@ def carry_out(
                 stop()
             raise
     return result
+
+
+def _submitted(threads: ThreadPoolExecutor, solve: Callable[[Order], _Done], order: Order) -> Future[_Done]:
+    try:
+        return threads.submit(copy_context().run, solve, order)
+    except RuntimeError:
+        raise no_thread() from None
 
 
 def _members(piece: Piece) -> Int32 | slice:

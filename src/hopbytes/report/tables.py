@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import TYPE_CHECKING, Any
 
+from hopbytes.errors import printable
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.evaluation import Evaluation
@@ -43,8 +44,9 @@ def evaluation_table(
         table.add_column(HEADINGS[column], justify="right", overflow="fold", style=style)
     for number, line in enumerate(lines):
         style = "bold" if number == 0 or not line.mapping else ""
-        table.add_row(Text(line.label), *(Text(line[column]) for column in shown), style=style)
-    return Group(table, *(Text(sentence, style="dim") for sentence in notes(evaluation)))
+        cells = (Text(printable(cell)) for cell in (line.label, *(line[column] for column in shown)))
+        table.add_row(*cells, style=style)
+    return Group(table, *(Text(printable(sentence), style="dim") for sentence in notes(evaluation)))
 
 
 def summary(evaluation: Evaluation, mapping: Mapping) -> str:

@@ -67,12 +67,13 @@ def map_for(
     if formats[form].holds != "placement":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
     asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
+    equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
     if can.launcher and options.get("partition") is None:  # launchers start processes
         options["partition"] = False
     if can.scattered_ranks and block is None:
-        return map_tasks(graph, where, equal_nodes=not can.unequal_nodes, **asked, **options)
+        return map_tasks(graph, where, equal_nodes=equal_nodes, **asked, **options)
     mapping = _on_the_cheaper_slots(
-        graph, where, block, asked, inside=can.per_rank_cores, equal_nodes=not can.unequal_nodes, **options
+        graph, where, block, asked, inside=can.per_rank_cores, equal_nodes=equal_nodes, **options
     )
     if can.scattered_ranks:
         return mapping
@@ -84,7 +85,7 @@ def map_for(
             f"{form} (leave --block away)"
         )
     limit = f"{form} leaves only consecutive ranks to a host; newrank and hopbytes.mpi.reorder leave any"
-    return Mapping(mapping.pe, where, {**mapping.info, "notices": [*mapping.info["notices"], limit]})
+    return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": [*mapping.info["notices"], limit]})
 
 
 def _on_the_cheaper_slots(

@@ -11,8 +11,8 @@ from hopbytes.mapping import Mapping
 from hopbytes.metrics.evaluation import Evaluation
 from hopbytes.metrics.placement import PlacementMetrics
 
-#: Below this share of J a gain is small, from this share on it is large.
-SMALL, LARGE = 0.10, 0.30
+#: Below these shares of the objective a gain is next to nothing, and small; from the last on it is large.
+NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30
 
 #: How the launcher's own order is called, by its name in :func:`hopbytes.launcher.launcher_placement`.
 ORDERS = {
@@ -163,11 +163,15 @@ def _worth(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
     if info.get("problem") == "partition":
         return ""
     own, theirs = _objective(evaluation.mapping, info), _objective(base, info)
+    if own == theirs and "said_by" in info:
+        return f"Nothing to gain as long as ranks stay in the order that {info['said_by']} keeps."
     if own == theirs:
         return "Nothing to gain: tasks in order are as good as anything found; start the program as always."
     if own > theirs:
         return "This costs more than tasks in order: start the program as always, or ask for other slots."
     gain = 1 - own / theirs
+    if gain < NOTHING:
+        return "Next to nothing to gain: start the program as always."
     if gain < SMALL:
         return "A small gain: expect little unless the program waits for messages ('hopbytes replay' tells)."
     size = "large" if gain >= LARGE else "fair"

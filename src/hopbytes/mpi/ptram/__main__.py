@@ -109,7 +109,7 @@ def _map(
         leaders.close(_complain(_sentence(error)))
         return 1, {}
     leaders.close(0)
-    return 0, map_record(mapping, read_seconds, receipt)
+    return 0, map_record(pattern, mapping, read_seconds, receipt)
 
 
 def _steps(asked: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:

@@ -85,7 +85,8 @@ def map_for(
             f"{form} (leave --block away)"
         )
     limit = f"{form} leaves only consecutive ranks to a host; newrank and hopbytes.mpi.reorder leave any"
-    return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": [*mapping.info["notices"], limit]})
+    notices = [*mapping.info["notices"], limit]
+    return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": notices})
 
 
 def _on_the_cheaper_slots(

@@ -88,7 +88,8 @@ def _arcs(rng, n):
 
 def _graph(rng, k):
     n = int(rng.choice([0, 1, 2, max(1, k // 2), max(0, k - 1), k, k, k, k + 1, 2 * k, 8 * k, 9 * k + 1,
-                        int(rng.integers(1, 10 * k + 2)), int(rng.integers(300, 2000))]))
+                        int(rng.integers(1, 10 * k + 2))]))
+    n = int(rng.integers(300, 2000)) if rng.integers(80) == 0 else n
     one, other = _arcs(rng, n)
     volumes, loads = _weights(rng, len(one)), _weights(rng, n)
     messages = rng.integers(0, 50, len(one)) if rng.integers(3) == 0 else None

@@ -145,7 +145,7 @@ def _run(
     # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
     arcs, table = len(symmetric.targets), not isinstance(distance, TreeDistance)
     seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
-    near = seen.arrays[2 if table else 1]
+    near = seen.arrays[2] if table else seen.arrays[1]
     rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
     priced = moderate_unary(unary, symmetric.weights, arcs, seen.scale)
     moves, swaps, change = interruptible(

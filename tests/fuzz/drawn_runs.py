@@ -88,7 +88,8 @@ def _arcs(rng, n):
 
 def _graph(rng, k):
     n = int(rng.choice([0, 1, 2, max(1, k // 2), max(0, k - 1), k, k, k, k + 1, 2 * k, 8 * k, 9 * k + 1,
-                        int(rng.integers(1, 10 * k + 2)), int(rng.integers(300, 2000))]))
+                        int(rng.integers(1, 10 * k + 2))]))
+    n = int(rng.integers(300, 2000)) if rng.integers(80) == 0 else n
     one, other = _arcs(rng, n)
     volumes, loads = _weights(rng, len(one)), _weights(rng, n)
     messages = rng.integers(0, 50, len(one)) if rng.integers(3) == 0 else None
@@ -123,7 +124,8 @@ def _algorithms(rng, options, routes):
     if rng.integers(3) == 0:
         steps = rng.choice(some(refiners), int(rng.integers(1, 3))).tolist()
         options["refine"] = [SHORT.get(step, step) for step in steps]
-    long = options.get("preset") in ("best", "strong", "routed") or "refine" in options
+    cubic = str(options.get("mapper")).startswith("mpipp")
+    long = options.get("preset") in ("best", "strong", "routed") or "refine" in options or cubic
     if long or rng.integers(6) == 0:
         options["work_limit"] = int(rng.choice([0, 1, 1000, 20_000, 100_000]))
 
@@ -176,7 +178,7 @@ def _places(rng, options, n, k):
 def drawn(number: int) -> Run:
     """Draw the run of this number: the same one each time, whatever was drawn before."""
     rng = np.random.default_rng(number)
-    where = place(rng, 300 if rng.integers(25) == 0 else 48)
+    where = place(rng, 300 if rng.integers(60) == 0 else 48)
     k = where.where.k
     graph = _graph(rng, k)
     options: dict[str, Any] = {"seed": int(rng.choice([0, 1, 2**62])), "threads": int(rng.integers(1, 4))}

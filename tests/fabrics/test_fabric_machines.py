@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fabric_text import two_level_fabric
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import route
 from hopbytes.machines.spec import parse_machine
+from hopbytes.machines.stored_file import machine_text
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")
@@ -209,8 +211,55 @@ def test_hosts_of_a_job(tmp_path):
 def test_adapters_of_gpus(tmp_path):
     machine = parse_machine(f"ib:{two_level_fabric(rails=2).write(tmp_path)}:rails=gpu / core:4")
     nodes, gpus = np.array([0, 0, 0, 0, 1, 1], np.int32), np.array([3, 0, 1, 2, 1, 0], np.int32)
-    # Four GPUs on two adapters: two each; two GPUs: one each.
-    assert machine.slot_endpoints(nodes, gpus).tolist() == [1, 0, 0, 1, 3, 2]
+    # Four GPUs on two adapters: two each; two GPUs: one each. Nobody knows which are near, and that is said.
+    endpoints, said = machine.slot_endpoints(nodes, gpus, lambda node: None)
+    assert endpoints.tolist() == [1, 0, 0, 1, 3, 2]
+    assert said[0].startswith("rails=gpu: on 2 hosts nobody says which adapter is nearest")
+
+
+def node_with_crossed_adapters(path) -> str:
+    """Two packages: the first has cuda0 and cuda2 beside mlx5_1, the second cuda1 and cuda3 beside mlx5_0."""
+    number = itertools.count(100)
+
+    def device(kind, bus, name, what):
+        inner = f'<object type="OSDev" name="{name}" osdev_type="{what}"/>'
+        start = f'<object type="PCIDev" gp_index="{next(number)}" pci_busid="{bus}" pci_type="{kind}">'
+        return f'<object type="Bridge" gp_index="{next(number)}">{start}{inner}</object></object>'
+
+    def package(index, pus, gpus, adapter):
+        cores = "".join(
+            f'<object type="Core" os_index="{pu}" cpuset="0x{1 << pu:x}">'
+            f'<object type="PU" os_index="{pu}" cpuset="0x{1 << pu:x}"/></object>'
+            for pu in pus
+        )
+        devices = [device("0302 [10de:1db1]", f"000{index}:0{gpu}:00.0", f"cuda{gpu}", 5) for gpu in gpus]
+        devices.append(device("0207 [15b3:1019]", f"000{index}:0a:00.0", adapter, 3))
+        mask = sum(1 << pu for pu in pus)
+        inside = cores + "".join(devices)
+        return f'<object type="Package" os_index="{index}" cpuset="0x{mask:x}">{inside}</object>'
+
+    inside = package(0, (0, 1), (0, 2), "mlx5_1") + package(1, (2, 3), (1, 3), "mlx5_0")
+    path.write_text(
+        f'<topology version="2.0"><object type="Machine" cpuset="0xf" allowed_cpuset="0xf">{inside}</object>'
+        "</topology>"
+    )
+    return str(path)
+
+
+def test_gpus_take_the_adapter_beside_them(tmp_path):
+    spec = f"ib:{two_level_fabric(rails=2).write(tmp_path / 'fabric')}"
+    node = f"hwloc:{node_with_crossed_adapters(tmp_path / 'node.xml')}"
+    where = hb.machine(f"{spec} / {node}", rails="gpu", per="gpu", hosts="n[1-2]")
+    adapters = [(int(gpu), int(end) % 2) for gpu, end in zip(where.gpus, where.endpoints, strict=True)]
+    assert sorted(adapters) == [(0, 1), (0, 1), (1, 0), (1, 0), (2, 1), (2, 1), (3, 0), (3, 0)]
+    assert where.notices == ()
+    near = [gpu.adapter.name for gpu in where.machine.node_tree(0).gpus]
+    assert near == ["mlx5_1", "mlx5_0", "mlx5_1", "mlx5_0"]
+    # Stored with the machine, and there again when it is read.
+    stored = tmp_path / "node.machine.json"
+    stored.write_text(machine_text(hb.machine(node).machine, "a test"))
+    again = hb.machine(f"{spec} / machine:{stored}", rails="gpu", per="gpu", hosts="n[1-2]")
+    assert again.endpoints.tolist() == where.endpoints.tolist()
 
 
 def test_placements_on_fabrics_are_stored(tmp_path):

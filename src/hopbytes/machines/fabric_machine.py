@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,8 +13,10 @@ from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int32, Int64
+from hopbytes.machines.gpu_rails import adapters_of_gpus
 from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import NetworkMachine, check_nodes
+from hopbytes.machines.node_tree import NodeTree
 from hopbytes.machines.seams import split_by_distance
 from hopbytes.machines.tree import Tree
 
@@ -36,7 +39,7 @@ class FabricMachine(NetworkMachine):
         Which adapter the cores of a host use: ``first`` all the same; ``same`` equal shares of the cores
         use the first, second, ... adapter, as many as every host of the job has, so that equal cores
         meet on one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
-        the adapters in the order of the GPUs, equal shares each.
+        the adapter nearest to their GPU, or equal shares in the order of the GPUs where nobody knows it.
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
     nodes : tuple of int
@@ -162,19 +165,17 @@ class FabricMachine(NetworkMachine):
         count = np.minimum(adapters, self._adapters_each()[0]) if self.rails == "same" else adapters
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
-    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
-        """int32[slots]: adapter of the GPU of each slot with ``rails=gpu``, else None: that of its cores."""
+    def slot_endpoints(
+        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+    ) -> tuple[Int32 | None, tuple[str, ...]]:
+        """int32[slots]: adapter nearest to the GPU of each slot with ``rails=gpu``, else None."""
         if self.rails != "gpu":
-            return None
+            return None, ()
         if gpus is None:
             raise UnsupportedError(
                 "rails=gpu needs a slot per GPU: --per gpu, and nodes that know their GPUs (hwloc:FILE)"
             )
-        adapters = np.array([len(host.adapters) for host in self.hosts], np.int64)
-        first = np.cumsum(adapters) - adapters
-        count = np.zeros(len(self.hosts), np.int64)
-        np.maximum.at(count, nodes, gpus.astype(np.int64) + 1)
-        return (first[nodes] + gpus * adapters[nodes] // count[nodes]).astype(np.int32)
+        return adapters_of_gpus(self.hosts, nodes, gpus, tree_of)
 
     def keeps_names(self) -> bool:
         """Hosts are those of the fabric."""

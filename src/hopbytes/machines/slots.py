@@ -124,12 +124,12 @@ def machine(
     sizes = capacities(hardware, texts_of("capacity", capacity))
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
-    endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
+    endpoints, assumed = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.node_tree)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*where.machine.notices(), *missing, *where.notices),
+        notices=(*where.machine.notices(), *assumed, *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,40 @@ def test_routes_of_fabrics_without_tables(tmp_path):
     assert len(first_up) == 4
 
 
+def test_adaptive_routing_divides_flows_over_all_shortest_ways(tmp_path):
+    """Two spines with two cables to each leaf: a quarter of a flow on each; tables are not asked."""
+    text = two_level_fabric(spines=2, parallel=2, rails=2)
+    text.tables = {}
+    machine = parse_machine(f"ib:{text.write(tmp_path)}:routes=spread:rails=spread / core:2")
+    network = machine.network()
+    far = int(np.flatnonzero(network.hops(0, np.arange(network.n_endpoints)) == 4)[0])
+    routes = network.routes([0], [far])
+    shares = [Fraction(int(a), int(b)) for a, b in zip(routes.numerators, routes.denominators, strict=True)]
+    assert sorted(shares) == [Fraction(1, 4)] * 8 + [Fraction(1)] * 2
+    assert network.hops([0], [1]).tolist() == [0]  # two adapters of one host
+    assert len(network.routes([0], [1]).links) == 0
+    assert parse_machine(machine.spec()) == machine
+    graph = hb.read("alltoall:16:groups=2")
+    where = hb.machine(machine)
+    mapping = hb.map_tasks(graph, where, preset="routed", seed=1)
+    found = hb.evaluate(graph, mapping)
+    assert found.mapping.links.max_congestion <= found.in_order.links.max_congestion
+
+
+@pytest.mark.shared
+@shared
+def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
+    spec = f"ib:{SHARED}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz"
+    names = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4 and host.named]
+    graph = hb.read("alltoall:128")
+    tops = []
+    for routes in ("", ":routes=spread"):
+        where = hb.machine(f"{spec}{routes} / core:4", rails="same", hosts=",".join(names[:32]))
+        mapping = hb.Mapping(np.arange(128, dtype=np.int32), where)
+        tops.append(hb.evaluate(graph, mapping, random_seeds=1).mapping.links.max_congestion)
+    assert tops[1] < tops[0]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -163,7 +198,7 @@ def test_routes_of_fabrics_without_tables(tmp_path):
         ("ib:{}:rails=same:rails=same", "expected each once"),
         ("ib:{}@1@2", "two distances"),
         ("ib:{}:lid=999", "lid='999'"),
-        ("ib:{}:routes=fast", "routes='fast'"),
+        ("ib:{}:routes=fast", "routes='fast', expected routes=shortest or routes=spread"),
         ("ib:{}@n[7-12]", r"4 of 6 hosts are none of the machine's 8 \(n9, n10, n11\)"),
         ("ib:{}:tables=x", "tables=x: no such file"),
         ("ib:/nowhere", "cannot be read"),

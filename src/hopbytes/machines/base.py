@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -245,9 +245,25 @@ class Machine(ABC):
         """The machine as a job uses it whose slots lie on these nodes; all nodes keep their numbers."""
         return self
 
-    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
-        """int32[slots]: endpoint each slot sends through, from its node and GPU; None: that of its cores."""
-        return None
+    def slot_endpoints(
+        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+    ) -> tuple[Int32 | None, tuple[str, ...]]:
+        """int32[slots]: endpoint each slot sends through, from its node and GPU; None: that of its cores.
+
+        Parameters
+        ----------
+        nodes, gpus : int32[slots]
+            Node of each slot and the number of its GPU there; `gpus` is None for slots without GPUs.
+        tree_of : callable
+            From a node to its tree, which knows the adapters near its GPUs; None where nobody knows it.
+
+        Returns
+        -------
+        endpoints : int32[slots] or None
+        notices : tuple of str
+            What had to be assumed.
+        """
+        return None, ()
 
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user about where the machine came from."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,6 +110,37 @@ class Network:
         a, b = np.broadcast_arrays(np.asarray(sources), np.asarray(targets))
         flat = kernels.route_hops(self.form, self._endpoints(a), self._endpoints(b))
         return flat.reshape(a.shape)
+
+    def mean_hops(self, sources: Any, targets: Any) -> tuple[Int64, int]:
+        """Return how many links flows cross on average over their paths, exactly.
+
+        Returns
+        -------
+        int64[flows]
+            Links times the denominator; negative without a route.
+        int
+            The denominator, 1 where all paths of a flow are equally long.
+
+        Notes
+        -----
+        O(flows) where routes are shortest ones, else O(links of all paths), `BATCH` flows at a time.
+        """
+        if self.shortest:
+            return self.hops(sources, targets), 1
+        parts: list[Int64] = []
+        common = 1
+        for _, routes in self.batches(sources, targets):
+            above, parted = routes.numerators, routes.denominators
+            if above is None or parted is None:
+                above = parted = np.ones(len(routes.links), np.int64)
+            below = lcm(common, *np.unique(parted).tolist())
+            shares = np.concatenate([[0], np.cumsum(above * (below // parted))])
+            parts = [part * (below // common) for part in parts]
+            parts.append(shares[routes.indptr[1:]] - shares[routes.indptr[:-1]])
+            common = below
+        lengths = np.concatenate([np.empty(0, np.int64), *parts])
+        lengths[self.hops(sources, targets).reshape(-1) < 0] = -1
+        return lengths, common
 
     def routes(self, sources: Any, targets: Any) -> Routes:
         """Return the links that flows take, all at once: for batches, see :meth:`batches`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,14 @@ class Part:
     inside: tuple[Part, ...] = ()
 
 
+class NearAdapter(NamedTuple):
+    """A network adapter: its name, its number among those of the node in natural order, and their number."""
+
+    name: str
+    number: int
+    together: int
+
+
 @dataclass(frozen=True, slots=True)
 class Gpu:
     """A GPU of a node.
@@ -39,11 +48,14 @@ class Gpu:
         What the operating system or its driver calls it, such as ``cuda0``; or its PCI address.
     pus : tuple of int
         Hardware threads near it (numbers of the operating system), ascending; all of the node when unknown.
+    adapter : NearAdapter or None
+        The network adapter it is nearest to on the PCI bus; None when unknown.
     """
 
     index: int
     name: str
     pus: tuple[int, ...] = ()
+    adapter: NearAdapter | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

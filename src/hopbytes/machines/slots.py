@@ -127,13 +127,13 @@ def machine(
     sizes = capacities(hardware, texts_of("capacity", capacity))
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
-    endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
+    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.node_tree)
     said = assumed(hierarchy, distance, hardware.levels) + where.machine.notices_on(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*said, *missing, *where.notices),
+        notices=(*said, *of_rails, *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,9 +72,11 @@ class Wrapped(Machine):
         base = self.base.for_nodes(nodes)
         return self if base is self.base else replace(self, base=base)
 
-    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
+    def slot_endpoints(
+        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+    ) -> tuple[Int32 | None, tuple[str, ...]]:
         """As the machine inside."""
-        return self.base.slot_endpoints(nodes, gpus)
+        return self.base.slot_endpoints(nodes, gpus, tree_of)
 
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the source."""

@@ -33,7 +33,9 @@ class HybridGreedy(Mapper):
         Of hop-bytes, highest, mean and variance of congestion, such as ``1/1/1/1``.
     raw : bool
         Add the terms as published. By default each is divided by its value for groups in order first,
-        hop-bytes by the share of it that the groups placed so far would have.
+        hop-bytes by the share of it that the groups placed so far would have. Raw terms depend on units:
+        where capacities are bytes per second (``ib:``), congestion is some seconds beside 10^9 and more
+        hop-bytes, so that only hop-bytes count unless `weights` make up for it.
     guarded : bool
         Keep the groups in the order of the partition where that has a lower highest congestion.
     runs, tries : int

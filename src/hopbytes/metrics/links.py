@@ -15,7 +15,7 @@ from hopbytes.kernels.routes import arcs_over_link, hop_histogram
 from hopbytes.machines.base import Int32, Int64
 from hopbytes.machines.capacities import capacity_classes
 from hopbytes.machines.network import Network
-from hopbytes.objectives.links import LinkTraffic, endpoints_of, network_of, traffic
+from hopbytes.objectives.links import LinkTraffic, endpoints_of, links_travelled, network_of, plain, traffic
 
 #: Links named in an evaluation, and flows named with each of them.
 HOTTEST, FLOWS_NAMED = 10, 3
@@ -131,13 +131,10 @@ def measure_links(
     if where.machine.network() is None:
         return None
     volume, messages = _loads(graph, where, pe)
-    lengths, amounts = _hop_sums(graph, graph.volumes, where, pe)
-    _, counts = _hop_sums(graph, graph.messages, where, pe)
-    shortest = network_of(where, "eval").shortest
     found = LinkMetrics(
-        hops=_weighted(lengths, counts) if shortest else whole(messages.hop_bytes),
-        hop_bytes=_weighted(lengths, amounts) if shortest else whole(volume.hop_bytes),
-        max_messages=whole(messages.most),
+        hops=plain(links_travelled(graph, graph.messages, where, pe, "eval")),
+        hop_bytes=plain(links_travelled(graph, graph.volumes, where, pe, "eval")),
+        max_messages=plain(messages.most),
         max_congestion=float(volume.most),
         avg_messages=float(messages.mean),
         avg_congestion=float(volume.mean),
@@ -155,11 +152,6 @@ def relative_to(found: LinkMetrics, base: LinkMetrics) -> LinkMetrics:
     return replace(found, hybrid=sum(ratios))
 
 
-def whole(value: Fraction) -> int | float:
-    """Return an integer where the value is one."""
-    return int(value) if value.denominator == 1 else float(value)
-
-
 def _loads(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[LinkTraffic, LinkTraffic]:
     """Volume, divided by capacities, and messages."""
     volume = traffic(graph, graph.volumes, where, pe, "eval", priced=True)
@@ -170,10 +162,6 @@ def _hop_sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: In
     form = network_of(where, "eval").form
     flows, amounts = hop_histogram(form, graph.indptr, graph.targets, weights, endpoints_of(where)[pe])
     return flows, amounts
-
-
-def _weighted(flows: Int64, amounts: Int64) -> int:
-    return sum(hops * amount for hops, amount in enumerate(amounts.tolist()))
 
 
 def dilation_of(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[Dilation, ...]:

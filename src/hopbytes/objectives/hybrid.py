@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -63,4 +64,5 @@ class Hybrid(Objective):
 
 def four_terms(found: LinkTraffic) -> Terms:
     """Hop-bytes, MC, NZCA, NZCV."""
-    return float(found.hop_bytes), float(found.most), float(found.mean), float(found.variance)
+    hop_bytes = Fraction(found.total, 1 << found.shift)
+    return float(hop_bytes), float(found.most), float(found.mean), float(found.variance)

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.kernels.routes import LoadSummary, fraction_bits, link_amounts, summarize_links
+from hopbytes.kernels.routes import (
+    LoadSummary,
+    fraction_bits,
+    hop_histogram,
+    link_amounts,
+    summarize_links,
+)
 from hopbytes.machines.capacities import capacity_classes
 from hopbytes.machines.network import Network
 
@@ -41,11 +47,6 @@ class LinkTraffic(NamedTuple):
     def total(self) -> int:
         """Sum of all amounts, in units of ``2**-shift``."""
         return sum(sums.total for _, sums in self.classes)
-
-    @property
-    def hop_bytes(self) -> Fraction:
-        """Sum of all amounts."""
-        return Fraction(self.total, 1 << self.shift)
 
     @property
     def used(self) -> int:
@@ -137,3 +138,46 @@ def _by_capacity(network: Network, amounts: Int64, *, priced: bool) -> tuple[tup
         (size, summarize_links(amounts[links[first:end]]))
         for size, (first, end) in zip(classes.values, pairwise(classes.start), strict=True)
     )
+
+
+def links_travelled(
+    graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str
+) -> Fraction:
+    """Return the sum over arcs of weight x links on the way, each direction by its own route; exact.
+
+    Where flows take detours it is the mean over their paths. O(m) where routes are shortest ones, else
+    O(links of the paths between all pairs of endpoints that talk).
+
+    Raises
+    ------
+    UnsupportedError
+        No network, or two tasks that talk without a route between them.
+    """
+    network = network_of(where, wanted)
+    ends = endpoints_of(where)[pe]
+    if network.shortest:
+        flows, amounts = hop_histogram(network.form, graph.indptr, graph.targets, weights, ends)
+        apart = ends[graph.sources()] != ends[graph.targets]
+        if int(flows.sum()) == int(np.count_nonzero(apart)):
+            return Fraction(sum(hops * amount for hops, amount in enumerate(amounts.tolist())))
+    sources, targets = ends[graph.sources()].astype(np.int64), ends[graph.targets]
+    pairs, of_arc = np.unique(sources * network.n_endpoints + targets, return_inverse=True)
+    start, end = np.divmod(pairs, network.n_endpoints)
+    lengths, common = network.mean_hops(start, end)
+    lost = np.flatnonzero((lengths < 0) & (start != end))
+    if len(lost):
+        raise network.no_route(int(start[lost[0]]), int(end[lost[0]]))
+    lengths[start == end] = 0
+    # Volumes in halves of 31 bits, so that no sum of products is beyond 63 bits.
+    volumes = np.ones(graph.m, np.int64) if weights is None else weights
+    total = 0
+    for part, size in ((volumes >> 31, 2**31), (volumes & (2**31 - 1), 1)):
+        held = np.zeros(len(pairs), np.int64)
+        np.add.at(held, of_arc.reshape(-1), part)
+        total += size * sum(a * b for a, b in zip(held.tolist(), lengths.tolist(), strict=True))
+    return Fraction(total, common)
+
+
+def plain(value: Fraction) -> int | float:
+    """Return an integer where the value is one, else the nearest double."""
+    return int(value) if value.denominator == 1 else float(value)

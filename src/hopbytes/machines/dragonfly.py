@@ -142,6 +142,11 @@ class Dragonfly(NetworkMachine):
         """Two nodes of one router are two hops apart."""
         return 2 * self.hop_distance
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Group of every node, and switch in the group."""
+        switch = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
+        return ("group", "switch"), np.stack(np.divmod(switch, self.routers))
+
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Groups, then routers, then nodes."""
         for size in (self.routers * self.nodes, self.nodes, 1):

@@ -156,6 +156,11 @@ class DragonflyPlus(NetworkMachine):
         """Two nodes of one leaf are two hops apart."""
         return 2 * self.hop_distance
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Group of every node, and switch in the group."""
+        switch = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
+        return ("group", "switch"), np.stack(np.divmod(switch, self.leaves))
+
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Groups, then leaf switches, then nodes."""
         for size in (self.leaves * self.nodes, self.nodes, 1):

@@ -107,7 +107,7 @@ def machine(
     if hosts is not None and not isinstance(hosts, str):
         hosts = texts_of("hosts", hosts)
     spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
-    hardware, names, used = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
+    hardware, names, used, said = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
@@ -129,7 +129,7 @@ def machine(
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*hardware.notices_on(used), *missing, *where.notices),
+        notices=(*said, *hardware.notices_on(used), *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

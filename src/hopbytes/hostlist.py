@@ -95,7 +95,8 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     hosts : str or sequence of str
         Names; or a text: ``-`` for standard input, the path of an existing file, else a list for
         :func:`expand_hosts`. In a file the first word of each line counts (``#`` begins a comment,
-        ``:4`` or ``slots=4`` after a name is ignored), and a host repeated for its slots counts once.
+        ``:4`` or ``slots=4`` after a name is ignored), and a host repeated for its slots counts once. Of a
+        table that begins ``node,…`` the first column counts.
 
     Raises
     ------
@@ -117,13 +118,30 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     return _distinct(expand_hosts(hosts))
 
 
+def is_table(line: str) -> bool:
+    """Tell whether a line is the head of a table of hosts: ``node,group,switch``.
+
+    Examples
+    --------
+    >>> is_table("node,group,switch"), is_table("node1,node2")
+    (True, False)
+    """
+    words = [word.strip().lower() for word in line.split(",")]
+    return len(words) > 1 and words[0] in ("node", "host", "name", "hostname")
+
+
 def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
     found: dict[str, None] = {}
+    table = False  # node,group,switch: the first column has the names
     for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
         if len(line) >= MAX_LINE:
             raise FormatError(where, number, f"a line of {MAX_LINE} characters or more, expected a host name")
         words = line.partition("#")[0].split()
-        if words:
+        if words and not found and not table and is_table(line):
+            table = True
+        elif words and table:
+            found[line.partition(",")[0].strip()] = None
+        elif words:
             name = re.sub(r":[0-9]+$", "", words[0])
             found.update(dict.fromkeys(expand_hosts(name, where, number)))
         if len(found) > MAX_HOSTS:

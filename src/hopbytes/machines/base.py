@@ -233,6 +233,10 @@ class Machine(ABC):
         """Host name of every node, where the machine's source has them; else empty."""
         return ()
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Names of the coordinates that a table of hosts may give, and int64[coordinates, nodes]."""
+        return (), np.empty((0, 0), np.int64)
+
     def keeps_names(self) -> bool:
         """Whether nodes cannot be called otherwise than :meth:`node_names` says."""
         return False

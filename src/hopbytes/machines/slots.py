@@ -109,7 +109,7 @@ def machine(
     if hosts is not None and not isinstance(hosts, str):
         hosts = texts_of("hosts", hosts)
     spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
-    hardware, names, used = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
+    hardware, names, used, said = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
@@ -128,12 +128,12 @@ def machine(
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.node_tree)
-    said = assumed(hierarchy, distance, hardware.levels) + where.machine.notices_on(used)
+    of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices_on(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*said, *of_rails, *missing, *where.notices),
+        notices=(*said, *of_hardware, *of_rails, *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

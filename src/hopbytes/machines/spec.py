@@ -140,6 +140,7 @@ def with_distances(machine: Machine, distance: str) -> Machine:
 
 def _parse_part(text: str) -> Machine:
     kind, colon, rest = text.partition(":")
+    kind = kind.replace("+", "_plus")  # dragonfly+ lives in a file, so it has a name that a file can have
     if kind != "tree" and kind in machines and (colon or machines[kind].stands_alone):
         return machines[kind].parse(rest)
     of_file = kind_of_file(text)

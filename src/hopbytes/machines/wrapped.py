@@ -59,6 +59,10 @@ class Wrapped(Machine):
         """Host names."""
         return self.base.node_names()
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Where the nodes of the machine inside are."""
+        return self.base.node_places()
+
     def keeps_names(self) -> bool:
         """As the machine inside."""
         return self.base.keeps_names()

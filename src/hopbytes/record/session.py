@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +16,7 @@ from hopbytes.formats.exchange import read
 from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
+from hopbytes.launching.start import shared_folder
 from hopbytes.record.application import Application, application_of
 from hopbytes.record.belonging import alone, check_belongs, clash
 from hopbytes.record.build import interposer_for
@@ -104,7 +101,7 @@ def record(
         if barred and not counting:
             what = "leaves Open MPI's monitoring out"
             raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or --cc mpicc")
-    with _shared_folder() as folder:
+    with shared_folder() as folder:
         if counting:
             settings = handed_on(command, preloading(library, folder, skip_first))
         else:
@@ -141,16 +138,6 @@ def record(
         )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
-
-
-@contextmanager
-def _shared_folder() -> Iterator[str]:
-    """Give a folder in the current one, which all nodes of a job usually share; removed afterwards."""
-    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _witnessing(library: str, folder: str) -> dict[str, str]:

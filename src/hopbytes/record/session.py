@@ -54,6 +54,7 @@ def record(
     per_communicator: bool = False,
     compiler: str | None = None,
     hosts: bool = True,
+    launcher: str | None = None,
 ) -> Recorded:
     """Run a launch command with its own streams, signals and exit code, and return its pattern.
 
@@ -77,16 +78,17 @@ def record(
         Wrapper to build the interposer with (mpicc); naming one asks for the interposer.
     hosts : bool
         Ask for the host of every rank where the recording itself does not say it: one more, tiny launch.
+    launcher : str, optional
+        What the launcher is like, for wrappers that nobody here knows
+        (:data:`hopbytes.launching.launchers.KINDS`).
 
     Raises
     ------
     UnsupportedError
         Before anything is started: an unknown launcher or program, a static binary, no compiler.
     """
-    command = LaunchCommand.parse(words)
-    if not command.program:
-        raise UnsupportedError(f"{words[0]}: no program, expected one after the launcher's options")
-    application = application_of(command.program, command.launcher)
+    command = LaunchCommand.parse(words, launcher, several=True)
+    application = application_of(command)
     check_belongs(command, application)
     special = collectives or skip_first or phase is not None or per_communicator or compiler
     counting = application.family != "openmpi" or bool(special)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -16,11 +15,11 @@ from hopbytes.machines.machine import Stored
 from hopbytes.machines.node_machine import NodeMachine, distinct
 from hopbytes.machines.node_tree import NodeTree
 from hopbytes.machines.sysfs import PATTERNS, node_from_files, parse_list
+from hopbytes.programs import heard
 
 #: Where messages say the fault is.
 WHERE = "probe"
 LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
-MAX_LINES = 2**24
 
 
 def probe(command: Sequence[str]) -> NodeMachine:
@@ -61,23 +60,10 @@ def script() -> str:
 
 
 def _output(command: Sequence[str]) -> list[str]:
-    name = command[0]
-    try:
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace"
-        ) as process:
-            assert process.stdout is not None
-            lines = []
-            for line in process.stdout:
-                lines.append(line)
-                if len(lines) > MAX_LINES:
-                    process.kill()
-                    raise FormatError(WHERE, None, f"more than {MAX_LINES} lines from {name}")
-    except OSError as error:
-        raise UnsupportedError(f"{name}: {error.strerror}, expected a command that starts programs") from None
-    if process.returncode:
-        raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {process.returncode}")
-    return lines
+    said, code = heard(command, expected="a command that starts programs")
+    if code:
+        raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {code}")
+    return said.splitlines()
 
 
 @dataclass

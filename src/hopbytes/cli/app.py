@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from hopbytes.cli.ending import clean_end
 from hopbytes.cli.spread import spread_options
 from hopbytes.errors import HopbytesError, printable
 
@@ -178,7 +179,8 @@ def main() -> None:
     prepare_streams()
     gc.set_threshold(COLLECT_EVERY)
     try:
-        app(prog_name="hopbytes")  # also under `python -m hopbytes`
+        with clean_end():
+            app(prog_name="hopbytes")  # also under `python -m hopbytes`
     except OSError as error:  # --help and --version, printed before any verb
         complain(sentence(error))
         sys.exit(FAILED)

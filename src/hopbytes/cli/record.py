@@ -39,6 +39,13 @@ def record(
     no_hosts: Annotated[
         bool, typer.Option("--no-hosts", help="Do not ask for the host of every rank by one more launch.")
     ] = False,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher", metavar="KIND",
+            help="Kind of launcher that a wrapper stands for: openmpi, hydra, slurm, …, other.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Run a program unchanged and write its communication pattern.
@@ -56,7 +63,7 @@ def record(
     check_target(output, writing.format, holds="pattern", force=writing.force)
     done = recorded(
         words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
-        compiler=compiler, hosts=not no_hosts,
+        compiler=compiler, hosts=not no_hosts, launcher=launcher,
     )
     if done.graph is None:
         complain(done.problem)
@@ -68,5 +75,5 @@ def record(
         tell(*graph.meta.get("notices", ()), *receipt.notices)
         size = f"{graph.total_volume:,} bytes in {messages:,} messages"
         tell(f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}")
-        tell(*next_step(output, words, graph))
+        tell(*next_step(output, words, graph, launcher))
     raise typer.Exit(done.code)

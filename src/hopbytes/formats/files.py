@@ -105,18 +105,22 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
                 with open(target, "wb") as device:
                     device.writelines(_pieces(content))
                 continue
-            finished.append((_write_beside(target, content, 0o777 if path in scripts else 0o666), target))
-        while finished:
-            os.replace(*finished[0])
-            finished.pop(0)
+            folder, name = os.path.split(target)
+            # Known before it is there, so that whatever ends this takes it away.
+            part = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
+            finished.append((part, target))
+            _write_beside(part, target, content, 0o777 if path in scripts else 0o666)
+        for part, target in finished:
+            os.replace(part, target)
     except BrokenPipeError:
         raise
     except OSError as error:
         name = "standard output" if path == "-" else path
         raise UnsupportedError(f"{name}: cannot be written: {error.strerror}") from None
     finally:
-        for unfinished, _ in finished:
-            os.unlink(unfinished)
+        for part, _ in finished:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
 
 
 def _pieces(content: Content) -> Iterable[bytes]:
@@ -125,18 +129,11 @@ def _pieces(content: Content) -> Iterable[bytes]:
     return (content,) if isinstance(content, bytes) else content
 
 
-def _write_beside(target: str, content: Content, mode: int) -> str:
+def _write_beside(part: str, target: str, content: Content, mode: int) -> None:
     # mkstemp would give mode 0600 to a file that is meant to be shared; this one follows the umask.
-    folder, name = os.path.split(target)
-    path = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as stored, _compressing(target, stored) as stream:
-            stream.writelines(_pieces(content))
-    except BaseException:
-        os.unlink(path)
-        raise
-    return path
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as stored, _compressing(target, stored) as stream:
+        stream.writelines(_pieces(content))
 
 
 @contextlib.contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from hopbytes.mapping import Mapping
 
 #: Options of launchers that name a file of hosts.
 HOST_FILES = ("hostfile", "machinefile", "f")
+#: How often removing a folder is tried, and the seconds between.
+REMOVALS, BETWEEN_REMOVALS = 20, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +88,33 @@ def machine_said(command: LaunchCommand) -> str:
 
 @contextmanager
 def launch_files(stem: str | None) -> Iterator[str]:
-    """Give a stem for launch files: the one given, or one in a folder that is removed afterwards.
-
-    The folder lies in the current one, which all nodes of a job usually share.
-    """
+    """Give a stem for launch files: the one given, or one in a folder that is removed afterwards."""
     if stem is not None:
         yield stem
         return
-    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
-    if not folder.isprintable() or ":" in folder:
-        folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
-    try:
+    with shared_folder() as folder:
+        if not folder.isprintable() or ":" in folder:
+            folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
         yield os.path.join(folder, "placement")
+
+
+@contextmanager
+def shared_folder() -> Iterator[str]:
+    """Give a new folder in the current one, which all nodes of a job usually share; removed afterwards.
+
+    Its name is chosen before it is made, so that a signal in between leaves nothing. Processes that are about
+    to end may still write there, so removing it is tried more than once.
+    """
+    folder = os.path.join(os.getcwd(), f".hopbytes-{secrets.token_hex(8)}")
+    try:
+        os.mkdir(folder, 0o700)
+        yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for _ in range(REMOVALS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.lexists(folder):
+                break
+            time.sleep(BETWEEN_REMOVALS)
 
 
 def prepare_start(

@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.launching.launchers import Launcher
+from hopbytes.launching.command import LaunchCommand
 
 #: Libraries by their names; version 12 is the common ABI of MPICH, Intel MPI and MVAPICH.
 _LIBRARIES = (
@@ -73,15 +73,41 @@ class Application:
     is_binary: bool = True
 
 
-def application_of(program: tuple[str, ...], launcher: Launcher) -> Application:
-    """Look at the program of a launch command.
+#: Options of launchers that say in which folder programs start.
+_FOLDERS = ("wdir", "wd", "chdir", "D", "cwd")
+
+
+def application_of(command: LaunchCommand) -> Application:
+    """Look at the programs of a launch command.
 
     Raises
     ------
     UnsupportedError
-        No such program; one that is linked statically, so that nothing can be put before its MPI.
+        No program, or none of that name; one that is linked statically, so that nothing can be put before its
+        MPI; programs of different MPIs in one command.
     """
-    path = shutil.which(program[0])
+    found = [_application(part) for part in command.parts]
+    first = found[0]
+    for other in found[1:]:
+        if (other.family, other.library, other.linked) != (first.family, first.library, first.linked):
+            ours, theirs = (f"{one.path} uses {one.library or 'an unknown MPI'}" for one in (first, other))
+            raise UnsupportedError(f"{ours}, {theirs}: expected programs of one MPI in a command")
+    return replace(
+        first,
+        unfit=tuple(sorted({name for one in found for name in one.unfit})),
+        persistent=any(one.persistent for one in found),
+        has_mpi_inside=any(one.has_mpi_inside for one in found),
+    )
+
+
+def _application(command: LaunchCommand) -> Application:
+    """Look at one program, where the command starts it or where it is typed."""
+    program, launcher = command.program, command.launcher
+    if not program:
+        raise UnsupportedError(f"{command.tool}: no program, expected one after the launcher's options")
+    folder = next((option.value for option in command.options if option.name in _FOLDERS), ".")
+    path = shutil.which(os.path.join(folder, program[0])) if "/" in program[0] else None
+    path = path or shutil.which(program[0])
     if path is None:
         raise UnsupportedError(f"{program[0]}: not there or not executable, expected a program to record")
     with open(path, "rb") as file:

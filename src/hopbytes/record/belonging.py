@@ -75,7 +75,7 @@ def check_belongs(command: LaunchCommand, application: Application) -> None:
 
 
 def _of_two(program: str, theirs: str, command: LaunchCommand, family: str) -> str:
-    starts = f"{command.start[-1]} starts programs of {own_maker(command.launcher)}"
+    starts = f"{command.tool} starts programs of {own_maker(command.launcher)}"
     alone = "each process would be alone, expected the launcher of its MPI"
     return f"{program} uses {theirs}, {starts}: {alone}{_such_as(family)}"
 
@@ -121,7 +121,7 @@ def alone(folder: str, command: LaunchCommand, n: int, said: str) -> str:
     elif starts and not version.startswith(starts):
         family = "openmpi" if version.startswith("Open MPI") else "mpich"
         expected = f"expected the launcher of its MPI{_such_as(family)}"
-    by = f"{command.start[-1]}, which starts programs of {starts}" if starts else command.start[-1]
+    by = f"{command.tool}, which starts programs of {starts}" if starts else command.tool
     return (
         f"each of {started} processes was alone, rank 0 of 1: {command.program[0]} uses {version} and was "
         f"started by {by}: {expected}"

@@ -99,7 +99,7 @@ def interposer_for(
     """
     wanted = f"{application.path} uses {application.library}"
     if not application.library:
-        wanted = f"{command.start[-1]} is the launcher of {own_maker(command.launcher) or 'any MPI'}"
+        wanted = f"{command.tool} is the launcher of {own_maker(command.launcher) or 'any MPI'}"
     refused = []
     for candidate in [compiler] if compiler else _compilers(application, command):
         try:
@@ -133,10 +133,13 @@ def _fits(application: Application, launcher: Launcher, library: str, *, named: 
 
 def _compilers(application: Application, command: LaunchCommand) -> list[str]:
     """Return compiler wrappers that may belong to the application's MPI, the likeliest first."""
-    found = shutil.which(command.start[0]) or command.start[0]
+    found = shutil.which(command.tool) or command.tool
     folder, name = os.path.split(found)
     suffix = os.path.splitext(name)[1]
-    beside = (folder, os.path.dirname(os.path.realpath(found)))
+    beside = [folder, os.path.dirname(os.path.realpath(found))]
+    if application.library:  # lib/libmpi.so and bin/mpicc of one place, or a folder deeper
+        place = os.path.dirname(os.path.dirname(application.library))
+        beside += [os.path.join(place, "bin"), os.path.join(os.path.dirname(place), "bin")]
     of_maker = (*_WRAPPERS.get(command.launcher.form, ()), "mpicc")
     paths = [os.path.join(place, wrapper) for place in beside for wrapper in (f"mpicc{suffix}", *of_maker)]
     paths += [f"mpicc{suffix}", *of_maker, f"mpicc.{application.family}"]

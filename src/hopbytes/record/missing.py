@@ -20,8 +20,10 @@ NAMED = 8
 
 def hosts_of(command: LaunchCommand) -> list[str]:
     """Return the host of every rank as a probe with the same command finds it; empty when it cannot."""
+    if command.others or command.launcher.form == "other":
+        return []
     try:
-        seen = seen_launch(command.words())
+        seen = seen_launch(command)
     except HopbytesError:
         return []
     return [seen[i].host for i in range(len(seen))] if set(seen) == set(range(len(seen))) else []

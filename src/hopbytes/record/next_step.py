@@ -13,7 +13,7 @@ from hopbytes.machines.job_environment import READERS, same_host
 from hopbytes.origin import recorded_hosts
 
 
-def next_step(output: str, words: list[str], graph: CommGraph) -> list[str]:
+def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | None = None) -> list[str]:
     """Return what to type next: map for the command's own hosts, for the job, or for this computer alone.
 
     Parameters
@@ -23,10 +23,12 @@ def next_step(output: str, words: list[str], graph: CommGraph) -> list[str]:
     words : list of str
         The command that was recorded.
     graph : CommGraph
+    launcher : str, optional
+        What its launcher is like.
     """
     if output == "-":
         return []
-    said = machine_said(LaunchCommand.parse(words))
+    said = machine_said(LaunchCommand.parse(words, launcher, several=True))
     in_job = any(os.environ.get(sign) for sign, _ in READERS)
     if said == "job" and not in_job:
         hosts = recorded_hosts(graph) or []

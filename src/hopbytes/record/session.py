@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +16,7 @@ from hopbytes.formats.exchange import read
 from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
+from hopbytes.launching.start import shared_folder
 from hopbytes.record.application import Application, application_of
 from hopbytes.record.belonging import alone, check_belongs, clash
 from hopbytes.record.build import interposer_for
@@ -57,6 +54,7 @@ def record(
     per_communicator: bool = False,
     compiler: str | None = None,
     hosts: bool = True,
+    launcher: str | None = None,
 ) -> Recorded:
     """Run a launch command with its own streams, signals and exit code, and return its pattern.
 
@@ -80,16 +78,17 @@ def record(
         Wrapper to build the interposer with (mpicc); naming one asks for the interposer.
     hosts : bool
         Ask for the host of every rank where the recording itself does not say it: one more, tiny launch.
+    launcher : str, optional
+        What the launcher is like, for wrappers that nobody here knows
+        (:data:`hopbytes.launching.launchers.KINDS`).
 
     Raises
     ------
     UnsupportedError
         Before anything is started: an unknown launcher or program, a static binary, no compiler.
     """
-    command = LaunchCommand.parse(words)
-    if not command.program:
-        raise UnsupportedError(f"{words[0]}: no program, expected one after the launcher's options")
-    application = application_of(command.program, command.launcher)
+    command = LaunchCommand.parse(words, launcher, several=True)
+    application = application_of(command)
     check_belongs(command, application)
     special = collectives or skip_first or phase is not None or per_communicator or compiler
     counting = application.family != "openmpi" or bool(special)
@@ -104,7 +103,7 @@ def record(
         if barred and not counting:
             what = "leaves Open MPI's monitoring out"
             raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or --cc mpicc")
-    with _shared_folder() as folder:
+    with shared_folder() as folder:
         if counting:
             settings = handed_on(command, preloading(library, folder, skip_first))
         else:
@@ -141,16 +140,6 @@ def record(
         )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
-
-
-@contextmanager
-def _shared_folder() -> Iterator[str]:
-    """Give a folder in the current one, which all nodes of a job usually share; removed afterwards."""
-    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _witnessing(library: str, folder: str) -> dict[str, str]:

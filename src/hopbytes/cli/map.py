@@ -39,7 +39,7 @@ def map(
     With a limit or preset best, Ctrl-C (or SIGTERM) ends the search and writes the best found; a
     second one gives up.
     """
-    from hopbytes.cli.output import advice_for, print_json, seconds_of, tell, tell_launch
+    from hopbytes.cli.output import advice_for, launch_lines, print_json, seconds_of, tell
     from hopbytes.cli.stopping import early_stop
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
@@ -52,15 +52,13 @@ def map(
     options |= places.keywords(graph, where)
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
-    receipt = None
+    receipt, extra = None, {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     if output is not None or not json:
-        receipt = writing.write(
-            mapping, output, graph=graph, oversubscribe=spread.oversubscribe, **launching.keywords()
-        )
+        receipt = writing.write(mapping, output, **extra)
     record = map_record(mapping, read_seconds, receipt)
     advice = advice_for(receipt, writing.format, record)
     if json:
         print_json(record)
     elif not quiet:
-        tell(*record["notices"], map_summary(graph.weighing(mapping.info["weight"]), mapping))
-        tell_launch(advice)
+        summary = map_summary(graph.weighing(mapping.info["weight"]), mapping)
+        tell(*record["notices"], summary, *launch_lines(advice))

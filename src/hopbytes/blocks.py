@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.block_sizes import best_sizes
 from hopbytes.choosing import slot_choices
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
@@ -19,6 +20,9 @@ from hopbytes.objectives.base import objectives
 from hopbytes.problem import too_few_slots
 from hopbytes.run import map_tasks
 from hopbytes.spread import spread as chosen_slots
+
+#: Nodes of unequal sizes up to which blocks are mapped to nodes; pairs that do not fit are listed.
+MOST_UNEQUAL = 2_000
 
 
 def map_for(
@@ -136,8 +140,8 @@ def map_in_blocks(
     where : Allocation
         k >= n PEs.
     block : int, optional
-        Tasks of a block, a divisor of n and of the tasks of every node. By default all tasks of a node;
-        nodes that hold different numbers then keep their order.
+        Tasks of a block, a divisor of n and of the tasks of every node. By default all tasks of a node,
+        whatever their number.
     inside : bool
         Map inside blocks as well; otherwise their tasks stay in order.
     tasks_per_node, per, pack, spread
@@ -167,11 +171,9 @@ def map_in_blocks(
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:
         inner["time_limit"] /= 2 * (1 + len(counts) * inside)
-    notices: tuple[str, ...] = ()
     if block is None and len(set(counts)) > 1:
-        notices = ("nodes hold different numbers of ranks, so blocks of ranks keep the order of the nodes",)
-        groups = [pes[a:b] for a, b in _ranges(counts)]
-        pe = pes.astype(np.int32)
+        groups = _unequal_groups(seen, where, [pes[a:b] for a, b in _ranges(counts)], inner)
+        pe = np.concatenate(groups).astype(np.int32)
     else:
         size = _block_size(graph.n, counts, block)
         cut = [pes[first : first + size] for first in range(0, graph.n, size)]
@@ -183,7 +185,7 @@ def map_in_blocks(
     mapping = map_tasks(graph, where, mapper=given, spread=spread, **_recorded(options), **spreading)
     method: dict[str, Any] = {}
     method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
-    method |= {"preset": options.get("preset"), "notices": [*mapping.info["notices"], *notices]}
+    method["preset"] = options.get("preset")
     return Mapping(mapping.pe, where, {**mapping.info, **method})
 
 
@@ -233,6 +235,33 @@ def _mapped_groups(
     owner = np.arange(graph.n) // size
     blocks = map_tasks(_quotient(graph, owner, len(groups)), _merged(where, groups), **options)
     return [groups[int(group)] for group in blocks.pe]
+
+
+def _unequal_groups(
+    graph: CommGraph, where: Allocation, nodes: list[Int64], options: dict[str, Any]
+) -> list[Int64]:
+    """Return the PEs of every block where nodes hold different numbers of tasks.
+
+    The order of the sizes is chosen first, so that much stays inside blocks; then blocks are mapped to
+    nodes of their size. The order of the machine is kept where that is not cheaper.
+    """
+    sizes = best_sizes(graph, [len(group) for group in nodes])
+    waiting: dict[int, list[int]] = {}
+    for number, group in enumerate(nodes):
+        waiting.setdefault(len(group), []).append(number)
+    taken = {size: iter(numbers) for size, numbers in waiting.items()}
+    chosen = [nodes[next(taken[size])] for size in sizes]
+    candidates = [nodes, chosen]
+    if len(nodes) <= MOST_UNEQUAL:
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        size_of_node = np.array([len(group) for group in chosen])
+        forbidden = np.argwhere(np.array(sizes)[:, None] != size_of_node[None, :])
+        blocks = _quotient(graph, owner, len(sizes))
+        found = map_tasks(blocks, _merged(where, chosen), **options, forbidden=forbidden)
+        candidates.append([chosen[int(group)] for group in found.pe])
+    objective = objectives[options.get("objective", "comm_cost").replace("-", "_")]()
+    costs = [objective.value(graph, where, np.concatenate(groups).astype(np.int32)) for groups in candidates]
+    return candidates[int(np.argmin(costs))]
 
 
 def _merged(where: Allocation, groups: list[Int64]) -> Allocation:

@@ -43,7 +43,7 @@ def map(
     With a limit or preset best, Ctrl-C (or SIGTERM) ends the search and writes the best found; a
     second one gives up.
     """
-    from hopbytes.cli.output import advice_for, print_json, seconds_of, tell, tell_launch
+    from hopbytes.cli.output import advice_for, launch_lines, print_json, seconds_of, tell
     from hopbytes.cli.stopping import early_stop
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.progress import progress_bar
@@ -66,5 +66,5 @@ def map(
         print_json(record)
     elif not quiet:
         launcher = placement or usual_order(writing.format, where)
-        tell(*record["notices"], *map_summary(graph, mapping, launcher=launcher, chance=all))
-        tell_launch(advice)
+        summary = map_summary(graph, mapping, launcher=launcher, chance=all)
+        tell(*record["notices"], *summary, *launch_lines(advice))

@@ -73,10 +73,9 @@ def advice_for(
     return found
 
 
-def tell_launch(advice: Advice | None) -> None:
-    """Say what to type; these are the last lines, so that they are found."""
-    for label, command in advice.lines if advice else ():
-        tell(f"{label}: {command}")
+def launch_lines(advice: Advice | None) -> list[str]:
+    """Return what to type; these are the last lines, so that they are found."""
+    return [f"{label}: {command}" for label, command in advice.lines] if advice else []
 
 
 def seconds_of(work: Callable[[], T]) -> tuple[T, float]:

@@ -31,7 +31,7 @@ def write(
     quiet: Quiet = False,
 ) -> None:
     """Write the files a launcher needs from a stored mapping: map once, launch often."""
-    from hopbytes.cli.output import advice_for, tell, tell_launch
+    from hopbytes.cli.output import advice_for, launch_lines, tell
     from hopbytes.hostlist import read_hosts
 
     writing.check(output)
@@ -42,5 +42,4 @@ def write(
     receipt = writing.write(stored, output, hosts=hosts, **launching.keywords())
     if not quiet:
         advice = advice_for(receipt, writing.format)
-        tell(*receipt.notices, *(advice.notices if advice else ()))
-        tell_launch(advice)
+        tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))

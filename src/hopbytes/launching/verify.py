@@ -10,7 +10,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.symmetry import renumbered
 from hopbytes.launching.command import LaunchCommand, Start
-from hopbytes.launching.compare import Verdict, compare, placement_seen
+from hopbytes.launching.compare import Verdict, compare, placement_by_node
 from hopbytes.launching.probe import Seen, probe, probe_words
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
 from hopbytes.mapping import Mapping
@@ -118,8 +118,8 @@ def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
 
 
 def placement_launched(where: Allocation, words: list[str]) -> Mapping:
-    """Return the mapping of a real launch; see :func:`hopbytes.launching.compare.placement_seen`."""
-    return placement_seen(where, seen_launch(LaunchCommand.parse(words)), words[0])
+    """Return the mapping of a real launch; see :func:`hopbytes.launching.compare.placement_by_node`."""
+    return placement_by_node(where, seen_launch(LaunchCommand.parse(words)), words[0])
 
 
 def _probing(command: LaunchCommand) -> Start:

@@ -128,6 +128,10 @@ _SAYS = (
 )
 
 
+#: Programs that put a script into a queue.
+SUBMITTERS = ("sbatch", "qsub", "bsub", "oarsub", "msub", "condor_submit")
+
+
 def recognise(words: list[str]) -> tuple[Launcher, int]:
     """Return the launcher a command begins with, and how many words that is.
 
@@ -138,6 +142,11 @@ def recognise(words: list[str]) -> tuple[Launcher, int]:
     """
     if not words:
         raise UnsupportedError("no command, expected a launcher after -- such as: -- mpirun -n 64 ./app")
+    if os.path.basename(words[0]) in SUBMITTERS:
+        raise UnsupportedError(
+            f"{words[0]} submits a job and starts no ranks: call hopbytes inside the job script, in front "
+            "of srun or mpirun"
+        )
     path = shutil.which(words[0])
     if path is None:
         what = "not installed or not in PATH, expected a launcher such as mpirun"
@@ -156,7 +165,8 @@ def recognise(words: list[str]) -> tuple[Launcher, int]:
             version = found[1] if found.groups() else ""
             return _with_version(LAUNCHERS[known], version), 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
-    raise UnsupportedError(f"{words[0]}: no launcher that is known, expected one of {names}")
+    what = f"no launcher that is known, expected one of {names}, such as mpirun -n 16"
+    raise UnsupportedError(f"{words[0]}: {what}")
 
 
 def _version(path: str) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from hopbytes.cli import slips
 from hopbytes.cli.ending import clean_end
 from hopbytes.cli.spread import spread_options
 from hopbytes.errors import HopbytesError, printable
@@ -73,7 +74,17 @@ class GuardedGroup(TyperGroup):
 
 
 class Verb(TyperCommand):
-    """A verb, about to run: load NumPy for it."""
+    """A verb, about to run: load NumPy for it; say what was probably meant by options it does not have."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options; an error names what was probably meant."""
+        typed = list(args)
+        try:
+            slips.check(typed)
+            return super().parse_args(ctx, args)
+        except slips.UsageError as error:
+            slips.explain(error, typed, {name for parameter in self.params for name in parameter.opts})
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""

@@ -248,7 +248,7 @@ class WritingOptions:
 
     def launches(self, output: str | None) -> bool:
         """Whether the file is for a launcher, which starts processes."""
-        from hopbytes.formats.exchange import format_to_write
+        from hopbytes.formats.choosing import format_to_write
 
         if _standard(output) and self.format is None:
             return False

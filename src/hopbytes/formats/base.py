@@ -16,7 +16,12 @@ from hopbytes.mapping import Mapping
 from hopbytes.opening import MAX_BYTES
 from hopbytes.registry import Registry
 
-formats: Registry[Format] = Registry("format", "hopbytes.formats", ("graph_", "place_"))
+#: What people call formats after the file or the launcher.
+ALIASES = {
+    "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
+}  # fmt: skip
+
+formats: Registry[Format] = Registry("format", "hopbytes.formats", ("graph_", "place_"), ALIASES)
 
 #: How much of a file formats see when they are asked whether it is theirs.
 HEAD_BYTES = 4096

@@ -10,18 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import (
-    MARK,
-    READING,
-    WRITING,
-    Content,
-    Format,
-    LaunchLine,
-    Source,
-    Written,
-    formats,
-)
-from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
+from hopbytes.formats.base import MARK, READING, WRITING, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.choosing import check_generator, format_named, format_to_write, recognise
+from hopbytes.formats.files import atomic_write, may_write, open_source
 from hopbytes.graph import CommGraph
 from hopbytes.machines.level_names import one_host
 from hopbytes.machines.tree import Tree
@@ -98,8 +89,10 @@ def read(
     _check_options(options, READING)
     if format is None and holds != "placement" and _means_pattern(path):
         return pattern(path_text(path))
+    if format is None and holds == "pattern":
+        check_generator(path)
     with open_source(path, max_bytes=max_bytes, options=options) as source:
-        chosen = formats[format] if format is not None else recognise(source, holds)
+        chosen = format_named(format, holds) if format is not None else recognise(source, holds)
         if holds is not None and chosen.holds != holds:
             what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
             raise UnsupportedError(f"{source.name}: {what}")
@@ -130,29 +123,6 @@ def _check_options(options: Dictionary[str, Any], known: tuple[str, ...]) -> Non
 
 def _means_pattern(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and is_pattern_spec(path) and not os.path.exists(path)
-
-
-def recognise(source: Source, holds: str | None = None) -> Format:
-    """Return the format of an opened file: by suffix, else (or among several) by content."""
-    name = plain_name(os.path.basename(source.name)).lower()
-    named = "graph_" if holds == "pattern" else ""
-    known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
-    candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
-    # Traces may be called .txt like placements: where anything may come, first lines tell.
-    if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
-        return candidates[0][1]
-    head = source.head()
-    if len(candidates) == 1:
-        only = candidates[0][1]
-        others = [] if only.sniff(name, head) else [f for _, f in known if f.sniff(name, head)]
-        return others[0] if len(others) == 1 else only
-    fitting = [(key, f) for key, f in candidates or known if f.sniff(name, head)]
-    if len(fitting) == 1:
-        return fitting[0][1]
-    names = ", ".join(key for key, _ in fitting or known)
-    found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
-    option = "--mapping-format" if holds == "placement" else "--input-format"
-    raise FormatError(source.name, None, f"{found} (say which: format=, {option})")
 
 
 def write(
@@ -322,29 +292,6 @@ def check_target(
         raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
     if not os.access(folder, os.W_OK):
         raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
-
-
-def format_to_write(path: str, format: str | None, holds: str) -> Format:
-    """Return the format to write: by name, else by suffix."""
-    if format is None:
-        return _by_suffix(path, holds)
-    chosen = formats[format]
-    if chosen.holds != holds:
-        known = ", ".join(key for key, f in formats.items() if f.holds == holds)
-        what = f"holds a {chosen.holds}, expected one for a {holds}: {known}"
-        raise UnsupportedError(f"format {format!r} {what}")
-    return chosen
-
-
-def _by_suffix(path: str, holds: str) -> Format:
-    name = plain_name(os.path.basename(path)).lower()
-    known = [(key, f) for key, f in formats.items() if f.holds == holds]
-    fitting = [f for _, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
-    if len(fitting) != 1:
-        names = ", ".join(key for key, _ in known)
-        what = f"the suffix does not name a {holds} format"
-        raise UnsupportedError(f"{path}: {what} (say which: format=, --format, one of {names})")
-    return fitting[0]
 
 
 def convert(

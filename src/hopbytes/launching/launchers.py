@@ -135,6 +135,10 @@ _SAYS = (
 )
 
 
+#: Programs that put a script into a queue.
+SUBMITTERS = ("sbatch", "qsub", "bsub", "oarsub", "msub", "condor_submit")
+
+
 def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]:
     """Return the launcher a command begins with, and how many words that is.
 
@@ -155,6 +159,11 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
     if len(words) == before:
         raise UnsupportedError("no command, expected a launcher after -- such as: -- mpirun -n 64 ./app")
     word = words[before]
+    if os.path.basename(word) in SUBMITTERS:
+        raise UnsupportedError(
+            f"{word} submits a job and starts no ranks: call hopbytes inside the job script, in front of "
+            "srun or mpirun"
+        )
     path = shutil.which(word)
     if path is None:
         what = "not installed or not in PATH, expected a launcher such as mpirun"
@@ -175,7 +184,8 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         return launcher, before + 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
     way_out = "; 'hopbytes record --launcher KIND' says what a wrapper is like"
-    raise UnsupportedError(f"{word}: no launcher that is known, expected one of {names}{way_out}")
+    what = f"no launcher that is known, expected one of {names}, such as mpirun -n 16"
+    raise UnsupportedError(f"{word}: {what}{way_out}")
 
 
 def _prefix(words: list[str]) -> int:

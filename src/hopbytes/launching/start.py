@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, read, write
+from hopbytes.formats.files import folder_here
 from hopbytes.launching.command import LaunchCommand, Start, placed
 from hopbytes.mapping import Mapping
 
@@ -92,7 +92,7 @@ def launch_files(stem: str | None) -> Iterator[str]:
     if stem is not None:
         yield stem
         return
-    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
+    folder = folder_here()
     if not folder.isprintable() or ":" in folder:
         folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
     try:

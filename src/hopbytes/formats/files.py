@@ -8,7 +8,6 @@ import os
 import secrets
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Dictionary
 from typing import Any, BinaryIO
@@ -17,7 +16,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Content, Source
 from hopbytes.opening import COMPRESSIONS, MAX_BYTES, open_stream, path_text, plain_name
 
-__all__ = ["atomic_write", "folder_here", "is_ours", "may_write", "open_source", "plain_name"]
+__all__ = ["atomic_write", "is_ours", "may_write", "open_source", "plain_name"]
 
 
 @contextlib.contextmanager
@@ -51,23 +50,6 @@ def open_source(
     path = path_text(path)
     with open_stream(path, max_bytes=max_bytes) as (name, stream, size):
         yield Source(name, stream, None if path == "-" else path, dict(options or {}), size, max_bytes)
-
-
-def folder_here() -> str:
-    """Make a folder for passing files in the current one, which all nodes of a job usually share.
-
-    Raises
-    ------
-    UnsupportedError
-        The current folder is gone or may not be written.
-    """
-    try:
-        return tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
-    except OSError as error:
-        raise UnsupportedError(
-            f"the current folder cannot take the files of a launch: {error.strerror}, expected one that all "
-            "nodes share and that may be written"
-        ) from None
 
 
 def is_ours(path: str) -> bool:

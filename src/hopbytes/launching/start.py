@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ import numpy as np
 
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, read, write
-from hopbytes.formats.files import folder_here
 from hopbytes.launching.command import LaunchCommand, Start, placed
 from hopbytes.mapping import Mapping
 
@@ -92,13 +92,30 @@ def launch_files(stem: str | None) -> Iterator[str]:
     if stem is not None:
         yield stem
         return
-    folder = folder_here()
+    folder = _folder_here()
     if not folder.isprintable() or ":" in folder:
         folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
     try:
         yield os.path.join(folder, "placement")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder_here() -> str:
+    """Make a folder for passing files in the current one, which all nodes of a job usually share.
+
+    Raises
+    ------
+    UnsupportedError
+        The current folder is gone or may not be written.
+    """
+    try:
+        return tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
+    except OSError as error:
+        raise UnsupportedError(
+            f"the current folder cannot take the files of a launch: {error.strerror}, expected one that all "
+            "nodes share and that may be written"
+        ) from None
 
 
 def prepare_start(

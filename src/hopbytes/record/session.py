@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ import numpy as np
 from hopbytes.collectives import check_model
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.exchange import read
-from hopbytes.formats.files import folder_here
 from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
@@ -135,7 +135,7 @@ def record(
 @contextmanager
 def _shared_folder() -> Iterator[str]:
     """Give a folder in the current one, which all nodes of a job usually share; removed afterwards."""
-    folder = folder_here()
+    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
     try:
         yield folder
     finally:

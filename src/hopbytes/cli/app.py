@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import io
@@ -20,6 +21,9 @@ from hopbytes.errors import HopbytesError, printable
 
 #: Exit codes; 2 (usage) comes from the option parser.
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
+
+#: What keeps text from a stream.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 #: Allocations between collections of garbage: loading makes many objects, and hardly any becomes garbage.
 COLLECT_EVERY = 100_000
@@ -112,8 +116,12 @@ def sentence(error: BaseException) -> str:
         return "not enough memory for this problem"
     assert isinstance(error, OSError)
     reason = error.strerror or str(error)
-    # Writers of files name them; what has no name was on its way to standard output.
-    return f"{'standard output' if error.filename is None else error.filename}: {reason}"
+    if error.filename is not None:
+        return f"{error.filename}: {reason}"
+    if reason == os.strerror(errno.ENOENT):  # a missing file has a name, the folder we are in has none
+        return "the current folder is gone, expected one that exists"
+    # Writers of files name them; what had no room and no name was on its way to standard output.
+    return f"standard output: {reason}" if error.errno in NO_ROOM else reason
 
 
 def complain(text: str) -> None:

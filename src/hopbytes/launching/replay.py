@@ -129,7 +129,10 @@ def replay(
     starts = np.searchsorted(source, np.arange(graph.n + 1)).astype(np.int64)
     with launch_files(None) as stem:
         data = f"{stem}.npz"
-        np.savez(data, indptr=starts, targets=graph.targets[sent], bytes=sizes[sent])
+        try:
+            np.savez(data, indptr=starts, targets=graph.targets[sent], bytes=sizes[sent])
+        except OSError as error:
+            raise UnsupportedError(f"{data}: cannot be written: {error.strerror}") from None
         program = (python, "-m", "hopbytes.launching.replay_program", data, str(rounds))
         command = dataclasses.replace(command, program=program)
         start = Start(tuple(command.words()))

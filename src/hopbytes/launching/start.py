@@ -104,14 +104,27 @@ def shared_folder() -> Iterator[str]:
 
     Its name is chosen before it is made, so that a signal in between leaves nothing. Processes that are about
     to end may still write there, so removing it is tried more than once.
+
+    Raises
+    ------
+    UnsupportedError
+        The current folder is gone or may not be written.
     """
-    folder = os.path.join(os.getcwd(), f".hopbytes-{secrets.token_hex(8)}")
+    folder = ""
     try:
-        os.mkdir(folder, 0o700)
+        try:
+            folder = os.path.join(os.getcwd(), f".hopbytes-{secrets.token_hex(8)}")
+            os.mkdir(folder, 0o700)
+        except OSError as error:
+            raise UnsupportedError(
+                f"the current folder cannot take the files of a launch: {error.strerror}, expected one that "
+                "all nodes share and that may be written"
+            ) from None
         yield folder
     finally:
         for _ in range(REMOVALS):
-            shutil.rmtree(folder, ignore_errors=True)
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
             if not os.path.lexists(folder):
                 break
             time.sleep(BETWEEN_REMOVALS)

@@ -9,7 +9,6 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.block_sizes import best_sizes
-from hopbytes.choosing import slot_choices
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.graph import CommGraph
@@ -17,6 +16,7 @@ from hopbytes.machines.base import Int32, Int64
 from hopbytes.mappers.base import Bounds, Effort, Mapper
 from hopbytes.mapping import Mapping
 from hopbytes.objectives.base import objectives
+from hopbytes.policies import slot_choices
 from hopbytes.problem import too_few_slots
 from hopbytes.run import map_tasks
 from hopbytes.spread import spread as chosen_slots

@@ -12,7 +12,7 @@ import numpy as np
 from hopbytes import __version__
 from hopbytes.allocation import Allocation
 from hopbytes.arguments import check_functions, check_truths, name_of, whole
-from hopbytes.choosing import Task, place
+from hopbytes.choosing import place
 from hopbytes.clock import Clock
 from hopbytes.comm_time.form import SearchForm
 from hopbytes.constraints import constraints
@@ -28,6 +28,7 @@ from hopbytes.metrics.scale import check_scale
 from hopbytes.objectives.base import objectives
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import describe
+from hopbytes.policies import Task
 from hopbytes.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 from hopbytes.problem import Request
 

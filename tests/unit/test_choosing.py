@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.choosing import slot_choices, window
 from hopbytes.launcher import launcher_placement
 from hopbytes.objectives.base import objectives
+from hopbytes.policies import slot_choices, window
 from strategies import random_graph
 
 MACHINES = (
@@ -131,3 +131,21 @@ def test_a_work_limit_ends_the_trying():
     first = hb.map_tasks(graph, where, preset="strong", work_limit=0)
     assert set(first.info["alternatives"]) == {"filled", "spread"}  # in order everywhere, mapped on one
     assert first.info["work"]["arcs"] < hb.map_tasks(graph, where, preset="strong").info["work"]["arcs"]
+
+
+@pytest.mark.parametrize("spec", ["node:8@100 core:4@1", "torus:4x4x4 / core:1"])
+def test_a_present_placement_may_move_to_free_slots(spec):
+    """Sixteen tasks in four rings, scattered over the machine: kept to their slots, rings stay torn."""
+    rng = np.random.default_rng(2)
+    where = hb.machine(spec)
+    tasks = np.arange(16)
+    ring = hb.CommGraph.from_edges(tasks, tasks // 4 * 4 + (tasks + 1) % 4, np.full(16, 100))
+    now = np.sort(rng.choice(where.k, 16, replace=False)).astype(np.int32)
+    stay = hb.map_tasks(ring, where, preset="fast", initial=now, migration_price=1)
+    free = hb.map_tasks(ring, where, preset="fast", initial=now)
+    assert free.info["comm_cost"] < stay.info["comm_cost"]
+    assert free.info["slots"] == "free"
+    assert set(stay.pe) == set(now)
+    assert free.info["migrations"] == np.count_nonzero(free.pe != now)
+    refined = hb.map_tasks(ring, where, mapper="identity", refine="swap", initial=now)
+    assert refined.info["comm_cost"] <= hb.evaluate(ring, hb.Mapping(now, where)).mapping.comm_cost

@@ -157,7 +157,7 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
     """
     unary = problem.bounds.unary
     misplaced = 0 if unary is None else len(unary.violated(pe))
-    broken = misplaced, overload(problem, pe)
+    broken = misplaced, _uneven(problem, pe)
     if misplaced:
         return *broken, 0, 0
     cost = problem.cost(pe)
@@ -166,6 +166,17 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
     value = objectives[goal]().value(problem.graph, problem.where, pe)
     priced = unary is not None and unary.priced
     return (*broken, cost, value) if priced else (*broken, value, cost)
+
+
+def _uneven(problem: Problem, pe: Int32) -> int:
+    """Return by how much bounds are broken: load above a cap, tasks without load above theirs, empty PEs."""
+    over = overload(problem, pe)
+    if problem.idle_caps is not None and problem.graph.loads is not None:
+        idle = np.bincount(pe[problem.graph.loads == 0], minlength=problem.where.k)
+        over += max(0, int((idle - problem.idle_caps).max()))
+    if problem.none_empty:
+        over += int(np.count_nonzero(np.bincount(pe, minlength=problem.where.k) == 0))
+    return over
 
 
 def _by_worth(one: Placed) -> Worth:

@@ -329,3 +329,14 @@ def test_one_heavy_task_among_many_that_weigh_nothing(preset, heavy):
     mapping = hb.map_tasks(graph, hb.machine("l3:6@10 core:8@1"), preset=preset, partition=True)
     assert np.bincount(mapping.pe, minlength=48).min() > 0
     assert mapping.info["comm_cost"] == 0
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+def test_a_refiner_that_empties_a_pe_is_not_the_best_of_its_chain(preset):
+    """With much room J is least where some PEs hold nothing, which a partition must not have."""
+    graph = hb.read("stencil:64x64:bytes=1")
+    for imbalance in (0.1, 0.9):
+        mapping = map_tasks(
+            graph, hb.machine("node:4 core:8"), preset=preset, partition=True, imbalance=imbalance
+        )
+        assert mapping.tasks_per_pe().min() >= 1

@@ -280,7 +280,8 @@ def main() -> None:
             rows.extend(job.result())
             file.writelines(json.dumps(row) + "\n" for row in job.result())
             file.flush()
-    chosen = [row for row in rows if fnmatch.fnmatchcase(row["contender"], options.contender)]
+    wanted = {key: getattr(options, key) for key in ("fabric", "pattern", "contender")}
+    chosen = [row for row in rows if all(fnmatch.fnmatchcase(row[key], text) for key, text in wanted.items())]
     print(markdown(chosen) if options.markdown else table(chosen))
     if options.plot is not None:
         plot(chosen, options.plot)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,11 @@ def random_case(seed, folder):
     hosts = ",".join(rng.permutation(names)[: max(2, len(names) - int(rng.integers(0, 3)))])
     spec = f"ib:{text.write(folder / str(seed))} / core:{rng.integers(1, 5)}"
     where = hb.machine(spec, rails=rails, hosts=hosts, exclude="node=0" if rng.integers(4) == 0 else ())
+    if seed % 4 == 3:  # any adapter of its host for every core, as slots of GPUs have them
+        first = np.cumsum([0, *(len(host.adapters) for host in where.machine.hosts)])
+        node = where.node_of_pe
+        ends = first[node] + rng.integers(0, 2**20, where.k) % (first[node + 1] - first[node])
+        where = dataclasses.replace(where, endpoints=ends.astype(np.int32))
     fewer = int(rng.integers(2, max(3, len(names) - 1))) if rng.integers(4) == 0 else where.k
     graph = random_graph(rng, n=min(where.k, fewer))
     problem = pose(graph, where, Request())

@@ -35,7 +35,7 @@ class CapacityClasses(NamedTuple):
     start: tuple[int, ...]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def capacity_classes(network: Network) -> CapacityClasses:
     """Group the links of a network by capacity; O(links log links), numbers that no link has are left out."""
     capacity = network.capacity
@@ -47,7 +47,7 @@ def capacity_classes(network: Network) -> CapacityClasses:
     return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def link_prices(network: Network) -> tuple[Int64 | None, int]:
     """Return integers per link for searches, see :meth:`hopbytes.machines.network.Network.prices`."""
     found = capacity_classes(network)

@@ -22,8 +22,7 @@ from hopbytes.patterns.base import pattern
 GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("torus:8x8x8:nodes=2 / core:4", "sfc:nodes=64:holes=0.3", (
         "stencil:8x8x4", "stencil:16x16", "alltoall:256:groups=16", "alltoall:256:groups=16:members=strided",
-        "transpose:16x16", "butterfly:256", "hierarchical:4x4x4x4", "ml:tp=4,pp=8,dp=8", "sparse:256:6",
-        "shuffled:16x16",
+        "transpose:16x16", "butterfly:256", "ml:tp=4,pp=8,dp=8", "sparse:256:6", "shuffled:16x16",
     )),
     ("torus:6x6x6 / core:8", "scattered:nodes=32:seed=2", (
         "stencil:8x8x4:points=27", "alltoall:256:groups=8", "shuffled:8x8x4", "sparse:256:10",
@@ -39,7 +38,7 @@ GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "recorded:lulesh_64",
     )),
     ("fattree:8x4x4:up=1x2x2 / core:8", "sfc:nodes=48:holes=0.3", (
-        "stencil:8x8x6", "hierarchical:6x8x8", "transpose:16x24", "shuffled:24x16",
+        "stencil:8x8x6", "alltoall:384:groups=24", "transpose:16x24", "shuffled:24x16",
     )),
     ("fattree:16x18:up=1x6:route=spread / core:8", "scattered:nodes=40:seed=4", (
         "stencil:20x16", "ml:tp=8,pp=5,dp=8", "sparse:320:12",
@@ -47,7 +46,7 @@ GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("dragonfly:9x4x4 / core:4", "scattered:nodes=64:seed=5", (
         "stencil:8x8x4", "alltoall:256:groups=32", "transpose:16x16", "sparse:256:6",
     )),
-    ("dragonfly:5x4x2 / core:8", "sfc:nodes=30:holes=0.2", ("stencil:15x16", "hierarchical:5x6x8")),
+    ("dragonfly:5x4x2 / core:4", "sfc:nodes=30:holes=0.2", ("stencil:10x12", "hierarchical:5x6x4")),
     ("hyperx:4x4x4:nodes=2 / core:4", "scattered:nodes=64:seed=6", (
         "stencil:8x8x4", "butterfly:256", "sparse:256:6",
     )),

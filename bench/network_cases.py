@@ -36,7 +36,7 @@ RIVALS: dict[str, dict[str, Any]] = {
     "ptram": {"mapper": "ptram", "refine": "ptram"},
     "scotch": {},
 }
-#: From the least that is promised to the most; `routed` promises no more hop-bytes than `strong`.
+#: From the least that is promised to the most; `routed` stands beside `best`.
 LADDER = ("fast", "eco", "strong", "best")
 PRESETS = (*LADDER, "routed")
 #: Arcs that `best` may look at: more than `strong` needs on any of the cases.
@@ -85,13 +85,12 @@ def of_objective(rows: Iterable[Row], objective: str) -> dict[str, dict[str, flo
 def behind(values: dict[str, float], contender: str) -> list[tuple[str, float]]:
     """Return whom a preset is behind, and by what factor.
 
-    No preset should be behind a rival or behind a preset of less effort; `fast` and `routed` promise the
-    latter only.
+    No preset should be behind a rival or behind a preset of less effort; the latter is promised.
     """
     own = values.get(contender)
     if own is None:
         return []
-    lower = LADDER[: LADDER.index(contender)] if contender in LADDER else ()
+    lower = LADDER[: 3 if contender == "routed" else LADDER.index(contender)]
     others = [name for name in (*RIVALS, *lower) if name in values]
     lost = [(name, values[name]) for name in others if own > values[name] * (1 + 1e-12)]
     return [(name, own / value if value else math.inf) for name, value in lost]

@@ -111,14 +111,13 @@ def for_objective(base: Chain, name: str) -> Chain:
     if name == "comm_cost":
         return base
     quick = tuple(dataclasses.replace(chain(*words), goal=name) for words in QUICK[name])
-    steps, finish = base.refiners, base.finish
-    if base.weaker is None:
-        rivals = quick
-    else:
+    steps, finish, rivals = base.refiners, base.finish, quick
+    if base.weaker is not None:
         weaker = presets[base.weaker]()
         rivals = (for_objective(weaker, name),)
         if base.goes_on:
-            steps, finish = (), tuple(step for step in steps if step not in weaker.refiners)
+            finish = tuple(step for step in steps if step not in weaker.refiners)
+            steps = ()
     posed = dataclasses.replace(
         base, goal=name, rivals=rivals, own=not base.goes_on, refiners=steps, finish=finish
     )

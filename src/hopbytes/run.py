@@ -81,7 +81,8 @@ def map_tasks(
     objective : str
         What to make small: ``"comm_cost"``, the sum over arcs of weight times distance, or one that needs
         a machine with links: ``"hop_bytes"``, ``"hops"``, ``"max_congestion"``, ``"max_messages"``,
-        ``"hybrid"``. Presets choose their steps by it; a `mapper` is taken as it is.
+        ``"hybrid"``. Presets choose their steps by it; a `mapper` is taken as it is. No step makes it
+        worse, but for a refiner in `refine` that lowers something else while this is ``"comm_cost"``.
     weight : {"bytes", "messages", "unit", "time"}
         What an arc weighs. ``"time"``: latency x messages + bytes / bandwidth of the level at which two PEs
         part, on machines whose levels have both (:mod:`hopbytes.comm_time`).

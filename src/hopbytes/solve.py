@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hopbytes.errors import HopbytesError
+from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.idle import piled_up, place_idle, refine_in_turns
 from hopbytes.keeping import overload, repaired
 from hopbytes.mappers.base import Effort, Int32, Refiner, mappers, refiners
@@ -65,8 +65,13 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
         return _improved(problem, _mapped(problem, steps, effort), steps, steps.steps, effort)
     found: list[Placed] = []
     for rival in steps.rivals:
-        if not (found and effort.used_up):
+        if found and effort.used_up:
+            break
+        try:
             found.append(_anew(problem, rival, effort))
+        except UnsupportedError:  # such as some pair of nodes without a route, which not all chains need
+            if not steps.own:
+                raise
     if steps.own and not (found and effort.used_up):
         found.append(_improved(problem, _mapped(problem, steps, effort), steps, steps.refiners, effort))
     found += _drawn(problem, steps, effort)

@@ -121,7 +121,7 @@ class Routed(Refiner):
         hops = objectives["hops" if self.goal == "max_messages" else "hop_bytes"]()
         if self.hop_percent is None:
             return Limits(graph, where, hops)
-        most = hops.value(graph, where, pe) * (100 + self.hop_percent) // 100
+        most = int(hops.value(graph, where, pe)) * (100 + self.hop_percent) // 100
         cost = None if self.hop_percent else CommCost().value(graph, where, pe)
         return Limits(graph, where, hops, most, cost)
 

@@ -10,6 +10,7 @@ import numpy as np
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.launching import ASSUMED_CPUS, PROGRAM, Launch, number_list, prepare
+from hopbytes.formats.openmpi_limits import openmpi_limits
 from hopbytes.formats.place_script import place_script
 from hopbytes.formats.rankfile import read_rankfile
 from hopbytes.mapping import Mapping
@@ -67,6 +68,7 @@ class OpenMpi(Format):
             files[".place.sh"] = place_script(launch)
         executable = tuple(suffix for suffix in files if suffix == ".place.sh")
         notices = _notices(launch, threads, f"{openmp} {program}")
+        notices += openmpi_limits(launch, threads, options.get("version"))
         if scripted and not launch.numbering.known:
             notices += (ASSUMED_CPUS,)
         return Written(files, f"{command} {program}", notices, executable)

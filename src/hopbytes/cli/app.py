@@ -103,8 +103,10 @@ def sentence(error: BaseException) -> str:
 
 def complain(text: str) -> None:
     """Say on stderr why the program stops; a closed stderr is nobody's concern."""
+    from hopbytes.printable import printable
+
     with contextlib.suppress(OSError):
-        print(f"hopbytes: {text}", file=sys.stderr, flush=True)
+        print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
 
 
 app = typer.Typer(

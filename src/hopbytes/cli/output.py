@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hopbytes.printable import printable
+
 if TYPE_CHECKING:
     from hopbytes.metrics.evaluation import Evaluation
 
@@ -26,10 +28,15 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def say(text: str) -> None:
+    """Print what people read on standard output; characters that a terminal would obey as their numbers."""
+    print(printable(text))
+
+
 def print_table(evaluation: Evaluation) -> None:
     """Print the metrics; in colour and no wider than the window on a terminal."""
     if not sys.stdout.isatty():
-        print(evaluation)
+        say(str(evaluation))
         return
     from rich.console import Console
 
@@ -43,7 +50,7 @@ def tell(*sentences: str) -> None:
     """Say something to the person at the terminal, if anybody listens; data never goes this way."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(sentence, file=sys.stderr, flush=True)
+            print(printable(sentence), file=sys.stderr, flush=True)
 
 
 def tell_launch(command: str) -> None:

@@ -36,7 +36,7 @@ def show(
     ] = False,
 ) -> None:
     """Describe a machine spec, a pattern or mapping file, or a registered name."""
-    from hopbytes.cli.output import print_json
+    from hopbytes.cli.output import print_json, say
     from hopbytes.report.thing import draw_thing, explain
 
     told = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
@@ -50,4 +50,4 @@ def show(
     if json:
         print_json(facts)
     else:
-        print(text)
+        say(text)

@@ -36,7 +36,7 @@ def verify(
     Launch files are written for MAPPING and put into the command, which need not name a program. Exit
     code 0 when every rank is where it belongs, 1 when not, else that of the launcher.
     """
-    from hopbytes.cli.output import print_json, tell
+    from hopbytes.cli.output import print_json, say, tell
     from hopbytes.hostlist import read_hosts
     from hopbytes.launching.verify import verify_launch
 
@@ -51,9 +51,9 @@ def verify(
         print_json(outcome.to_dict())
     else:
         for sentence in outcome.verdict.wrong[:20]:
-            print(sentence)
+            say(sentence)
         if len(outcome.verdict.wrong) > 20:
-            print(f"… and {len(outcome.verdict.wrong) - 20} more")
+            say(f"… and {len(outcome.verdict.wrong) - 20} more")
         if not quiet:
             tell(outcome.summary())
     if outcome.code:

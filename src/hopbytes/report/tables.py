@@ -9,6 +9,7 @@ from hopbytes.machines.base import NODE_NAMES
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.evaluation import Evaluation
 from hopbytes.metrics.text import HEADINGS, notes, rows
+from hopbytes.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -41,8 +42,9 @@ def evaluation_table(evaluation: Evaluation, width: int | None = None) -> Group:
         table.add_column(HEADINGS[column], justify="right", overflow="fold", style=style)
     for number, line in enumerate(lines):
         style = "bold" if number == 0 or not line.mapping else ""
-        table.add_row(Text(line.label), *(Text(line[column]) for column in shown), style=style)
-    return Group(table, *(Text(sentence, style="dim") for sentence in notes(evaluation)))
+        cells = (printable(line[column]) for column in shown)
+        table.add_row(Text(printable(line.label)), *map(Text, cells), style=style)
+    return Group(table, *(Text(printable(sentence), style="dim") for sentence in notes(evaluation)))
 
 
 def summary(evaluation: Evaluation, mapping: Mapping) -> str:

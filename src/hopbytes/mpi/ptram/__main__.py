@@ -22,6 +22,7 @@ from hopbytes.mpi.ptram.mapping import map_with_leaders
 from hopbytes.nodal import nodes_of
 from hopbytes.objectives.links import network_of
 from hopbytes.options import build
+from hopbytes.printable import printable
 from hopbytes.refiners.ptram import HottestLink
 from hopbytes.report.summary import map_record
 
@@ -126,7 +127,7 @@ def _sentence(error: BaseException) -> str:
 
 
 def _complain(text: str) -> int:
-    print(f"hopbytes: {text}", file=sys.stderr, flush=True)
+    print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
     return 1
 
 

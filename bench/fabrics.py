@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import pictures
 import scotch_gmap
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import Machine
@@ -223,8 +224,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw means of hop-bytes and highest congestion per contender, with the range over instances."""
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot()
     good = [row for row in rows if "metrics" in row]
     by_name = {name: [row for row in good if row["contender"] == name] for name in
                sorted({row["contender"] for row in good})}
@@ -257,6 +257,7 @@ def main() -> None:
     parser.add_argument("--pattern", default="*")
     parser.add_argument("--contender", default="*", help="pattern such as 'preset:*'")
     options = parser.parse_args()
+    pictures.check(options.plot)
     shared = shared_folder()
     if shared is None:
         raise SystemExit("no folder of samples: set HOPBYTES_SHARED")

@@ -162,7 +162,9 @@ def _distinct(hosts: list[str]) -> tuple[str, ...]:
     return tuple(hosts)
 
 
-def match_hosts(wanted: Sequence[str], known: Sequence[str], hint: str = "") -> list[int]:
+def match_hosts(
+    wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "--hosts"
+) -> list[int]:
     """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
 
     Parameters
@@ -173,6 +175,8 @@ def match_hosts(wanted: Sequence[str], known: Sequence[str], hint: str = "") -> 
         Distinct names.
     hint : str
         Sentence to add when some are missing.
+    where : str
+        For messages: the option.
 
     Returns
     -------
@@ -201,12 +205,12 @@ def match_hosts(wanted: Sequence[str], known: Sequence[str], hint: str = "") -> 
             missing.append(name)
         elif places[0] in found:
             what = f"host {name!r} is {found[places[0]]!r} again, expected distinct hosts"
-            raise FormatError("--hosts", None, what)
+            raise FormatError(where, None, what)
         else:
             found[places[0]] = name
     if missing:
         raise FormatError(
-            "--hosts", None,
+            where, None,
             f"{len(missing)} of {len(wanted)} hosts are none of the machine's {len(known)} "
             f"({', '.join(missing[:3])}), expected names like {known[0]}{hint}",
         )

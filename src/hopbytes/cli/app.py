@@ -126,6 +126,7 @@ def sentence(error: BaseException) -> str:
 
 def complain(text: str) -> None:
     """Say on stderr why the program stops; a closed stderr is nobody's concern."""
+
     with contextlib.suppress(OSError):
         print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
 

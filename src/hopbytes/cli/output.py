@@ -48,14 +48,14 @@ def print_table(evaluation: Evaluation, *, complete: bool) -> None:
 
 def print_text(text: str) -> None:
     """Print lines for people; what names in files hold beyond letters is no order to the terminal."""
-    print(printable(text, "\n"))
+    print(printable(text, "\n\t"))
 
 
 def tell(*sentences: str) -> None:
     """Say something to the person at the terminal, if anybody listens; data never goes this way."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(sentence, "\n"), file=sys.stderr, flush=True)
+            print(printable(sentence, "\n\t"), file=sys.stderr, flush=True)
 
 
 def advice_for(

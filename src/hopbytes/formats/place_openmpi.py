@@ -19,6 +19,7 @@ from hopbytes.formats.launching import (
     number_list,
     prepare,
 )
+from hopbytes.formats.openmpi_limits import openmpi_limits
 from hopbytes.formats.place_script import place_script
 from hopbytes.formats.rankfile import read_rankfile
 from hopbytes.mapping import Mapping
@@ -84,6 +85,7 @@ class OpenMpi(Format):
             files[".place.sh"] = place_script(launch)
         executable = tuple(suffix for suffix in files if suffix == ".place.sh")
         notices = _notices(launch, threads)
+        notices += openmpi_limits(launch, threads, version)
         if scripted and not launch.numbering.known:
             notices += (ASSUMED_CPUS,)
         return Written(files, lines[0].command, notices, executable, lines=lines)

@@ -60,7 +60,8 @@ def machine(
         ``"n[001-016]"``, a file, ``"-"``: the nodes to use, where the machine knows their names; else new
         names for all of them, in machine order. One described node becomes as many.
     exclude : str or sequence of str
-        Cores to leave out: ``"node=3"``, ``"core=0"`` (of every node), ``"l3.core=0"`` (of every l3).
+        Cores to leave out: ``"node=3"``, ``"node=n[3-5]"`` (hosts by name), ``"core=0"`` (of every node),
+        ``"l3.core=0"`` (of every l3).
     reserve : str, optional
         ``"1/l3"``: leave out the first core still allowed in every l3.
     cores_per_task : int, optional
@@ -116,7 +117,7 @@ def machine(
     of_hosts = used[hardware.node_of_core()]
     allowed = of_hosts.copy()
     for text in texts_of("exclude", exclude):
-        allowed &= ~excluded(hardware, text)
+        allowed &= ~excluded(hardware, text, hosts=names)
     if reserve is not None:
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
@@ -124,7 +125,7 @@ def machine(
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
     per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
     where = _cut(hardware, allowed, names, size, per).in_use()
-    sizes = capacities(hardware, texts_of("capacity", capacity))
+    sizes = capacities(hardware, texts_of("capacity", capacity), names)
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
     endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.node_tree)

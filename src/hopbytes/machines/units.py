@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, unknown_name
+from hopbytes.hostlist import expand_hosts, match_hosts
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Int64, Machine
 from hopbytes.machines.kinds import DEFAULT_DISTANCE
 from hopbytes.machines.level_names import level_name
@@ -41,7 +42,9 @@ def units_of(machine: Machine, name: str) -> Int64:
     raise unknown_name("level", name, {*known, *merged})
 
 
-def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[np.bool_]:
+def excluded(
+    machine: Machine, text: str, option: str = "--exclude", hosts: Sequence[str] = ()
+) -> NDArray[np.bool_]:
     """bool[n_cores]: the cores that an exclusion takes away.
 
     Parameters
@@ -50,10 +53,11 @@ def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[
     text : str
         ``LEVEL=NUMBERS`` or ``OUTER.LEVEL=NUMBERS`` with numbers like ``0-2,5``, counted from 0 inside
         each unit of OUTER. Without OUTER, levels inside a node are counted in each node, as its
-        operating system would, other levels over the whole machine.
-
+        operating system would, other levels over the whole machine. Nodes also by name, ``node=n[3-5]``.
     option : str
         For messages.
+    hosts : sequence of str
+        Names of all nodes, when they have some.
 
     Raises
     ------
@@ -73,6 +77,9 @@ def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[
     words = [word.strip() for word in names.split(".")]
     if not equals or len(words) > 2:
         raise FormatError(option, None, f"{text[:40]!r}, expected LEVEL=0-2,5 or OUTER.LEVEL=0")
+    counted = all(NUMBERS.fullmatch(word.strip()) for word in numbers.split(","))
+    if words[0] in NODE_NAMES and len(words) == 1 and not counted:
+        return _named_nodes(machine, text, numbers, option, hosts)
     unit = units_of(machine, words[-1])
     outer = units_of(machine, words[0]) if len(words) == 2 else _natural_outer(machine, words[-1])
     # Units of both levels ascend with the cores, so the first unit in an outer one is that of its first core.
@@ -94,7 +101,23 @@ def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[
     return wanted
 
 
-def capacities(machine: Machine, texts: Sequence[str]) -> Int64 | None:
+def _named_nodes(
+    machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]
+) -> NDArray[np.bool_]:
+    """bool[n_cores]: the cores of nodes given by name."""
+    nodes = int(machine.node_of_core()[-1]) + 1
+    if not hosts and machine.network() is not None:
+        hosts = [f"n{node}" for node in range(nodes)]
+    if not hosts:
+        what = "but the nodes have no names, expected numbers like node=0-2,5 (--hosts gives them names)"
+        raise FormatError(option, None, f"{text[:40]!r}, {what}")
+    chosen = np.zeros(nodes, np.bool_)
+    chosen[match_hosts(expand_hosts(names, option), hosts, where=option)] = True
+    found: NDArray[np.bool_] = chosen[machine.node_of_core()]
+    return found
+
+
+def capacities(machine: Machine, texts: Sequence[str], hosts: Sequence[str] = ()) -> Int64 | None:
     """int64[n_cores]: relative capacity of every core, None when all are alike.
 
     Parameters
@@ -103,6 +126,8 @@ def capacities(machine: Machine, texts: Sequence[str]) -> Int64 | None:
         ``cap=`` of its levels multiplies.
     texts : sequence of str
         ``LEVEL=NUMBERS:N`` with units as for :func:`excluded`.
+    hosts : sequence of str
+        Names of all nodes, when they have some.
 
     Raises
     ------
@@ -125,7 +150,7 @@ def capacities(machine: Machine, texts: Sequence[str]) -> Int64 | None:
         units, _, size = text.rpartition(":")
         if not NUMBERS.fullmatch(size) or "-" in size or not 1 <= int(size) <= MAX_CAPACITY:
             raise FormatError("--capacity", None, f"{text[:40]!r}, expected LEVEL=NUMBERS:N like node=0-3:2")
-        chosen = excluded(machine, units, "--capacity")
+        chosen = excluded(machine, units, "--capacity", hosts)
         sizes = _times(sizes, np.where(chosen, int(size), 1))
     return None if int(sizes.min()) == int(sizes.max()) else sizes
 

@@ -56,7 +56,7 @@ def record(
     from hopbytes.cli.app import complain
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
-    from hopbytes.record.next_step import next_step
+    from hopbytes.record.next_step import next_step, target_of
     from hopbytes.record.session import record as recorded
 
     words = command_words(command)
@@ -68,6 +68,7 @@ def record(
     if done.graph is None:
         complain(done.problem)
         raise typer.Exit(done.code or 1)
+    output = target_of(output, done.graph)
     receipt = hb.write(done.graph, output, writing.format, force=writing.force)
     if not quiet:
         graph = done.graph

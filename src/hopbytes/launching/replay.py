@@ -149,9 +149,9 @@ def _measured(start: Start) -> tuple[float, ...]:
         _, mark, record = line.partition(MARK)
         if mark:
             return tuple(float(value) for value in json.loads(record)["seconds"])
-    alone = ALONE.search(said)
-    if alone:
-        what = f"each process is alone under {alone[1].strip()}: {OTHER_MPI}"
+    alone = ALONE.findall(said)
+    if len(alone) > 1:
+        what = f"each process is alone under {alone[0].strip()}: {OTHER_MPI}"
     else:
         what = f"ended with code {code} and no measurement (the nodes need hopbytes and mpi4py)"
     raise HopbytesError(f"{start.words[0]}: {what}")

@@ -105,7 +105,7 @@ def _application(command: LaunchCommand) -> Application:
     program, launcher = command.program, command.launcher
     if not program:
         raise UnsupportedError(f"{command.tool}: no program, expected one after the launcher's options")
-    folder = next((option.value for option in command.options if option.name in _FOLDERS), ".")
+    folder = next((option.value for option in command.options if option.name in _FOLDERS), "")
     path = shutil.which(os.path.join(folder, program[0])) if "/" in program[0] else None
     path = path or shutil.which(program[0])
     if path is None:

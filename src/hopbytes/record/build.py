@@ -17,10 +17,10 @@ from hopbytes.record.belonging import family_started, is_own, maker_of, own_make
 from hopbytes.record.private import check_private, is_private_file
 
 SOURCES = (
-    "interposer.c", "interposer.h", "interposer_calls.h", "interposer_components.h", "interposer_groups.h",
-    "interposer_life.h",
+    "interposer.c", "interposer.h", "interposer_calls.h", "interposer_components.h", "interposer_cut.h",
+    "interposer_groups.h", "interposer_life.h",
 )  # fmt: skip
-FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-w")
+FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
 #: Compiler wrappers by the makers of their MPI, beside mpicc.
 _WRAPPERS = {"intel": ("mpiicx", "mpiicc", "mpigcc"), "slurm": ("cc",), "pals": ("cc",)}
 

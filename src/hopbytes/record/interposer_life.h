@@ -75,6 +75,16 @@ static void open_file(const char *folder) {
     fflush(out); /* so that a rank that dies is told from one that was never there */
 }
 
+static void write_facts(void) {
+    if (split_types) fprintf(out, "split_type %d\n", split_types);
+    if (shared_windows) fprintf(out, "shared %d\n", shared_windows);
+    if (spawned) fprintf(out, "spawned %d\n", spawned);
+    if (outside) fprintf(out, "outside %d\n", outside);
+    split_types = shared_windows = spawned = outside = 0;
+}
+
+#include "interposer_cut.h"
+
 /* `world` is MPI_COMM_WORLD's group or that of the process set of this name; it is ours from here on. */
 static void begin(MPI_Group world) {
     const char *folder = getenv("HOPBYTES_RECORD_FOLDER"), *skip = getenv("HOPBYTES_RECORD_SKIP");
@@ -94,6 +104,7 @@ static void begin(MPI_Group world) {
     }
     witness = getenv("HOPBYTES_RECORD_WITNESS") != NULL;
     active = 1;
+    watch_for_end();
 }
 
 static void end(void) {
@@ -101,15 +112,13 @@ static void end(void) {
     if (out) {
         write_counts();
         write_components();
-        if (split_types) fprintf(out, "split_type %d\n", split_types);
-        if (shared_windows) fprintf(out, "shared %d\n", shared_windows);
-        if (spawned) fprintf(out, "spawned %d\n", spawned);
-        if (outside) fprintf(out, "outside %d\n", outside);
+        write_facts();
         fprintf(out, "seconds %.6f\nend\n", PMPI_Wtime() - began);
-        fclose(out);
-        split_types = shared_windows = spawned = outside = 0;
+        FILE *done = out;
+        out = NULL; /* what comes from here on has nothing to add */
+        fclose(done);
     }
-    out = NULL, active = 0;
+    active = 0;
 }
 
 /* A program that another one spawned has a world of its own, which is not the one that is recorded. */

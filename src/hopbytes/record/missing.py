@@ -60,6 +60,8 @@ def reason(
     assumed = "" if application.linked else f" ({_assumption(command, application)})"
     if code:
         what = f"{what}{assumed}" if not found else what
+        if not counting:
+            what += "; what was sent before a signal is kept by the interposer (--cc mpicc)"
         return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
     place = os.path.dirname(folder)
     if found:

@@ -1,4 +1,4 @@
-"""What to type after a recording."""
+"""Where a recording goes, and what to type after it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,21 @@ from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.start import machine_said
 from hopbytes.machines.job_environment import READERS, same_host
 from hopbytes.origin import recorded_hosts
+
+
+def target_of(output: str, graph: CommGraph) -> str:
+    """Return where a pattern is written: a run that was cut short takes no whole recording's place.
+
+    Examples
+    --------
+    >>> target_of("-", CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"cut": 2}}))
+    '-'
+    """
+    cut = graph.meta.get("recorded", {}).get("cut")
+    if not cut or output == "-" or not os.path.lexists(output):
+        return output
+    root, suffix = os.path.splitext(output)
+    return f"{root}.cut{suffix}"
 
 
 def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | None = None) -> list[str]:

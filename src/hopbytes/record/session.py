@@ -131,7 +131,7 @@ def record(
         facts["hosts"] = hosts_of(command)
     facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
     notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ())]
-    if code:
+    if code and "cut" not in facts:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
     if not counting and application.unfit:
         notices.append(

@@ -134,7 +134,7 @@ hopbytes run --pattern app.pattern --on job.machine.json -- srun --mpi=pmi2 -n 8
 
 
 def test_the_batch_script_of_the_examples_records_and_runs(cluster, tmp_path):
-    """As it is in examples/, with a program that says where its ranks are; partners share a node in the end."""
+    """As it is in examples/, with a program that says where its ranks are; partners share a node at last."""
     compiler = shutil.which("mpicc.mpich")
     if compiler is None:
         pytest.skip("needs mpicc.mpich")

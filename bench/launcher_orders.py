@@ -3,8 +3,8 @@
     python bench/launcher_orders.py                                    # the example of the README
     python bench/launcher_orders.py app.pattern --nodes 8 --packages 2 --cores 16
 
-Hosts are name spaces of this computer, or nodes of a Slurm of its own (tests/launchers), so that the real Open
-MPI 4.1 and 5, MPICH's Hydra and srun decide; what is not installed is left out. Needs root. The program
+Hosts are name spaces of this computer, or nodes of a Slurm of its own (tests/launchers), so that the real
+Open MPI 4.1 and 5, MPICH's Hydra and srun decide; what is not installed is left out. Needs root. The program
 that is started says its rank and its host. Bytes between nodes are of arcs whose ranks are on different hosts.
 """
 

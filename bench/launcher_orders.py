@@ -5,7 +5,7 @@
 
 Hosts are name spaces of this computer, or nodes of a Slurm of its own (tests/launchers), so that the real
 Open MPI 4.1 and 5, MPICH's Hydra and srun decide; what is not installed is left out. Needs root. The program
-that is started says its rank and its host. Bytes between nodes are of arcs whose ranks are on different hosts.
+that is started says its rank and its host. Bytes between nodes are of arcs with ranks on different hosts.
 """
 
 from __future__ import annotations

@@ -134,8 +134,29 @@ hopbytes run --pattern app.pattern --on job.machine.json -- srun --mpi=pmi2 -n 8
     assert cpus in [dict(enumerate(map(one.where.os_pus, one.pe.tolist()))) for one in alike]
 
 
+@pytest.mark.parametrize("launched", ["block", "cyclic"])
+def test_new_ranks_count_on_what_the_line_does(cluster, tmp_path, launched):
+    """The line that is printed inside a job of Slurm, whatever mpirun is there."""
+    script = f"hopbytes map far.edges {{on}} --pack -o new --format newrank --launched {launched}\n"
+    said = inside_a_job(cluster, tmp_path, script).stderr
+    (line,) = re.findall(r"^launch: (srun .*)$", said, re.MULTILINE)
+    assert line == f"srun -n 6 --distribution={launched}:block --cpu-bind=cores ./app"
+
+
+@pytest.mark.parametrize("launched", ["block", "cyclic"])
+def test_srun_starts_ranks_as_new_ranks_expect(cluster, tmp_path, launched):
+    mapping = place(MACHINE, list(range(8)), hosts=HOSTS)
+    receipt = hb.write(mapping, tmp_path / "new", "newrank", launched=launched)
+    (line,) = (one.command for one in receipt.lines if one.family == "slurm")
+    done = inside_a_job(cluster, tmp_path, line + "\n")
+    printed = [text.split() for text in done.stdout.splitlines() if text.startswith("seen")]
+    found = {int(words[1]): (words[2], expand(words[4])) for words in printed}
+    order = range(8) if launched == "block" else [0, 2, 4, 6, 1, 3, 5, 7]
+    assert found == {rank: (f"n{slot // 2 + 1}", [slot % 2]) for rank, slot in enumerate(order)}
+
+
 def test_the_batch_script_of_the_examples_records_and_runs(cluster, tmp_path):
-    """As it is in examples/, with a program that says where its ranks are; partners share a node."""
+    """As it is in examples/, with a program that says where its ranks are; partners share a node at last."""
     compiler = shutil.which("mpicc.mpich")
     if compiler is None:
         pytest.skip("needs mpicc.mpich")

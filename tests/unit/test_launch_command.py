@@ -169,6 +169,10 @@ def test_nothing_is_started_on_hosts_with_invented_names():
     mine = checked_command(["mpirun", "--hostfile", "mine", "./app"], 4)
     assert "--hostfile mine" in prepare_start(mapping, mine, "q").start.text()
     prepare_start(place("core:4", [3, 0, 1, 2]), checked_command(["mpirun", "./app"], 4), "r")
+    # Version 4 refuses that (tried with 4.1.4: "no prior allocation has been made").
+    older = checked_command(["mpirun4", "--hostfile", "mine", "./app"], 4)
+    with pytest.raises(InfeasibleError, match="Open MPI 4 counts hosts of a batch system only"):
+        prepare_start(mapping, older, "s")
 
 
 def test_the_script_stands_before_the_program():

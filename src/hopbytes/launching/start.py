@@ -180,9 +180,12 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
     nodes = int(mapping.where.machine.node_of_core()[-1]) + 1
     if nodes == 1 or hosts or mapping.where.hosts:
         return
-    own_list = any(option.name in command.launcher.hosts for option in command.options)
-    if command.launcher.form == "openmpi" and own_list and mapping.where.has_cores:
-        return  # the rankfile counts the hosts of the user's own list
+    listed = any(option.name in command.launcher.hosts for option in command.options)
+    if command.launcher.form == "openmpi" and listed and mapping.where.has_cores:
+        if command.launcher.version != "4":
+            return  # the rankfile counts the hosts of the user's own list
+        what = "Open MPI 4 counts hosts of a batch system only, not of a hostfile"
+        raise InfeasibleError(f"{nodes} nodes without names: {what}; expected --hosts with their names")
     raise InfeasibleError(
         f"{nodes} nodes without names, expected --on job, or --hosts with the names of all of them"
     )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, HopbytesError
 
 ONE_HOST = "no level is called node, host or server: the machine is taken as ONE host with all"
 
@@ -142,6 +142,17 @@ def test_a_hierarchy_without_distances_says_what_is_assumed(hopbytes):
     done = hopbytes("map", "stencil:4x4", "--hierarchy", "4:2:2", "--distance", "1:10:100")
     assert done.returncode == 0
     assert "--hierarchy" not in done.stderr
+
+
+def test_plurals_say_what_a_slot_is():
+    for typed, meant in (("Cores", "core"), ("PUs", "pu"), ("L3s", "l3")):
+        slots = [hb.machine("node:2 l3:2 core:2 pu:2", per=per).k for per in (typed, meant)]
+        assert slots[0] == slots[1]
+    with pytest.raises(HopbytesError) as typed:
+        hb.machine("node:2 core:2", per="GPUs")
+    with pytest.raises(HopbytesError) as meant:
+        hb.machine("node:2 core:2", per="gpu")
+    assert str(typed.value) == str(meant.value)
 
 
 def test_python_has_the_same_words():

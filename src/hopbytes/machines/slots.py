@@ -14,7 +14,7 @@ from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.file_spec import with_options
-from hopbytes.machines.level_names import assumed
+from hopbytes.machines.level_names import assumed, level_name
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import (
     capacities,
@@ -121,7 +121,7 @@ def machine(
     if not allowed.any():
         gone = said_cores(hardware, of_hosts)
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
-    where = _cut(hardware, allowed, names, size, per)
+    where = _cut(hardware, allowed, names, size, None if per is None else level_name(per))
     sizes = capacities(hardware, texts_of("capacity", capacity))
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)

@@ -44,14 +44,11 @@ def map(
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
-    where, per = machine.allocation(), machine.tasks_per_unit()
-    writing = writing.preferring(blocks.for_format, output)
+    where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
-    options = problem.keywords() | spread.keywords() | method.keywords() | {"per": per}
-    options |= places.keywords(graph, where)
-    if options["partition"] is None and writing.launches(output):
-        options["partition"] = False
+    options = problem.keywords(launches=writing.launches(output)) | spread.keywords() | method.keywords()
+    options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     receipt = None
@@ -60,9 +57,9 @@ def map(
             mapping, output, graph=graph, oversubscribe=spread.oversubscribe, **launching.keywords()
         )
     record = map_record(mapping, read_seconds, receipt)
-    record["notices"] = [*graph.meta.get("notices", ()), *record["notices"]]
     if json:
         print_json(record)
     elif not quiet:
-        tell(*record["notices"], map_summary(graph.weighing(mapping.info["weight"]), mapping))
+        summary = map_summary(graph.weighing(mapping.info["weight"]), mapping)
+        tell(*graph.meta.get("notices", ()), *record["notices"], summary)
         tell_launch(record["launch"])

@@ -127,10 +127,10 @@ class ProblemOptions:
         bool, problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
     ] = False
 
-    def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks`."""
+    def keywords(self, *, launches: bool) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`; files for launchers are of processes."""
         return {
-            "partition": self.partition,
+            "partition": False if self.partition is None and launches else self.partition,
             "imbalance": self.imbalance,
             "strict_balance": self.strict_balance,
         }

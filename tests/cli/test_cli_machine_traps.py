@@ -144,6 +144,17 @@ def test_a_hierarchy_without_distances_says_what_is_assumed(hopbytes):
     assert "--hierarchy" not in done.stderr
 
 
+def test_trees_in_trees_are_one_tree_with_growing_distances():
+    for parts, whole in (
+        ("node:8 / core:8", "node:8@10 core:8@1"),
+        ("rack:2 node:2 / package:2 core:2", "rack:2@1000 node:2@100 package:2@10 core:2@1"),
+        ("node:2@7 / core:2", "node:2@7 core:2@1"),
+    ):
+        assert hb.machine(parts).machine.spec() == whole
+    with pytest.raises(FormatError, match="node stands inside core"):
+        hb.machine("core:2 / node:2")
+
+
 def test_plurals_say_what_a_slot_is():
     for typed, meant in (("Cores", "core"), ("PUs", "pu"), ("L3s", "l3")):
         slots = [hb.machine("node:2 l3:2 core:2 pu:2", per=per).k for per in (typed, meant)]

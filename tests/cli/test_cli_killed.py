@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import gzip
 import os
 import random
 import signal
@@ -194,6 +195,16 @@ def folder_opened(path):
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def test_a_file_that_cannot_be_given_a_name_later_is_written_again(tmp_path, monkeypatch):
+    def link(*arguments, **options):
+        raise OSError(1, "not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    files.atomic_write({str(tmp_path / "a.gz"): "many words", str(tmp_path / "b"): b""})
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"many words"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gz", "b"]
 
 
 def test_rights_follow_the_umask(tmp_path):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import FormatError
+from hopbytes.errors import FormatError, HopbytesError
 
 ONE_HOST = "no level is called node, host or server: the machine is taken as ONE host with all"
 
@@ -142,6 +142,28 @@ def test_a_hierarchy_without_distances_says_what_is_assumed(hopbytes):
     done = hopbytes("map", "stencil:4x4", "--hierarchy", "4:2:2", "--distance", "1:10:100")
     assert done.returncode == 0
     assert "--hierarchy" not in done.stderr
+
+
+def test_trees_in_trees_are_one_tree_with_growing_distances():
+    for parts, whole in (
+        ("node:8 / core:8", "node:8@10 core:8@1"),
+        ("rack:2 node:2 / package:2 core:2", "rack:2@1000 node:2@100 package:2@10 core:2@1"),
+        ("node:2@7 / core:2", "node:2@7 core:2@1"),
+    ):
+        assert hb.machine(parts).machine.spec() == whole
+    with pytest.raises(FormatError, match="node stands inside core"):
+        hb.machine("core:2 / node:2")
+
+
+def test_plurals_say_what_a_slot_is():
+    for typed, meant in (("Cores", "core"), ("PUs", "pu"), ("L3s", "l3")):
+        slots = [hb.machine("node:2 l3:2 core:2 pu:2", per=per).k for per in (typed, meant)]
+        assert slots[0] == slots[1]
+    with pytest.raises(HopbytesError) as typed:
+        hb.machine("node:2 core:2", per="GPUs")
+    with pytest.raises(HopbytesError) as meant:
+        hb.machine("node:2 core:2", per="gpu")
+    assert str(typed.value) == str(meant.value)
 
 
 def test_python_has_the_same_words():

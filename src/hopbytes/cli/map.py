@@ -53,9 +53,9 @@ def map(
     writing = writing.preferring(blocks.for_format, output)
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
-    options = problem.keywords() | method.keywords() | places.keywords(graph, where)
-    options |= spread.keywords() | {"per": machine.tasks_per_unit()}
-    options |= writing.constraints(output, options, launching.launched)
+    options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()
+    options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
+    options |= writing.constraints(options, launching.launched)
     with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
         mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}

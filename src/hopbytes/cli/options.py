@@ -142,10 +142,10 @@ class ProblemOptions:
         bool, problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
     ] = False
 
-    def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks`."""
+    def keywords(self, *, launches: bool) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`; files for launchers are of processes."""
         return {
-            "partition": self.partition,
+            "partition": False if self.partition is None and launches else self.partition,
             "imbalance": self.imbalance,
             "strict_balance": self.strict_balance,
         }
@@ -254,16 +254,11 @@ class WritingOptions:
             return False
         return bool(format_to_write(output or "-", self.format, "placement").can.launcher)
 
-    def constraints(
-        self, output: str | None, options: dict[str, Any], launched: str | None = None
-    ) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks` for what the launcher of the file can be told."""
+    def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
+        """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
         from hopbytes.launching.usual import said_nothing, slots_for
 
-        found: dict[str, Any] = slots_for(self.format, launched) if said_nothing(options) else {}
-        if options.get("partition") is None and self.launches(output):
-            found["partition"] = False
-        return found
+        return slots_for(self.format, launched) if said_nothing(options) else {}
 
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""

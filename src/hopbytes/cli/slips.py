@@ -26,17 +26,29 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def check(args: list[str]) -> None:
-    """Refuse a machine whose levels are separate words, before one of them is taken for something else."""
+    """Refuse a machine whose levels are separate words, or a file in its place, before they are looked at."""
     for place, word in enumerate(args):
         if word == "--":
             return
         if word == "--on" and place + 1 < len(args):
+            _check_swapped(args[place + 1], args[:place] + args[place + 2 :])
             _check_quoted(args[place + 1 :])
         elif word.startswith("--on="):
             _check_quoted([word.removeprefix("--on="), *args[place + 1 :]])
 
 
+def _check_swapped(machine: str, others: list[str]) -> None:
+    """Refuse a file as machine when the pattern looks like a machine."""
+    if os.path.isfile(machine):
+        meant = next((word for word in others if _is_machine(word)), None)
+        if meant is not None:
+            right = f'{machine} --on "{meant}"'
+            raise typer.BadParameter(f"the machine comes by --on, the pattern first: {right}")
+
+
 def _check_quoted(words: list[str]) -> None:
+    if os.path.isfile(words[0]):
+        return
     levels: list[str] = []
     for word in words:
         if not all(LEVEL.fullmatch(part) for part in word.split()) or (levels and _is_pattern(word)):

@@ -15,7 +15,7 @@ from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.file_spec import with_options
 from hopbytes.machines.gpu_level import asked_of_gpus, gpu_of_place, gpu_of_slots
-from hopbytes.machines.level_names import assumed
+from hopbytes.machines.level_names import assumed, level_name
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import (
     capacities,
@@ -123,6 +123,7 @@ def machine(
     if not allowed.any():
         gone = said_cores(hardware, of_hosts)
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
+    per = None if per is None else level_name(per)
     per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
     where = _cut(hardware, allowed, names, size, per).in_use()
     sizes = capacities(hardware, texts_of("capacity", capacity), names)

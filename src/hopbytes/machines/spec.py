@@ -70,6 +70,8 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
     if hierarchy:
         return from_hierarchy(text, distance)
     parts = [part.strip() for part in re.split(r"\s/\s", text)]
+    if len(parts) > 1 and "[" not in text and all(map(_is_tree, parts)):
+        parts = [" ".join(parts)]  # one tree, so that distances left out grow through all of it
     latency = None
     if parts[0].partition(":")[0] in machines:  # of a level it belongs to the level
         from hopbytes.machines.timed_links import take_latency
@@ -145,6 +147,11 @@ def _parse_part(text: str) -> Machine:
         return machines[kind].parse(rest)
     of_file = kind_of_file(text)
     return _parse_tree(text) if of_file is None else machines[of_file].parse(text)
+
+
+def _is_tree(part: str) -> bool:
+    kind = part.partition(":")[0]
+    return kind not in machines and kind_of_file(part) is None
 
 
 def _parse_tree(text: str) -> Tree:

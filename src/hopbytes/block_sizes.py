@@ -12,7 +12,7 @@ from hopbytes.graph import CommGraph
 Int64 = NDArray[np.int64]
 
 #: Steps of the search in all; the states kept after each node are so many that it takes no more.
-MOST_STEPS = 2_000_000
+MOST_STEPS = 300_000
 
 
 def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
@@ -32,9 +32,9 @@ def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
 
     Notes
     -----
-    A table over how many blocks of every size are used: exact for up to two different sizes on up to a
-    thousand nodes, and wherever the table does not outgrow its bound; otherwise the best states are kept.
-    O(m x different sizes + 2 million).
+    A table over how many blocks of every size are used: exact for two different sizes on up to five hundred
+    nodes, and wherever the table does not outgrow its bound; otherwise the best states are kept.
+    O(m x different sizes + 300,000).
 
     Examples
     --------

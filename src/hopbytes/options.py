@@ -52,6 +52,8 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         hint = _hints(kind).get(key)
         if hint is None or not equals:
             raise UnsupportedError(f"{registry.kind} {name!r}: option {item!r} is unknown, {_listed(kind)}")
+        if key in given:
+            raise UnsupportedError(f"{registry.kind} {name!r}: option {key!r} twice, expected it once")
         given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
     return kind(**given)
 

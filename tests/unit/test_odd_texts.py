@@ -1,10 +1,17 @@
 """Texts as other programs leave them: UTF-16, marks of UTF-8, words of host files that mean nothing."""
 
+import os
+
+import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import FormatError, ScaleError
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.exchange import check_target
+from hopbytes.launching.command import LaunchCommand
 from hopbytes.machines.job_environment import read_slots
+from hopbytes.mapping import Mapping
+from hopbytes.report.show import machine_facts
 
 EDGES = "0 1 5\n1 0 5\n"
 
@@ -50,3 +57,39 @@ def test_factors_of_huge_numbers_fit_a_line(tmp_path):
 def test_a_folder_is_no_missing_file(tmp_path):
     with pytest.raises(FormatError, match="no file, expected a square matrix"):
         hb.machine(f"table:{tmp_path}")
+
+
+def test_an_option_that_comes_twice_is_refused():
+    with pytest.raises(UnsupportedError, match="pattern 'ml': option 'tp' twice"):
+        hb.read("ml:tp=2,dp=2,tp=4")
+    with pytest.raises(UnsupportedError, match="mapper 'multisection': option 'tries' twice"):
+        hb.map_tasks(hb.read("stencil:4"), hb.machine("core:4"), mapper="multisection:tries=3,tries=4")
+
+
+@pytest.mark.parametrize(
+    "words", [["mpirun", "-n", "x"], ["srun", "--ntasks=two"], ["mpiexec.hydra", "-np", "4k"]]
+)
+def test_a_number_of_ranks_that_is_none_is_refused(words):
+    command = LaunchCommand.parse([*words, "./app"])
+    with pytest.raises(UnsupportedError, match="expected a number of ranks, 4 here"):
+        command.check_count(4)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices")
+@pytest.mark.parametrize("form", ["openmpi", "pbs", "lsf"])
+def test_several_files_do_not_go_beside_a_device(form):
+    mapping = Mapping(np.array([1, 0], np.int32), hb.machine("core:2"), {"problem": "processes"})
+    with pytest.raises(UnsupportedError, match="/dev/null: no plain file, expected a name for several files"):
+        hb.write(mapping, "/dev/null", form)
+    with pytest.raises(UnsupportedError, match="no plain file"):
+        check_target("/dev/null", form, holds="placement")
+    assert not [name for name in os.listdir("/dev") if name.startswith("null.")]
+
+
+def test_facts_of_a_machine_with_very_many_places_count_right():
+    facts = machine_facts(hb.machine("node:3 core:[2,3,4] pu:2", exclude="core=1"))
+    assert (facts["cores"], facts["cores_in_slots"], facts["cores_per_pe"]) == (9, 6, [1, 1])
+    facts = machine_facts(hb.machine("node:3 core:4 pu:2", per="pu"))
+    assert (facts["cores"], facts["cores_in_slots"], facts["cores_per_pe"]) == (12, 12, [1, 1])
+    facts = machine_facts(hb.machine("node:3 core:4 pu:2", cores_per_task=2))
+    assert facts["cores_per_pe"] == [2, 2]

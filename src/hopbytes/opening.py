@@ -114,11 +114,20 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
             stream = cast(io.BufferedReader, bounded)
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing inside the compressed file, expected some content")
+        _check_encoding(name, stream.peek(4)[:4])
         if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # editors of Windows begin texts so
             stream.read(len(codecs.BOM_UTF8))
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing but a mark of UTF-8, expected some content")
         yield Opened(name, stream, size)
+
+
+def _check_encoding(name: str, start: bytes) -> None:
+    """Refuse text in UTF-16, as shells of Windows write it; XML says its encoding itself."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if start.startswith(mark) and start[2:] != "<".encode(encoding):
+            what = "text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 translates it)"
+            raise FormatError(name, None, what)
 
 
 def _open(path: str) -> io.FileIO:

@@ -56,6 +56,8 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
             raise UnsupportedError(
                 f"{registry.kind} {name!r}: option {item!r} is unknown{meant}, {_listed(kind)}"
             )
+        if key in given:
+            raise UnsupportedError(f"{registry.kind} {name!r}: option {key!r} twice, expected it once")
         given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
     return kind(**given)
 

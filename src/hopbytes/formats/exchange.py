@@ -170,7 +170,7 @@ def write(
     _check_options(options, WRITING)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
     chosen = format_to_write(path, format, holds)
-    _check_name(path, chosen)
+    _check_place(path, chosen)
     written: Written
     if isinstance(thing, CommGraph):
         written = chosen.write_pattern(thing, options)
@@ -178,6 +178,8 @@ def write(
         written = chosen.write_placement(thing, options)
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
+    if len(written.files) > 1:
+        _check_stem(path)
     for suffix in written.files:
         may_write(path + suffix, force, _unmarked(chosen))
     atomic_write(
@@ -225,8 +227,16 @@ def _typed(path: str) -> str:
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
-def _check_name(path: str, chosen: Format) -> None:
+def _check_stem(path: str) -> None:
+    """Refuse a device for several files, which would lie beside it."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise UnsupportedError(f"{path}: no plain file, expected a name for several files beside each other")
+
+
+def _check_place(path: str, chosen: Format) -> None:
     """Refuse names of launch files that no launcher, or nobody at a terminal, can be told."""
+    if chosen.several_files and path != "-":
+        _check_stem(path)
     if not chosen.can.launcher:
         return
     full, misread = os.path.abspath(path), chosen.misread + chosen.misread_in_folders
@@ -285,7 +295,7 @@ def check_target(
         return
     if os.path.isdir(path):
         raise UnsupportedError(f"{path}: cannot be written: a folder, expected a file name")
-    _check_name(path, chosen)
+    _check_place(path, chosen)
     may_write(path, force, _unmarked(chosen))
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):

@@ -126,7 +126,10 @@ def raise_fault(source: Source, state: Int64, status: Status, token: bytes, expe
     number = token[:40].decode("ascii", "replace")
     if status is Status.TOO_LARGE:
         try:
-            factor = f"by {int(float(token)) // MAX_INT64 + 1} or more"
+            divisor = int(float(token)) // MAX_INT64 + 1
+            tens = len(str(divisor)) - 1
+            said = divisor if tens < 12 else f"{divisor // 10**tens + 1}e{tens}"
+            factor = f"by {said} or more"
         except OverflowError:
             factor = "until they fit"
         raise ScaleError(f"{source.name}:{line}: {number} is more than 2^63 - 1: divide all values {factor}")

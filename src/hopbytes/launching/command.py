@@ -118,7 +118,13 @@ class LaunchCommand:
         ------
         InfeasibleError
             Names both numbers.
+        UnsupportedError
+            The command has something else where the number of ranks belongs.
         """
+        for option in self.options:
+            if option.name in self.launcher.counts and not option.value.isdecimal():
+                said = " ".join(option.words)
+                raise UnsupportedError(f"{self.start[0]}: {said}, expected a number of ranks, {n} here")
         if self.count not in (None, n):
             raise InfeasibleError(
                 f"{self.tool} starts {self.count} ranks, expected {n} as in the placement"

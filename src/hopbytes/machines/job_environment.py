@@ -176,6 +176,10 @@ READERS: Sequence[tuple[str, Callable[[Environment], Job]]] = (
 )  # fmt: skip
 
 
+#: Words for the number of slots in host files, as Open MPI has them, and words that it refuses.
+SLOTS, MISTAKEN = ("slots", "count", "cpu"), ("slot", "cpus", "cores", "np", "ppn")
+
+
 def read_slots(path: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Read a host file with slots: names repeated, ``name slots=4`` or ``name:4``.
 
@@ -192,9 +196,11 @@ def read_slots(path: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     rows = []
     for number, words in _lines(path):
         found = re.fullmatch(r"([^:]+)(?::([0-9]{1,9}))?", words[0], re.ASCII)
-        said = [word.partition("=")[2] for word in words[1:] if word.startswith("slots=")]
+        told = [(key, count) for key, equals, count in (w.partition("=") for w in words[1:]) if equals]
+        said = [count for key, count in told if key in SLOTS]
         counts = [count for count in (found[2] if found else None, *said) if count is not None]
-        if found is None or len(counts) > 1 or not all(c.isdecimal() and len(c) < 10 for c in counts):
+        mistaken = any(key in MISTAKEN for key, _ in told) or len(counts) > 1
+        if found is None or mistaken or not all(c.isdecimal() and len(c) < 10 for c in counts):
             what = f"{' '.join(words)[:60]!r}, expected HOST, HOST:N or HOST slots=N"
             raise FormatError(path, number, what)
         rows += [(host, int(counts[0]) if counts else 1) for host in expand_hosts(found[1], path, number)]
@@ -209,7 +215,7 @@ def _lines(path: str) -> list[tuple[int, list[str]]]:
     """Numbered lines of a file as words, without comments."""
     rows = []
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
+        with open(path, encoding="utf-8-sig", errors="replace") as stream:
             for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
                 words = line.partition("#")[0].split()
                 if words:

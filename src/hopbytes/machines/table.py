@@ -231,7 +231,8 @@ def read_table(path: str) -> Int64:
     width = 0
     try:
         if not os.path.isfile(path):
-            raise FormatError(path, None, "no such file, expected a square matrix of integers")
+            found = "no file" if os.path.exists(path) else "no such file"
+            raise FormatError(path, None, f"{found}, expected a square matrix of integers")
         with open(path, "rb") as stream:
             for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
                 if number == 1:

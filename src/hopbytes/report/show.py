@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
+from hopbytes.machines.base import Int64
 from hopbytes.machines.units import units_of
 from hopbytes.report.boxes import boxes_of, drawing
 from hopbytes.report.network import network_facts, network_lines
@@ -61,12 +62,17 @@ def _cores(where: Allocation) -> dict[str, Any]:
     core = units_of(where.machine, "core")
     owner = np.repeat(np.arange(where.k), np.diff(where.core_start))
     used = core[where.cores]
-    pairs = np.unique(np.column_stack([owner, used]), axis=0)
+    # Cores ascend with the places, in all and in every slot; sorting beats hashing 2**24 of them.
+    new = (np.diff(owner, prepend=-1) != 0) | (np.diff(used, prepend=-1) != 0)
     return {
-        "cores": len(np.unique(core)),
-        "cores_in_slots": len(np.unique(used)),
-        "cores_per_pe": _range(np.bincount(pairs[:, 0])),
+        "cores": _distinct(core),
+        "cores_in_slots": _distinct(used),
+        "cores_per_pe": _range(np.bincount(owner[new])),
     }
+
+
+def _distinct(numbers: Int64) -> int:
+    return int(np.count_nonzero(np.diff(np.sort(numbers)))) + 1
 
 
 def _hardware(where: Allocation) -> dict[str, Any]:

@@ -49,8 +49,7 @@ def map(
     from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
-    where = machine.allocation()
-    writing = writing.preferring(blocks.for_format, output)
+    where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
     writing.check(output)
     graph, read_seconds = seconds_of(lambda: reading.read(pattern))
     options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()

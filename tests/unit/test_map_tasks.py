@@ -329,3 +329,12 @@ def test_one_heavy_task_among_many_that_weigh_nothing(preset, heavy):
     mapping = hb.map_tasks(graph, hb.machine("l3:6@10 core:8@1"), preset=preset, partition=True)
     assert np.bincount(mapping.pe, minlength=48).min() > 0
     assert mapping.info["comm_cost"] == 0
+
+
+def test_work_on_a_star_grows_with_its_leaves():
+    """Where a hub is judged anew for each leaf that moves it grows with their square: sixteen times here."""
+    where, work = hb.machine("node:8@10 core:8@1"), []
+    for leaves in (20_000, 80_000):
+        star = hb.CommGraph.from_edges(np.zeros(leaves, np.int32), np.arange(1, leaves + 1, dtype=np.int32))
+        work.append(hb.map_tasks(star, where, preset="fast", partition=True).info["work"]["arcs"])
+    assert work[1] < 8 * work[0]

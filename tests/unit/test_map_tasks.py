@@ -340,3 +340,12 @@ def test_a_refiner_that_empties_a_pe_is_not_the_best_of_its_chain(preset):
             graph, hb.machine("node:4 core:8"), preset=preset, partition=True, imbalance=imbalance
         )
         assert mapping.tasks_per_pe().min() >= 1
+
+
+def test_work_on_a_star_grows_with_its_leaves():
+    """Where a hub is judged anew for each leaf that moves it grows with their square: sixteen times here."""
+    where, work = hb.machine("node:8@10 core:8@1"), []
+    for leaves in (20_000, 80_000):
+        star = hb.CommGraph.from_edges(np.zeros(leaves, np.int32), np.arange(1, leaves + 1, dtype=np.int32))
+        work.append(hb.map_tasks(star, where, preset="fast", partition=True).info["work"]["arcs"])
+    assert work[1] < 8 * work[0]

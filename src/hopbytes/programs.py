@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ PATIENCE = 300.0
 MERCY = 10.0
 #: More than any program that is asked here has to say.
 MOST_BYTES = 2**31
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def heard(
@@ -84,19 +86,28 @@ def heard(
 def _started(
     words: Sequence[str], environment: Mapping[str, str] | None, expected: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Give a started program; whatever happens, it has ended afterwards."""
+    """Give a started program; whatever happens, it has ended afterwards.
+
+    Signals wait until it is known that it was started, and to whom it belongs.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
-        child = subprocess.Popen(
-            words, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, bufsize=0
-        )
-    except OSError as error:
-        raise UnsupportedError(f"{words[0]}: {error.strerror}, expected {expected}") from None
-    try:
-        yield child
+        try:
+            child = subprocess.Popen(
+                words, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, bufsize=0,
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before) and None,
+            )  # fmt: skip
+        except OSError as error:
+            raise UnsupportedError(f"{words[0]}: {error.strerror}, expected {expected}") from None
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            yield child
+        finally:
+            stop(child)
+            if child.stdout is not None:
+                child.stdout.close()
     finally:
-        stop(child)
-        if child.stdout is not None:
-            child.stdout.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:

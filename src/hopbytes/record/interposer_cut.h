@@ -11,33 +11,42 @@
 enum { SECONDS_TO_WRITE = 5, SECONDS_FOR_OTHERS = 2 };
 static const int ENDING[] = {SIGTERM, SIGINT, SIGXCPU};
 static sem_t asked, answered;
+static pid_t watched;
+/* Held by whoever writes the last lines. */
+static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
 
 static void *write_when_asked(void *none) {
     (void)none;
     while (sem_wait(&asked)) {}
+    pthread_mutex_lock(&closing);
     if (out) {
         write_counts();
         write_facts();
         fprintf(out, "cut\n");
         fflush(out);
     }
+    pthread_mutex_unlock(&closing);
     sem_post(&answered);
     return NULL;
 }
 
-static void cut_short(int number) {
-    struct timespec limit;
-    if (holding) { /* this very thread is counting: it comes back once it has let go */
-        ending = number;
-        return;
-    }
+static void wait_for_writer(void) {
+    struct timespec limit, left = {SECONDS_FOR_OTHERS, 0};
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += SECONDS_TO_WRITE;
     sem_post(&asked);
     while (sem_timedwait(&answered, &limit) && errno == EINTR) {}
     /* Launchers kill the other ranks at once when the first one has died. */
-    struct timespec left = {SECONDS_FOR_OTHERS, 0};
     while (nanosleep(&left, &left) && errno == EINTR) {}
+}
+
+static void cut_short(int number) {
+    if (holding) { /* this very thread is counting: it comes back once it has let go */
+        ending = number;
+        return;
+    }
+    /* Neither after MPI_Finalize nor in a process that the program forked is there anything to wait for. */
+    if (out && getpid() == watched) wait_for_writer();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -48,6 +57,7 @@ static void watch_for_end(void) {
     sigset_t all, before;
     pthread_t thread;
     if (watching++ || sem_init(&asked, 0, 0) || sem_init(&answered, 0, 0)) return;
+    watched = getpid();
     sigfillset(&all);
     sigfillset(&ours.sa_mask);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's threads */

@@ -108,17 +108,21 @@ static void begin(MPI_Group world) {
 }
 
 static void end(void) {
+    sigset_t all, before;
     if (users == 0 || --users) return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* a signal comes before these lines or after them */
+    pthread_mutex_lock(&closing);
     if (out) {
         write_counts();
         write_components();
         write_facts();
         fprintf(out, "seconds %.6f\nend\n", PMPI_Wtime() - began);
-        FILE *done = out;
-        out = NULL; /* what comes from here on has nothing to add */
-        fclose(done);
+        fclose(out);
     }
-    active = 0;
+    out = NULL, active = 0;
+    pthread_mutex_unlock(&closing);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* A program that another one spawned has a world of its own, which is not the one that is recorded. */

@@ -73,6 +73,7 @@ def test_the_error_counts_what_there_is(hopbytes):
         (("--on", "node:4 core:8"), "32 slots (4 nodes x 8 cores): "),
         (("--on", "node:2 core:[3,2]"), "5 slots: "),
         (("--on", "core:6"), "6 slots: "),
+        (("--on", "torus:2x2"), "4 slots (4 nodes x 1 core): "),
         (("--on", "core:1"), "1 slot: "),
         (("--on", "node:4 core:8", "--cores-per-task", "2"), "16 slots (4 nodes x 4 slots of 2 cores): "),
     ):

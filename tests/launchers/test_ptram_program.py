@@ -48,7 +48,7 @@ def test_the_placement_of_the_serial_mapper(tmp_path, leaders, on):
     [
         (["stencil:4", "--on", "torus:2"], "3 leaders for 2 nodes, expected one per node at most"),
         (["nowhere.csv", "--on", "torus:4"], "nowhere.csv"),
-        (["stencil:9", "--on", "torus:4"], "9 tasks"),
+        (["stencil:9", "--on", "torus:4"], "9 processes"),
     ],
 )
 def test_what_is_wrong_is_said_once_and_nobody_waits(tmp_path, arguments, said):

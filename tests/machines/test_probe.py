@@ -159,7 +159,7 @@ def test_commands_that_fail(tmp_path):
         probe(["true"])
     target = tmp_path / "mine.json"
     target.write_text("precious")
-    with pytest.raises(UnsupportedError, match="was not written by hopbytes"):
+    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
         probe_to_file(["env"], str(target))
     assert target.read_text() == "precious"
 

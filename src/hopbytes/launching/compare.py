@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.host_lists import node_numbers, node_of_host
 from hopbytes.formats.launching import number_list
 from hopbytes.formats.numbering import Numbering
@@ -95,12 +95,45 @@ def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "wher
     gaps = [rank for rank in range(n) if rank not in seen]
     if gaps or not seen:
         raise UnsupportedError(f"rank {gaps[0] if gaps else 0} did not answer, expected all of the launch")
+    if not where.has_cores:
+        return placement_by_gpu(where, seen, source)
     slots, known = Slots(where), node_numbers(where)
     pe = np.empty(n, np.int32)
     for rank in range(n):
         place = (f"{source}: rank {rank}", None)
         node = node_of_host(where, known, seen[rank].host, place)
         pe[rank] = slots.pe(node, seen[rank].cpus, "cpu", place)
+    return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
+
+
+def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
+    """Return the mapping of a real launch on slots that are GPUs: by the devices each rank was shown.
+
+    Parameters
+    ----------
+    where : Allocation
+    seen : dict of rank → Seen
+        All of 0..n-1.
+    source : str
+        For messages.
+
+    Raises
+    ------
+    FormatError
+        A host that the allocation does not have, a rank that was shown no devices, or no slot's.
+    """
+    known = node_numbers(where)
+    slot = {(int(node), where.gpus_of(pe)): pe for pe, node in enumerate(where.node_of_pe)}
+    pe = np.empty(len(seen), np.int32)
+    for rank in range(len(seen)):
+        place = (f"{source}: rank {rank}", None)
+        node = node_of_host(where, known, seen[rank].host, place)
+        words = seen[rank].gpus.split(",")
+        gpus = tuple(sorted(int(word) for word in words)) if all(w.isdecimal() for w in words) else ()
+        if (node, gpus) not in slot:
+            what = f"sees GPUs {seen[rank].gpus[:40] or 'by default'}, expected those of one slot"
+            raise FormatError(*place, f"{what} (CUDA_VISIBLE_DEVICES=0 and the like)")
+        pe[rank] = slot[node, gpus]
     return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return a text with control characters written as escapes, except those to keep.
+    r"""Return a text with control characters written as escapes, except those to keep.
 
     Names in files may hold any characters; a terminal would obey some of them.
 

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
+from hopbytes.launching.compare import placement_seen
+from hopbytes.launching.probe import Seen
 from hopbytes.mapping import Mapping
+from hopbytes.report.show import machine_text
 
 FORMATS = sorted(
     name for name in formats if formats[name].holds == "placement" and name not in ("json", "plain")
@@ -143,3 +146,17 @@ def test_the_script_starts_the_program_unbound_with_its_gpu(tmp_path):
     assert first == "2||a b $x"
     allowed = subprocess.run(["grep", "allowed_list", "/proc/self/status"], capture_output=True, text=True)
     assert rest == allowed.stdout.splitlines()
+
+
+def test_a_real_launch_on_gpus_is_known_by_what_ranks_were_shown():
+    where = hb.machine("node:2 gpu:4", hosts=("n1", "n2"))
+    seen = {0: Seen("n2", frozenset({0, 1}), "3"), 1: Seen("n1", frozenset({0, 1}), "0")}
+    assert placement_seen(where, seen).pe.tolist() == [7, 0]
+    for shown in ("", "0,1", "GPU-abc", "4"):
+        with pytest.raises(FormatError, match=r"rank 1: sees GPUs .*, expected those of one slot"):
+            placement_seen(where, seen | {1: Seen("n1", frozenset({0}), shown)})
+
+
+def test_a_machine_of_gpus_is_described_as_one():
+    text = machine_text(hb.machine("node:2 gpu:4")).splitlines()
+    assert text[1:3] == ["PEs        8, 1 GPU each, 4 per node", "GPUs       8, all in slots"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.host_lists import node_numbers, node_of_host
 from hopbytes.formats.launching import number_list
 from hopbytes.formats.numbering import Numbering
@@ -91,7 +91,12 @@ def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "wher
     FormatError
         A host or CPUs that the allocation does not have, a rank that may run on several slots.
     """
-    n = _all_ranks(seen)
+    n = max(seen, default=-1) + 1
+    gaps = [rank for rank in range(n) if rank not in seen]
+    if gaps or not seen:
+        raise UnsupportedError(f"rank {gaps[0] if gaps else 0} did not answer, expected all of the launch")
+    if not where.has_cores:
+        return placement_by_gpu(where, seen, source)
     slots, known = Slots(where), node_numbers(where)
     pe = np.empty(n, np.int32)
     for rank in range(n):
@@ -101,52 +106,35 @@ def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "wher
     return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
 
 
-def placement_by_node(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch, also where ranks may run on several slots.
+def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
+    """Return the mapping of a real launch on slots that are GPUs: by the devices each rank was shown.
 
-    Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun to nothing.
-    Such a rank gets the first free one of the slots it may run on, in the order of ranks, and a notice says
-    that this is not known.
+    Parameters
+    ----------
+    where : Allocation
+    seen : dict of rank → Seen
+        All of 0..n-1.
+    source : str
+        For messages.
 
     Raises
     ------
-    UnsupportedError
-        Ranks are missing.
     FormatError
-        A host that the allocation does not have, CPUs of which none is a slot's.
+        A host that the allocation does not have, a rank that was shown no devices, or no slot's.
     """
-    n = _all_ranks(seen)
-    slots, known = Slots(where), node_numbers(where)
-    pe = np.full(n, -1, np.int32)
-    taken = np.zeros(where.k, np.int64)
-    open_ranks: list[tuple[int, int, tuple[int, ...]]] = []
-    for rank in range(n):
+    known = node_numbers(where)
+    slot = {(int(node), where.gpus_of(pe)): pe for pe, node in enumerate(where.node_of_pe)}
+    pe = np.empty(len(seen), np.int32)
+    for rank in range(len(seen)):
         place = (f"{source}: rank {rank}", None)
         node = node_of_host(where, known, seen[rank].host, place)
-        possible = slots.possible(node, seen[rank].cpus)
-        if len(possible) > 1:
-            open_ranks.append((len(possible), rank, possible))
-            continue
-        pe[rank] = possible[0] if possible else slots.pe(node, seen[rank].cpus, "cpu", place)
-        taken[pe[rank]] += 1
-    for _, rank, possible in sorted(open_ranks):  # who has the least choice first
-        pe[rank] = min(possible, key=lambda slot: (taken[slot], slot))
-        taken[pe[rank]] += 1
-    info: dict[str, object] = {"problem": "processes", "mapper": "as launched"}
-    if open_ranks:
-        info["notices"] = [
-            f"{len(open_ranks)} of {n} ranks may run on several slots (rank {open_ranks[0][1]} on "
-            f"{open_ranks[0][0]}): their nodes are known, inside them slots are taken in order of ranks"
-        ]
-    return Mapping(pe, where, info)
-
-
-def _all_ranks(seen: dict[int, Seen]) -> int:
-    n = max(seen, default=-1) + 1
-    gaps = [rank for rank in range(n) if rank not in seen]
-    if gaps or not seen:
-        raise UnsupportedError(f"rank {gaps[0] if gaps else 0} did not answer, expected all of the launch")
-    return n
+        words = seen[rank].gpus.split(",")
+        gpus = tuple(sorted(int(word) for word in words)) if all(w.isdecimal() for w in words) else ()
+        if (node, gpus) not in slot:
+            what = f"sees GPUs {seen[rank].gpus[:40] or 'by default'}, expected those of one slot"
+            raise FormatError(*place, f"{what} (CUDA_VISIBLE_DEVICES=0 and the like)")
+        pe[rank] = slot[node, gpus]
+    return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
 
 
 def _missing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:

@@ -104,11 +104,12 @@ def machine_text(where: Allocation) -> str:
     facts = machine_facts(where)
     idle = facts["cores"] - facts["cores_in_slots"]
     each = facts["cores_per_pe"]
+    unit = "core" if where.has_cores else "GPU"
     lines = [
         f"machine    {facts['spec']}",
-        f"PEs        {facts['pes']}, {_span(each)} core{'s' * (each != [1, 1])} each, "
+        f"PEs        {facts['pes']}, {_span(each)} {unit}{'s' * (each != [1, 1])} each, "
         f"{_span(facts['pes_per_node'])} per node",
-        f"cores      {facts['cores']}, " + (f"{idle} in no slot" if idle else "all in slots"),
+        f"{unit + 's':9}  {facts['cores']}, " + (f"{idle} in no slot" if idle else "all in slots"),
         f"nodes      {facts['nodes']}" + _host_names(facts["hosts"]),
     ]
     if "pus" in facts:

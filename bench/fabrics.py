@@ -3,10 +3,12 @@
 ``python bench/fabrics.py --out bench/results/fabrics.jsonl`` places every pattern it can read on every
 fabric of the developers' samples with every mapper, refiner (after in-order placement) and preset of the
 package, and with ``scotch_gmap`` (Debian package ``scotch``), on `--draws` random sets of hosts and on the
-first hosts by name. What goes on until a limit ends it (:data:`ENDLESS`) is left out unless `--contender`
-names it. One JSON line per run; started again it goes on where it was; `--jobs` instances run side by side.
+first hosts by name, of those with as many adapters as any, so that ``rails=same`` has rails to use. What
+goes on until a limit ends it (:data:`ENDLESS`) is left out unless `--contender` names it. One JSON line per
+run; started again it goes on where it was; `--jobs` instances run side by side.
 Then a table: geometric means of each metric over its value for in-order placement on the same hosts, in
-brackets the extremes over instances. CPU seconds are those of mapping.
+brackets the extremes over instances. CPU seconds are those of mapping. ``--markdown`` prints all metrics as
+bench/README.md has them.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import pictures
 import scotch_gmap
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import Machine
@@ -97,7 +100,7 @@ def instances(folder: Path, draws: int, wanted_fabric: str, wanted_pattern: str)
                 text = f"{spec.format(folder)} / package:2 core:{cores // 2}"
                 machines[cores] = parse_machine(text)
             machine = machines[cores]
-            named = [host for host in machine.node_names() if not host.startswith("guid-")]
+            named = compute_hosts(machine)
             nodes = -(-graph.n // cores)
             if nodes > len(named):
                 continue
@@ -107,6 +110,12 @@ def instances(folder: Path, draws: int, wanted_fabric: str, wanted_pattern: str)
                     hosts = np.random.default_rng(draw).choice(named, nodes, replace=False).tolist()
                 label = "first" if draw < 0 else f"draw{draw}"
                 yield Instance(fabric, name, label, hb.machine(machine, hosts=hosts), graph)
+
+
+def compute_hosts(machine: Any) -> list[str]:
+    """Hosts that have a name and as many adapters as any: login and storage nodes often have fewer."""
+    most = max(len(host.adapters) for host in machine.hosts if host.named)
+    return [host.name for host in machine.hosts if host.named and len(host.adapters) == most]
 
 
 def contenders(wanted: str) -> dict[str, dict[str, Any]]:
@@ -189,10 +198,33 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+#: Columns of the table in bench/README.md, those of the first two with extremes.
+MARKDOWN = {
+    "hop_bytes": "hop-bytes", "max_congestion": "MC", "hops": "hops", "max_messages": "MMC",
+    "avg_congestion": "AC", "avg_messages": "AMC", "var_congestion": "NZCV", "inter_node_volume": "ICV",
+    "max_node_receive_volume": "MNRV", "comm_cost": "J",
+}
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """The same as Markdown, all metrics, without times."""
+    titles = ["contender", "runs", *MARKDOWN.values()]
+    lines = ["| " + " | ".join(titles) + " |", "|---" * len(titles) + "|"]
+    for name in sorted({row["contender"] for row in rows}):
+        good = [row for row in rows if row["contender"] == name and "metrics" in row]
+        cells = []
+        for metric in MARKDOWN:
+            ratios = ratios_of(good, metric)
+            extremes = f" ({min(ratios):.2f}–{max(ratios):.2f})" if ratios and len(cells) < 2 else ""
+            cells.append(f"{mean_of(ratios):.3f}{extremes}" if ratios else "–")
+        if good:
+            lines.append(f"| `{name}` | {len(good)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw means of hop-bytes and highest congestion per contender, with the range over instances."""
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot()
     good = [row for row in rows if "metrics" in row]
     by_name = {name: [row for row in good if row["contender"] == name] for name in
                sorted({row["contender"] for row in good})}
@@ -220,10 +252,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--plot", type=Path, help="draw the means into a picture (matplotlib)")
+    parser.add_argument("--markdown", action="store_true", help="print the table of bench/README.md")
     parser.add_argument("--fabric", default="*")
     parser.add_argument("--pattern", default="*")
     parser.add_argument("--contender", default="*", help="pattern such as 'preset:*'")
     options = parser.parse_args()
+    pictures.check(options.plot)
     shared = shared_folder()
     if shared is None:
         raise SystemExit("no folder of samples: set HOPBYTES_SHARED")
@@ -247,8 +281,9 @@ def main() -> None:
             rows.extend(job.result())
             file.writelines(json.dumps(row) + "\n" for row in job.result())
             file.flush()
-    chosen = [row for row in rows if fnmatch.fnmatchcase(row["contender"], options.contender)]
-    print(table(chosen))
+    wanted = {key: getattr(options, key) for key in ("fabric", "pattern", "contender")}
+    chosen = [row for row in rows if all(fnmatch.fnmatchcase(row[key], text) for key, text in wanted.items())]
+    print(markdown(chosen) if options.markdown else table(chosen))
     if options.plot is not None:
         plot(chosen, options.plot)
 

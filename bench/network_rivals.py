@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import pictures
 import scotch_gmap
 from hopbytes.errors import HopbytesError
 from hopbytes.patterns.base import pattern
@@ -143,8 +144,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw hop-bytes and highest congestion of every contender, one panel per table."""
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot()
     figure, axes = plt.subplots(len(NETWORKS), len(KINDS), figsize=(17, 11))
     for line, network in zip(axes, NETWORKS, strict=True):
         for panel, (label, wanted) in zip(line, KINDS.items(), strict=True):
@@ -171,6 +171,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
+    pictures.check(options.plot)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in options.out.open()] if options.out.exists() else []
     done = {(row["network"], row["hosts"], row["pattern"], row["shuffled"], row["contender"]) for row in rows}

@@ -18,7 +18,6 @@ it whenever you like; rows of the same code are not run again.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import math
 import sys
@@ -30,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
+import pictures
 import run
 import schedules
 from hopbytes.mappers.scheduling import SCHEDULES
@@ -269,8 +269,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options = parse()
-    if options.plots and importlib.util.find_spec("matplotlib") is None:
-        raise SystemExit("--plots needs matplotlib, which the extra 'plot' installs")
+    pictures.check(options.plots)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     wanted = [one for number in options.figures for one in FIGURES.get(number, [])]
     rows = mapped(options, wanted, options.out) if wanted else []

@@ -7,22 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from pictures import pyplot
+
 MOST_IN_A_ROW = 3
 
 
 def draw(drawn: dict[int, Any], folder: Path) -> None:
     """Write one file per figure."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     folder.mkdir(parents=True, exist_ok=True)
     for number, what in drawn.items():
         if not what:
             continue
-        pictures = 2 if "ratio" in what else len(what)
-        rows, columns = -(-pictures // MOST_IN_A_ROW), min(pictures, MOST_IN_A_ROW)
+        count = 2 if "ratio" in what else len(what)
+        rows, columns = -(-count // MOST_IN_A_ROW), min(count, MOST_IN_A_ROW)
         figure, axes = plt.subplots(rows, columns, figsize=(5 * columns, 4 * rows), squeeze=False)
         if "ratio" in what:
             profile(axes[0][0], what)

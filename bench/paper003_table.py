@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import pictures
 
 METRICS = ("WH", "TH", "MC", "MMC", "AC", "AMC")
 #: What the paper reports as change against DEF, over its part counts (percent).
@@ -72,11 +75,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def draw(rows: list[dict[str, Any]], out: Path) -> list[Path]:
     """Both figures beside `out`: ratios per order, and times; the files written."""
-    from matplotlib import use
-
-    use("Agg")
-    from matplotlib import pyplot
-
+    if not pictures.there():
+        print(pictures.MISSING, file=sys.stderr)
+        return []
+    pyplot = pictures.pyplot()
     steps = [step for step in dict.fromkeys(row["step"] for row in rows) if step != "DEF"]
     counts = sorted({row["parts"] for row in rows})
     written = []

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import pictures
 
 METRICS = ("hop_bytes", "max_congestion", "avg_congestion", "var_congestion")
 SHORT = ("HB", "MC", "NZCA", "NZCV")
@@ -80,11 +83,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def draw(rows: list[dict[str, Any]], out: Path) -> list[Path]:
     """Draw what there is beside `out`: metrics per pattern, and times; the files written."""
-    from matplotlib import use
-
-    use("Agg")
-    from matplotlib import pyplot
-
+    if not pictures.there():
+        print(pictures.MISSING, file=sys.stderr)
+        return []
+    pyplot = pictures.pyplot()
     written = []
     found = ratios(rows)
     for kind in dict.fromkeys(known[1] for known in found):

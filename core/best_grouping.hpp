@@ -12,7 +12,7 @@ using Wide = __int128;
 using UnsignedWide = unsigned __int128;
 
 // Which heuristic gave the grouping; the order in which they are tried.
-enum class Grouping : int { packed, smallest_first, largest_last, weighted_degree, heaviest_edge, least_degree, in_order };
+enum class Grouping : int { packed, smallest_first, largest_last, weighted_degree, heaviest_edge, least_degree, in_order, exact };
 
 // Keeps the best grouping seen. In-order groups are credited, so that ranks stay in order where
 // that costs next to nothing.

@@ -118,7 +118,7 @@ class CongestionSearch {
     const int64_t first = vicinity_.place_start[site];
     const int32_t p = vicinity_.place[first + rng_.below(vicinity_.place_start[site + 1] - first)];
     const int32_t other = state_.group_at(p);
-    if (state_.site(p) == state_.site(home) || !fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) return -1;
+    if (state_.alike(p, home) || !fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) return -1;
     return p;
   }
 

@@ -44,7 +44,9 @@ template <class W> class ExactPartition {
         pair_(size, load_) {}
 
   Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
-    if (*std::max_element(size_.begin(), size_.end()) <= 1) return one_each(g, part);
+    // Only vertices of load 1 that fill the blocks exactly can be dealt out: a heavy vertex may be in a graph of
+    // thousands that weigh nothing, and blocks of size 1 are then far fewer than vertices.
+    if (suits(g, size_) && *std::max_element(size_.begin(), size_.end()) <= 1) return one_each(g, part);
     return k_ > 2 ? in_halves(g, part, seed) : best_run(g, part, seed);
   }
 

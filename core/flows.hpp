@@ -4,11 +4,18 @@
 
 namespace hopbytes {
 
+// A group sends and receives through the ports of its place: one each, or adapters in turn where its tasks
+// sit beside several. Arcs then name the port of either end; port q of place p is door p x count + q.
+struct Ports {
+  int32_t count = 1;
+  In<int32_t> out = {}, in = {};  // of every arc; empty where there is one port
+};
+
 // Directed arcs between groups with the way back from targets to arcs. Arcs to oneself and empty ones
 // are passed over by everything here.
 class Flows {
  public:
-  explicit Flows(const Csr& arcs) : arcs_(arcs), source_(arcs.m()), back_start_(arcs.n() + 1, 0), back_(arcs.m()) {
+  explicit Flows(const Csr& arcs, const Ports& ports = {}) : arcs_(arcs), ports_(ports), source_(arcs.m()), back_start_(arcs.n() + 1, 0), back_(arcs.m()) {
     for (int32_t i = 0; i < n(); ++i)
       for (int64_t e = arcs_.indptr[i]; e < arcs_.indptr[i + 1]; ++e) source_[e] = i, ++back_start_[arcs_.target[e] + 1];
     for (int32_t i = 0; i < n(); ++i) back_start_[i + 1] += back_start_[i];
@@ -22,6 +29,11 @@ class Flows {
   int32_t target(int64_t arc) const { return arcs_.target[arc]; }
   int64_t volume(int64_t arc) const { return arcs_.w(arc); }
   bool counts(int64_t arc) const { return source_[arc] != arcs_.target[arc] && arcs_.w(arc) > 0; }
+
+  int32_t ports() const { return ports_.count; }
+  // Doors of an arc whose groups are on these places.
+  int32_t from(int64_t arc, int32_t place) const { return ports_.count == 1 ? place : place * ports_.count + ports_.out[arc]; }
+  int32_t to(int64_t arc, int32_t place) const { return ports_.count == 1 ? place : place * ports_.count + ports_.in[arc]; }
 
   // visit(arc) for every arc that leaves or reaches a group, each once.
   template <class Visit> void at(int32_t group, Visit&& visit) const {
@@ -40,6 +52,7 @@ class Flows {
 
  private:
   Csr arcs_;
+  Ports ports_;
   std::vector<int32_t> source_;
   std::vector<int64_t> back_start_, back_;
 };

@@ -1,11 +1,12 @@
 // Grouping of TreeMatch (Jeannot and Mercier, Euro-Par 2010): p objects in p / arity groups so that little
 // weight leaves them. Small cases list all possible groups and look for independent sets in the graph of
-// their conflicts; large ones grow groups along heavy edges. Deterministic: ties fall to the smaller number.
+// their conflicts, and the smallest are solved exactly; large ones grow groups along heavy edges. Deterministic: ties fall to the smaller number.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "exact_groups.hpp"
 #include "grown_groups.hpp"
 #include "listed_groups.hpp"
 
@@ -17,8 +18,12 @@ inline Grouping group_objects(const Csr& graph, int64_t arity, int64_t list_up_t
                               Out<int32_t> group) {
   BestGrouping best(graph, arity, credit, group);
   if (arity == 1 || arity >= graph.n()) return Grouping::packed;
-  if (choose(graph.n(), arity, list_up_to) <= list_up_to) ListedGroups(graph, arity, best).try_all();
-  else GrownGroups(graph, arity, best).try_all();
+  if (choose(graph.n(), arity, list_up_to) <= list_up_to) {
+    ListedGroups(graph, arity, best).try_all();
+    if (graph.n() <= ExactGroups::kMost) ExactGroups(graph, arity, best).try_it();
+  } else {
+    GrownGroups(graph, arity, best).try_all();
+  }
   std::vector<int32_t> number(graph.n() / arity, -1);
   int32_t next = 0;
   for (int32_t& each : group) {

@@ -301,7 +301,8 @@ template <class W, class D> class LocalSearch {
       kept_.push_back(v);
       for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
         const int32_t u = g_->adj[e];
-        if (!heap_.contains(u)) continue;
+        // A hub is judged at the cost of its degree: only when its turn comes, not for each neighbour that leaves.
+        if (!heap_.contains(u) || g_->degree(u) > SearchOptions{}.hub_degree) continue;
         const Choice again = evict(u);
         if (again.block >= 0) heap_.change(u, per_load(again.gain, g_->load[u]));
       }

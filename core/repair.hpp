@@ -17,7 +17,7 @@ namespace hopbytes {
 struct RepairResult {
   int64_t moves = 0;
   int64_t swaps = 0;
-  int64_t cost_change = 0;  // each pair of tasks once
+  __int128 cost_change = 0;  // each pair of tasks once; leaving forbidden places gains 2^60 each time
 };
 
 template <class Distance, class Nearest> class Repair {

@@ -26,7 +26,7 @@ class RoutedGroups {
     for (int64_t e = 0; e < flows_.m(); ++e) {
       const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
       if (!flows_.counts(e) || a < 0 || b < 0) continue;
-      routes_.walk(a, b, flows_.volume(e), [&](int32_t link, int64_t amount) {
+      routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
         enlist(link, {e, 0});
       });
@@ -39,15 +39,20 @@ class RoutedGroups {
   int32_t place(int32_t group) const { return place_[group]; }
   int32_t group_at(int32_t place) const { return group_at_[place]; }
   int64_t places() const { return static_cast<int64_t>(group_at_.size()); }
-  // Places of one site (endpoint) are as good as each other: no link lies between them.
-  int32_t site(int32_t place) const { return routes_.site(place); }
+  // Places of the same endpoints are as good as each other: no link lies between them.
+  bool alike(int32_t a, int32_t b) const {
+    const int32_t ports = flows_.ports();
+    for (int32_t q = 0; q < ports; ++q)
+      if (routes_.site(a * ports + q) != routes_.site(b * ports + q)) return false;
+    return true;
+  }
 
   // Propose that `group` goes to p and whoever is there comes the other way; what it changes is then
   // known until the next proposal.
   void propose(int32_t group, int32_t p) {
     forget();
     group_ = group, other_ = group_at_[p], target_ = p, home_ = place_[group];
-    if (routes_.single_path()) {
+    if (merges()) {
       reroute_merged();
       return;
     }
@@ -65,7 +70,7 @@ class RoutedGroups {
     goal_.resize(flows_.n(), -1);
     for (const auto& [group, p] : set_) goal_[group] = p;
     for (const auto& [group, p] : set_) {
-      if (routes_.single_path()) reroute_partners(group);
+      if (merges()) reroute_partners(group);
       else each_of_set(group, [&](int64_t e) { reroute(e); });
     }
   }
@@ -122,7 +127,7 @@ class RoutedGroups {
     flows_.at(group, [&](int64_t e) {
       const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
       if (a < 0 || b < 0) return;
-      routes_.walk(a, b, flows_.volume(e), [&](int32_t link, int64_t amount) {
+      routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
         enlist(link, {e, version_[e]});
       });
@@ -135,7 +140,7 @@ class RoutedGroups {
       const int32_t other = place_[flows_.other_end(e, group)];
       if (other < 0) return;
       const bool leaves = flows_.source(e) == group;
-      routes_.walk(leaves ? p : other, leaves ? other : p, flows_.volume(e),
+      routes_.walk(flows_.from(e, leaves ? p : other), flows_.to(e, leaves ? other : p), flows_.volume(e),
                    [&](int32_t link, int64_t amount) { note(link, amount); });
     });
   }
@@ -169,6 +174,8 @@ class RoutedGroups {
     links_.add(link, amount);
     hop_bytes_ += amount;
   }
+  // Whether all that two groups exchange goes one way, and may be moved at once.
+  bool merges() const { return routes_.single_path() && flows_.ports() == 1; }
   int32_t place_after(int32_t group) const {
     if (!set_.empty()) return goal_[group] >= 0 ? goal_[group] : place_[group];
     if (group == group_) return target_;
@@ -177,9 +184,9 @@ class RoutedGroups {
   void reroute(int64_t e) {
     const int32_t source = flows_.source(e), target = flows_.target(e);
     const int64_t volume = flows_.volume(e);
-    routes_.walk(place_[source], place_[target], volume,
+    routes_.walk(flows_.from(e, place_[source]), flows_.to(e, place_[target]), volume,
                  [&](int32_t link, int64_t amount) { note(link, -amount); });
-    routes_.walk(place_after(source), place_after(target), volume,
+    routes_.walk(flows_.from(e, place_after(source)), flows_.to(e, place_after(target)), volume,
                  [&](int32_t link, int64_t amount) { note(link, amount); });
   }
   // Arcs of a group of the set; one between two of them falls to the group of lower number.
@@ -205,7 +212,7 @@ class RoutedGroups {
   }
   void record(int64_t e) {
     const int32_t version = ++version_[e];
-    const int32_t a = place_[flows_.source(e)], b = place_[flows_.target(e)];
+    const int32_t a = flows_.from(e, place_[flows_.source(e)]), b = flows_.to(e, place_[flows_.target(e)]);
     if (routes_.single_path())
       for (const int32_t link : routes_.way(a, b)) enlist(link, {e, version});
     else

@@ -156,14 +156,18 @@ struct GridRoutes {
 };
 
 // All shortest ways through any graph: every vertex divides a flow evenly over the links that lead nearer
-// (equal-cost multipath). numbers: endpoints, vertices, then the links that leave vertex 0, 1, ...;
+// (equal-cost multipath). numbers: endpoints, vertices, then the links that leave vertex 0, 1, ..., then, where
+// hosts have several endpoints, the host of each: what a host sends to itself takes no link.
 // first[vertex]: where those begin (vertices + 1 entries).  head[link]: vertex at its far end.
 // table[vertex * endpoints + target]: links from a vertex that passes flows on to a target, 0 for the target
 // itself; -1 where there is no way or nothing is passed on.
 struct SpreadRoutes {
   explicit SpreadRoutes(const RouteArrays& a)
       : endpoints(a.numbers[0]), out(a.numbers.data() + 2), table(a.table.data()), first(a.first.data()),
-        head(a.head.data()) {}
+        head(a.head.data()) {
+    const auto listed = static_cast<size_t>(2 + first[a.numbers[1]]);
+    if (a.numbers.size() > listed) host = a.numbers.data() + listed;
+  }
 
   bool single_path() const { return false; }
 
@@ -192,7 +196,7 @@ struct SpreadRoutes {
   }
 
   int64_t hops(int64_t source, int64_t target) const {
-    if (source == target) return 0;
+    if (source == target || (host && host[source] == host[target])) return 0;
     int64_t fewest = -1;
     for (int64_t e = first[source]; e < first[source + 1]; ++e)
       if (const int64_t way = left(out[e], target); way >= 0 && (fewest < 0 || way < fewest)) fewest = way;
@@ -201,6 +205,7 @@ struct SpreadRoutes {
 
   int64_t endpoints;
   const int64_t* out;
+  const int64_t* host = nullptr;
   const int32_t* table;
   const int32_t* first;
   const int32_t* head;

@@ -16,7 +16,9 @@ Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> ca
              Nearest nearest, Out<int32_t> control, const std::shared_ptr<const Unary>& unary) {
   Repair<Distance, Nearest> repair(graph, load, pe, cap, distance, nearest, control.data(), unary.get());
   const RepairResult done = fill ? repair.fill_empty() : repair.meet_caps();
-  return {done.moves, done.swaps, done.cost_change};
+  constexpr __int128 most = std::numeric_limits<int64_t>::max();
+  const auto change = static_cast<int64_t>(std::clamp(done.cost_change, -most, most));
+  return {done.moves, done.swaps, change};
 }
 
 }  // namespace

@@ -74,11 +74,12 @@ void bind_routed(nb::module_& m) {
         [](int64_t job, int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
            InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price, int32_t shift,
            InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> size,
-           InArray<int64_t> capacity, InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
+           InArray<int64_t> capacity, int32_t ports, InArray<int32_t> out_port, InArray<int32_t> in_port,
+           InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
            InArray<int64_t> place_start, InArray<int32_t> place_of, InArray<int64_t> options,
            InArray<double> weights, InArray<int32_t> classes, OutArray<int32_t> control, OutArray<int32_t> place) {
           nb::gil_scoped_release release;
-          const Flows flows({in(indptr), in(target), in(volume)});
+          const Flows flows({in(indptr), in(target), in(volume)}, {ports, in(out_port), in(in_port)});
           const Problem problem{in(size), in(capacity),
                                 {in(near), in(hops), in(site), in(place_start), in(place_of)},
                                 in(options), in(weights), in(classes)};
@@ -92,7 +93,7 @@ void bind_routed(nb::module_& m) {
         "job"_a, "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(),
         "head"_a.noconvert(), "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "shift"_a,
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "sizes"_a.noconvert(),
-        "capacities"_a.noconvert(), "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(),
+        "capacities"_a.noconvert(), "ports"_a, "out_ports"_a.noconvert(), "in_ports"_a.noconvert(), "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(),
         "place_start"_a.noconvert(), "place_of"_a.noconvert(), "options"_a.noconvert(), "weights"_a.noconvert(),
         "classes"_a.noconvert(), "control"_a.noconvert(), "place"_a.noconvert());
   m.def("route_classes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,11 @@ class Allocation:
         """int32[k]: node of the machine each PE lies in."""
         nodes: Int32 = self.machine.node_of_core()[self.first_core]
         return nodes
+
+    def in_use(self) -> Allocation:
+        """Return the allocation on its machine as a job on just its nodes uses it; O(k)."""
+        machine = self.machine.for_nodes(self.node_of_pe)
+        return self if machine is self.machine else replace(self, machine=machine)
 
     def cores_of(self, pe: int) -> Int64:
         """Logical cores of one PE."""

@@ -18,29 +18,42 @@ Int32 = NDArray[np.int32]
 MAX_TOTAL_LOAD = 2**62
 
 
-def exact_imbalance(imbalance: float | Fraction) -> Fraction:
+def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
     """Return the imbalance as the fraction people wrote: 0.03 is 3/100, not its binary neighbour.
+
+    Parameters
+    ----------
+    imbalance : float, str or Fraction
+        ``0.03`` or ``"3%"``. As a number it is below 1, because whoever writes 3 means 3 %; ``"300%"`` says
+        that four times the mean load are meant.
 
     Raises
     ------
     UnsupportedError
-        Not a finite number >= 0.
+        Not a finite number >= 0; a number of 1 or more.
 
     Examples
     --------
-    >>> exact_imbalance(0.03)
-    Fraction(3, 100)
+    >>> exact_imbalance(0.03), exact_imbalance("3%"), exact_imbalance("300%")
+    (Fraction(3, 100), Fraction(3, 100), Fraction(3, 1))
     """
-    if isinstance(imbalance, Fraction):
-        value: Fraction | None = imbalance
-    else:
-        try:
-            number = float(imbalance)
-        except (TypeError, ValueError):
-            number = math.nan
-        value = Fraction(str(number)) if math.isfinite(number) else None
-    if value is None or value < 0:
-        raise UnsupportedError(f"imbalance {imbalance}, expected a finite number >= 0 such as 0.03")
+    if isinstance(imbalance, Fraction) and imbalance >= 0:
+        return imbalance
+    text = str(imbalance).strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise UnsupportedError(f"imbalance {text[:40]}, expected a finite number >= 0 such as 0.03 or 3%")
+    value = Fraction(str(number))
+    if text.endswith("%"):
+        return value / 100
+    if value >= 1:
+        raise UnsupportedError(
+            f"imbalance {number:g} allows {1 + number:g} times the mean load; {number:g} % is "
+            f"{number / 100:g} or {number:g}% ({100 * number:g}% if that much is meant)"
+        )
     return value
 
 

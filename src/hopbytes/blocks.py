@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.block_sizes import best_sizes
+from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import Int32, Int64
 from hopbytes.mappers.base import Bounds, Effort, Mapper
 from hopbytes.mapping import Mapping
 from hopbytes.objectives.base import objectives
+from hopbytes.policies import slot_choices
+from hopbytes.problem import too_few_slots
 from hopbytes.run import map_tasks
-from hopbytes.spread import spread
+from hopbytes.spread import spread as chosen_slots
+
+#: Nodes of unequal sizes up to which blocks are mapped to nodes; pairs that do not fit are listed.
+MOST_UNEQUAL = 2_000
 
 
 def map_for(
@@ -28,6 +34,7 @@ def map_for(
     tasks_per_node: int | None = None,
     per: Any = None,
     pack: bool = False,
+    spread: bool = False,
     **options: Any,
 ) -> Mapping:
     """Map so that a launch format can say the result.
@@ -41,8 +48,8 @@ def map_for(
         are mapped to nodes, and then (where it can say cores) the ranks of each node to its slots.
     block : int, optional
         Ranks of a block; by default all that a node holds.
-    tasks_per_node, per, pack
-        Which PEs are used.
+    tasks_per_node, per, pack, spread
+        Which PEs are used; by default nodes are filled or spread over, whichever is cheaper.
     **options
         For :func:`hopbytes.map_tasks`.
 
@@ -63,10 +70,15 @@ def map_for(
     can = formats[form].can
     if formats[form].holds != "placement":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
-    spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
+    asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
+    equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
+    if can.launcher and options.get("partition") is None:  # launchers start processes
+        options["partition"] = False
     if can.scattered_ranks and block is None:
-        return map_tasks(graph, where, **spreading, **options)
-    mapping = map_in_blocks(graph, where, block, inside=can.per_rank_cores, **spreading, **options)
+        return map_tasks(graph, where, equal_nodes=equal_nodes, **asked, **options)
+    mapping = _on_the_cheaper_slots(
+        graph, where, block, asked, inside=can.per_rank_cores, equal_nodes=equal_nodes, **options
+    )
     if can.scattered_ranks:
         return mapping
     node = where.node_of_pe[mapping.pe]
@@ -77,7 +89,31 @@ def map_for(
             f"{form} (leave --block away)"
         )
     limit = f"{form} leaves only consecutive ranks to a host; newrank and hopbytes.mpi.reorder leave any"
-    return Mapping(mapping.pe, where, {**mapping.info, "notices": [*mapping.info["notices"], limit]})
+    notices = [*mapping.info["notices"], limit]
+    return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": notices})
+
+
+def _on_the_cheaper_slots(
+    graph: CommGraph, where: Allocation, block: int | None, asked: dict[str, Any], *, equal_nodes: bool,
+    **options: Any,
+) -> Mapping:
+    """Map in blocks with nodes filled and with nodes spread over, and return the cheaper mapping."""
+    ways = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(asked.values()) else {}
+    if not ways:
+        return map_in_blocks(graph, where, block, **asked, **options)
+    found: dict[str, Mapping] = {}
+    refused: list[HopbytesError] = []
+    for name, way in ways.items():
+        try:
+            found[name] = map_in_blocks(graph, where, block, **way, **options)
+        except InfeasibleError as error:
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    values = {name: mapping.info["objective_value"] for name, mapping in found.items()}
+    best = min(found, key=lambda name: values[name])
+    mapping = found[best]
+    return Mapping(mapping.pe, where, {**mapping.info, "slots": best, "alternatives": values})
 
 
 def map_in_blocks(
@@ -89,6 +125,7 @@ def map_in_blocks(
     tasks_per_node: int | None = None,
     per: Any = None,
     pack: bool = False,
+    spread: bool = False,
     **options: Any,
 ) -> Mapping:
     """Map blocks of consecutive tasks to groups of neighbouring PEs.
@@ -103,11 +140,11 @@ def map_in_blocks(
     where : Allocation
         k >= n PEs.
     block : int, optional
-        Tasks of a block, a divisor of n and of the tasks of every node. By default all tasks of a node;
-        nodes that hold different numbers then keep their order.
+        Tasks of a block, a divisor of n and of the tasks of every node. By default all tasks of a node,
+        whatever their number.
     inside : bool
         Map inside blocks as well; otherwise their tasks stay in order.
-    tasks_per_node, per, pack
+    tasks_per_node, per, pack, spread
         Which PEs are used, see :func:`hopbytes.spread.spread`.
     **options
         For :func:`hopbytes.map_tasks`.
@@ -124,9 +161,9 @@ def map_in_blocks(
     if options.pop("oversubscribe", False) or options.pop("partition", None):
         raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
     if graph.n > where.k:
-        raise InfeasibleError(f"{graph.n} tasks for {where.k} slots, expected one each")
+        raise too_few_slots(graph.n, where, "blocks of ranks need a slot for each")
     spreading = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack}
-    pes = spread(where, graph.n, **spreading).astype(np.int64)
+    pes = chosen_slots(where, graph.n, evenly=spread, **spreading).astype(np.int64)
     counts = _tasks_of_nodes(where, pes)
     if options.get("weight") == "time":
         raise UnsupportedError("weight time speaks of single messages, not of blocks of ranks: use bytes")
@@ -134,11 +171,9 @@ def map_in_blocks(
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:
         inner["time_limit"] /= 2 * (1 + len(counts) * inside)
-    notices: tuple[str, ...] = ()
     if block is None and len(set(counts)) > 1:
-        notices = ("nodes hold different numbers of ranks, so blocks of ranks keep the order of the nodes",)
-        groups = [pes[a:b] for a, b in _ranges(counts)]
-        pe = pes.astype(np.int32)
+        groups = _unequal_groups(seen, where, [pes[a:b] for a, b in _ranges(counts)], inner)
+        pe = np.concatenate(groups).astype(np.int32)
     else:
         size = _block_size(graph.n, counts, block)
         cut = [pes[first : first + size] for first in range(0, graph.n, size)]
@@ -147,10 +182,10 @@ def map_in_blocks(
     if inside:
         pe = _mapped_inside(seen, where, pe, groups, inner)
     given = Blocks(np.searchsorted(pes, pe).astype(np.int32))
-    mapping = map_tasks(graph, where, mapper=given, **_recorded(options), **spreading)
+    mapping = map_tasks(graph, where, mapper=given, spread=spread, **_recorded(options), **spreading)
     method: dict[str, Any] = {}
     method["mapper"] = f"blocks of {block or 'a node'}, {'any' if inside else 'in'} order inside"
-    method |= {"preset": options.get("preset"), "notices": [*mapping.info["notices"], *notices]}
+    method["preset"] = options.get("preset")
     return Mapping(mapping.pe, where, {**mapping.info, **method})
 
 
@@ -200,6 +235,33 @@ def _mapped_groups(
     owner = np.arange(graph.n) // size
     blocks = map_tasks(_quotient(graph, owner, len(groups)), _merged(where, groups), **options)
     return [groups[int(group)] for group in blocks.pe]
+
+
+def _unequal_groups(
+    graph: CommGraph, where: Allocation, nodes: list[Int64], options: dict[str, Any]
+) -> list[Int64]:
+    """Return the PEs of every block where nodes hold different numbers of tasks.
+
+    The order of the sizes is chosen first, so that much stays inside blocks; then blocks are mapped to
+    nodes of their size. The order of the machine is kept where that is not cheaper.
+    """
+    sizes = best_sizes(graph, [len(group) for group in nodes])
+    waiting: dict[int, list[int]] = {}
+    for number, group in enumerate(nodes):
+        waiting.setdefault(len(group), []).append(number)
+    taken = {size: iter(numbers) for size, numbers in waiting.items()}
+    chosen = [nodes[next(taken[size])] for size in sizes]
+    candidates = [nodes, chosen]
+    if len(nodes) <= MOST_UNEQUAL:
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        size_of_node = np.array([len(group) for group in chosen])
+        forbidden = np.argwhere(np.array(sizes)[:, None] != size_of_node[None, :])
+        blocks = _quotient(graph, owner, len(sizes))
+        found = map_tasks(blocks, _merged(where, chosen), **options, forbidden=forbidden)
+        candidates.append([chosen[int(group)] for group in found.pe])
+    objective = objectives[options.get("objective", "comm_cost").replace("-", "_")]()
+    costs = [objective.value(graph, where, np.concatenate(groups).astype(np.int32)) for groups in candidates]
+    return candidates[int(np.argmin(costs))]
 
 
 def _merged(where: Allocation, groups: list[Int64]) -> Allocation:

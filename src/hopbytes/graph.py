@@ -20,6 +20,10 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
 
+#: What ``meta["tasks"]`` is where tasks are known to be processes.
+PROCESSES = "processes"
+
+
 class Csr(NamedTuple):
     """A symmetric weighted graph as arrays, as kernels take it: no diagonal, sorted rows, both directions.
 
@@ -56,7 +60,8 @@ class CommGraph:
     scale : int
         Volumes here are the source's numbers times this (decimals are made integers on reading).
     meta : mapping
-        Free facts about the source (name, format, how it was recorded).
+        Free facts about the source (name, format, how it was recorded). ``"tasks": "processes"`` says that
+        the tasks are processes of a program, see :attr:`of_processes`.
 
     Raises
     ------
@@ -155,6 +160,15 @@ class CommGraph:
     def name(self) -> str:
         """What the source calls itself, or 'graph'."""
         return str(self.meta.get("name", "graph"))
+
+    @property
+    def of_processes(self) -> bool:
+        """Whether the tasks are known to be processes: recorded, or generated as such.
+
+        Then :func:`hopbytes.map_tasks` never takes a machine with too few slots for a wish to partition.
+        Readers and generators say it by ``meta["tasks"] = "processes"``.
+        """
+        return self.meta.get("tasks") == PROCESSES or "recorded" in self.meta
 
     def __repr__(self) -> str:
         kind = "undirected" if self.undirected else "directed"

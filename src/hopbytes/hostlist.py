@@ -95,7 +95,8 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     hosts : str or sequence of str
         Names; or a text: ``-`` for standard input, the path of an existing file, else a list for
         :func:`expand_hosts`. In a file the first word of each line counts (``#`` begins a comment,
-        ``:4`` or ``slots=4`` after a name is ignored), and a host repeated for its slots counts once.
+        ``:4`` or ``slots=4`` after a name is ignored), and a host repeated for its slots counts once. Of a
+        table that begins ``node,…`` the first column counts.
 
     Raises
     ------
@@ -117,13 +118,30 @@ def read_hosts(hosts: str | Sequence[str]) -> tuple[str, ...]:
     return _distinct(expand_hosts(hosts))
 
 
+def is_table(line: str) -> bool:
+    """Tell whether a line is the head of a table of hosts: ``node,group,switch``.
+
+    Examples
+    --------
+    >>> is_table("node,group,switch"), is_table("node1,node2")
+    (True, False)
+    """
+    words = [word.strip().lower() for word in line.split(",")]
+    return len(words) > 1 and words[0] in ("node", "host", "name", "hostname")
+
+
 def _from_lines(where: str, stream: TextIO) -> tuple[str, ...]:
     found: dict[str, None] = {}
+    table = False  # node,group,switch: the first column has the names
     for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), ""), start=1):
         if len(line) >= MAX_LINE:
             raise FormatError(where, number, f"a line of {MAX_LINE} characters or more, expected a host name")
         words = line.partition("#")[0].split()
-        if words:
+        if words and not found and not table and is_table(line):
+            table = True
+        elif words and table:
+            found[line.partition(",")[0].strip()] = None
+        elif words:
             name = re.sub(r":[0-9]+$", "", words[0])
             found.update(dict.fromkeys(expand_hosts(name, where, number)))
         if len(found) > MAX_HOSTS:
@@ -144,7 +162,9 @@ def _distinct(hosts: list[str]) -> tuple[str, ...]:
     return tuple(hosts)
 
 
-def match_hosts(wanted: Sequence[str], known: Sequence[str], hint: str = "") -> list[int]:
+def match_hosts(
+    wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "--hosts"
+) -> list[int]:
     """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
 
     Parameters
@@ -155,6 +175,8 @@ def match_hosts(wanted: Sequence[str], known: Sequence[str], hint: str = "") -> 
         Distinct names.
     hint : str
         Sentence to add when some are missing.
+    where : str
+        For messages: the option.
 
     Returns
     -------
@@ -183,12 +205,12 @@ def match_hosts(wanted: Sequence[str], known: Sequence[str], hint: str = "") -> 
             missing.append(name)
         elif places[0] in found:
             what = f"host {name!r} is {found[places[0]]!r} again, expected distinct hosts"
-            raise FormatError("--hosts", None, what)
+            raise FormatError(where, None, what)
         else:
             found[places[0]] = name
     if missing:
         raise FormatError(
-            "--hosts", None,
+            where, None,
             f"{len(missing)} of {len(wanted)} hosts are none of the machine's {len(known)} "
             f"({', '.join(missing[:3])}), expected names like {known[0]}{hint}",
         )

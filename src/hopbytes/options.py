@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import types
 import typing
 from typing import Any, TypeVar
@@ -51,11 +52,19 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         key = key.strip().replace("-", "_")
         hint = _hints(kind).get(key)
         if hint is None or not equals:
-            raise UnsupportedError(f"{registry.kind} {name!r}: option {item!r} is unknown, {_listed(kind)}")
+            meant = _meant(key, value, list(_hints(kind)))
+            raise UnsupportedError(
+                f"{registry.kind} {name!r}: option {item!r} is unknown{meant}, {_listed(kind)}"
+            )
         if key in given:
             raise UnsupportedError(f"{registry.kind} {name!r}: option {key!r} twice, expected it once")
         given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
     return kind(**given)
+
+
+def _meant(key: str, value: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
+    return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
 
 
 def describe(registry: Registry[type[T]], thing: T) -> str:

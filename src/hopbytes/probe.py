@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.hostlist import HOST_NAME
-from hopbytes.machines.job_environment import Job, find_job, same_host
+from hopbytes.machines.job_environment import Job, find_job, read_slots, same_host
 from hopbytes.machines.machine import Stored
 from hopbytes.machines.node_machine import NodeMachine, distinct
 from hopbytes.machines.node_tree import NodeTree
 from hopbytes.machines.sysfs import PATTERNS, node_from_files, parse_list
+from hopbytes.programs import heard
 
 #: Where messages say the fault is.
 WHERE = "probe"
+#: Options of launchers that name a file of hosts, and how such a file says slots.
+HOST_FILES = ("hostfile", "machinefile", "default-hostfile", "f")
+SLOTS = re.compile(r"^[^#\n]*(\bslots=|:)[0-9]", re.MULTILINE)
+MAX_HOST_FILE = 2**26
 LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
-MAX_LINES = 2**24
 
 
 def probe(command: Sequence[str]) -> NodeMachine:
@@ -36,7 +40,8 @@ def probe(command: Sequence[str]) -> NodeMachine:
     -------
     NodeMachine
         A node per host, with the CPUs that a process there may use once it has given up its binding. Hosts in
-        the order of the job when this runs inside one, else by name with numbers in order.
+        the order of the job when this runs inside one, else by name with numbers in order; a host file in the
+        command that says slots counts as a job.
 
     Raises
     ------
@@ -50,7 +55,22 @@ def probe(command: Sequence[str]) -> NodeMachine:
     Nodes need a POSIX shell and ``/sys``; ``taskset`` when the launcher binds. Several processes on one
     node do no harm.
     """
-    return read_probe(_output([*command, "sh", "-c", script()]), find_job(os.environ))
+    job = _host_file_of(command) or find_job(os.environ)
+    return read_probe(_output([*command, "sh", "-c", script()]), job)
+
+
+def _host_file_of(command: Sequence[str]) -> Job | None:
+    """Return the hosts of the command's own list with the slots it gives each; None where it gives none."""
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        name, equals, value = word.lstrip("-").partition("=")
+        path = value if equals else following
+        if word.startswith("-") and name in HOST_FILES and os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                says_slots = SLOTS.search(file.read(MAX_HOST_FILE))
+            hosts, slots = read_slots(path)
+            names = tuple(platform.node() if host == "localhost" else host for host in hosts)
+            return Job("host file", names, None, slots) if says_slots else None
+    return None
 
 
 def script() -> str:
@@ -61,23 +81,10 @@ def script() -> str:
 
 
 def _output(command: Sequence[str]) -> list[str]:
-    name = command[0]
-    try:
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace"
-        ) as process:
-            assert process.stdout is not None
-            lines = []
-            for line in process.stdout:
-                lines.append(line)
-                if len(lines) > MAX_LINES:
-                    process.kill()
-                    raise FormatError(WHERE, None, f"more than {MAX_LINES} lines from {name}")
-    except OSError as error:
-        raise UnsupportedError(f"{name}: {error.strerror}, expected a command that starts programs") from None
-    if process.returncode:
-        raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {process.returncode}")
-    return lines
+    said, code = heard(command, expected="a command that starts programs")
+    if code:
+        raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {code}")
+    return said.splitlines()
 
 
 @dataclass

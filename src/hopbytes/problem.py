@@ -33,6 +33,7 @@ class Request:
     """What the caller asked of the counts; see :func:`hopbytes.run.map_tasks` for the fields.
 
     `mapper_chooses`: the mapper picks the PEs when there are fewer tasks and nobody has said which.
+    `slots`: int64[n], the PEs to use, one task each; None leaves the choice to the other fields.
     """
 
     partition: bool | None = None
@@ -40,14 +41,22 @@ class Request:
     pack: bool = False
     tasks_per_node: int | None = None
     per: str | Dictionary[str, int] | None = None
-    imbalance: float = 0.03
+    imbalance: float | str | Fraction = 0.03
     strict_balance: bool = False
     mapper_chooses: bool = False
+    spread: bool = False
+    equal_nodes: bool = False
+    slots: Int64 | None = None
 
     @property
     def chooses_slots(self) -> bool:
         """Whether the caller said which PEs to use."""
-        return self.pack or self.tasks_per_node is not None or self.per is not None
+        return self.pack or self.spread or self.counted or self.slots is not None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the caller said how many tasks each unit of a level gets."""
+        return self.tasks_per_node is not None or self.per is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,9 +167,10 @@ def _without_places(
     home: Int32 | None,
 ) -> Problem:
     n, k = graph.n, where.k
+    said: tuple[str, ...] = ()
     partition = request.partition
     if partition is None:
-        partition = not request.oversubscribe and n >= TASKS_PER_PE_OF_A_PARTITION * k
+        partition, said = _taken_for_partition(graph, k, request)
     name = "partition" if partition else "processes"
     if request.chooses_slots and n > k and (partition or request.oversubscribe):
         raise UnsupportedError(
@@ -174,15 +184,42 @@ def _without_places(
         return _counted(name, graph, where, pes, np.ones(n, np.int64), request)
     if not partition:
         if not request.oversubscribe:
-            raise InfeasibleError(
-                f"{n} tasks for {k} PEs, expected one each or a larger machine (--oversubscribe allows more "
-                "processes than cores, --partition many tasks within a bound)"
-            )
+            raise too_few_slots(n, where)
         return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     bound = load_bound(graph.loads, n, _capacity(where), imbalance)
     if bound.loads is None and where.capacity is None and imbalance * n < k:
-        return _counted(name, graph, where, np.arange(k), _counts(where, n), request)
-    return _bounded(name, graph, where, bound, request)
+        problem = _counted(name, graph, where, np.arange(k), _counts(where, n), request)
+    else:
+        problem = _bounded(name, graph, where, bound, request)
+    return dataclasses.replace(problem, notices=(*said, *problem.notices))
+
+
+def _taken_for_partition(graph: CommGraph, k: int, request: Request) -> tuple[bool, tuple[str, ...]]:
+    """Whether a request that does not say so is a partition, and what to say then.
+
+    Processes of a program never are: a machine too small for them is a slip, not a wish.
+    """
+    n = graph.n
+    if request.oversubscribe or graph.of_processes or n < TASKS_PER_PE_OF_A_PARTITION * k:
+        return False, ()
+    each = f"{n // k:,}" if n % k == 0 else f"about {n / k:,.1f}"
+    what = f"treated as a partition, {each} tasks per slot (--processes says one each)"
+    return True, (f"{n:,} tasks on {k:,} slot{'s' * (k > 1)}: {what}",)
+
+
+MORE_TASKS_OR_SLOTS = "more nodes, or --oversubscribe, or --partition for mesh vertices"
+
+
+def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS) -> InfeasibleError:
+    """Error for processes that have no slot of their own."""
+    per_node = np.bincount(where.node_of_pe)
+    nodes, most = int(np.count_nonzero(per_node)), int(per_node.max())
+    size = int(np.diff(where.core_start).max())
+    slot = "cores" if size == 1 else f"slots of {size} cores"
+    alike = f" ({nodes} nodes x {most} {slot})" if nodes > 1 and nodes * most == where.k else ""
+    return InfeasibleError(
+        f"{n} processes, but the machine has {where.k} slot{'s' * (where.k > 1)}{alike}: {way_out}"
+    )
 
 
 def _mapper_chooses(
@@ -200,8 +237,13 @@ def _slots(
     """PEs for n tasks, one each: those in use now, else spread, exchanged where places ask for others."""
     if home is not None and not request.chooses_slots and len(np.unique(home[home >= 0])) == n:
         pes = np.sort(home).astype(np.int64)
+    elif request.slots is not None:
+        pes = request.slots
     else:
-        pes = spread(where, n, pack=request.pack, tasks_per_node=request.tasks_per_node, per=request.per)
+        pes = spread(
+            where, n, pack=request.pack, evenly=request.spread, tasks_per_node=request.tasks_per_node,
+            per=request.per,
+        )
     if unary is None or n in (0, where.k):
         return pes
     check_fixed_loads(None, np.ones(where.k, np.int64), unary)

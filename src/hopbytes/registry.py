@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from hopbytes.errors import unknown_name
@@ -28,12 +28,18 @@ class Registry(Generic[T]):
         Dotted name of the folder whose files register themselves on import (or of a file that holds all).
     prefixes : tuple of str
         What file names may have before the name of the thing.
+    aliases : mapping of str to str
+        Other words for things; they are understood, but not listed.
     """
 
-    def __init__(self, kind: str, package: str, prefixes: tuple[str, ...] = ("",)) -> None:
+    def __init__(
+        self, kind: str, package: str, prefixes: tuple[str, ...] = ("",),
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
         self.kind = kind
         self._package = package
         self._prefixes = prefixes
+        self._aliases = dict(aliases or {})
         self._things: dict[str, T] = {}
         self._discovered = False
 
@@ -75,9 +81,10 @@ class Registry(Generic[T]):
         if not isinstance(name, str) or name not in self:
             self._discover()
             raise unknown_name(self.kind, name, self._things)
-        return self._things[name]
+        return self._things[self._aliases.get(name, name)]
 
     def __contains__(self, name: str) -> bool:
+        name = self._aliases.get(name, name)
         self._load(name)
         return name in self._things
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
-from hopbytes.engine import interruptible
-from hopbytes.graph import CommGraph
+from hopbytes.engine import interruptible, moderate_unary
+from hopbytes.engine.distances import prepare
+from hopbytes.graph import CommGraph, Csr
 from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.distances import NetworkDistance
-from hopbytes.unary import Unary
+from hopbytes.unary import FORBIDDEN, Unary
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -32,7 +33,8 @@ class Repaired:
         Tasks moved, among them pairs exchanged.
     change : int or None
         Change of the sum over pairs of weight x distance (weights as in ``graph.symmetric()``, distances
-        as the mean of both directions), each pair once; None when tasks were placed anew.
+        as the mean of both directions), each pair once; None when tasks were placed anew, left places
+        forbidden to them, or when numbers are so large that rounded ones chose the moves.
     """
 
     pe: Int32
@@ -140,14 +142,22 @@ def _run(
     symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
     if unary is not None:
         unary = unary.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
+    # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
+    arcs, table = len(symmetric.targets), not isinstance(distance, TreeDistance)
+    seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
+    near = seen.arrays[2] if table else seen.arrays[1]
+    rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
+    priced = moderate_unary(unary, symmetric.weights, arcs, seen.scale)
     moves, swaps, change = interruptible(
         lambda: kernels.repair(
-            symmetric, loads, pe, caps, labels, costs, control, fill_empty=fill_empty, unary=unary
+            Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, labels, near, control,
+            fill_empty=fill_empty, unary=priced,
         ),
         control, None, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
         to_the_end=True,
     )
-    return Repaired(pe, moves, swaps, change)
+    forbidden_left = unary is not None and abs(change) >= FORBIDDEN // 2
+    return Repaired(pe, moves, swaps, None if rounded or forbidden_left else change)
 
 
 def _mean_of_directions(table: Int64) -> Int64:

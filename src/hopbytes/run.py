@@ -12,6 +12,7 @@ import numpy as np
 from hopbytes import __version__
 from hopbytes.allocation import Allocation
 from hopbytes.arguments import check_functions, check_truths, name_of, whole
+from hopbytes.choosing import place
 from hopbytes.clock import Clock
 from hopbytes.comm_time.form import SearchForm
 from hopbytes.constraints import constraints
@@ -23,11 +24,13 @@ from hopbytes.machines.base import Machine
 from hopbytes.mappers.base import Effort, Int32, Mapper, Progress, Refiner, mappers, refiners
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.loads import imbalance_of
+from hopbytes.metrics.scale import check_scale
 from hopbytes.objectives.base import objectives
+from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import describe
-from hopbytes.presets import DEFAULT, Chain, chain, for_objective, presets
-from hopbytes.problem import Request, pose
-from hopbytes.solve import solve
+from hopbytes.policies import Task
+from hopbytes.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
+from hopbytes.problem import Request
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 
@@ -41,7 +44,7 @@ def map_tasks(
     refine: str | Refiner | Sequence[str | Refiner] = (),
     objective: str = "comm_cost",
     weight: str = "bytes",
-    imbalance: float = 0.03,
+    imbalance: float | str = 0.03,
     seed: int = 0,
     threads: int | None = None,
     time_limit: float | None = None,
@@ -49,6 +52,8 @@ def map_tasks(
     partition: bool | None = None,
     oversubscribe: bool = False,
     pack: bool = False,
+    spread: bool = False,
+    equal_nodes: bool = False,
     tasks_per_node: int | None = None,
     per: str | Dictionary[str, int] | None = None,
     strict_balance: bool = False,
@@ -76,13 +81,14 @@ def map_tasks(
     objective : str
         What to make small: ``"comm_cost"``, the sum over arcs of weight times distance, or one that needs
         a machine with links: ``"hop_bytes"``, ``"hops"``, ``"max_congestion"``, ``"max_messages"``,
-        ``"hybrid"``. Presets choose their steps by it; a `mapper` is taken as it is.
+        ``"hybrid"``. Presets choose their steps by it; a `mapper` is taken as it is. No step makes it
+        worse, but for a refiner in `refine` that lowers something else while this is ``"comm_cost"``.
     weight : {"bytes", "messages", "unit", "time"}
         What an arc weighs. ``"time"``: latency x messages + bytes / bandwidth of the level at which two PEs
         part, on machines whose levels have both (:mod:`hopbytes.comm_time`).
-    imbalance : float
+    imbalance : float or str
         Partition problem: each PE holds at most ``(1 + imbalance)`` times the mean load, as an integer
-        (:func:`hopbytes.balance.load_bound`).
+        (:func:`hopbytes.balance.load_bound`). ``0.03`` or ``"3%"``; 1 and more only in per cent.
     seed : int
         Same input, options and seed: same mapping, for any `threads`.
     threads : int, optional
@@ -97,15 +103,21 @@ def map_tasks(
         a first placement always.
     partition : bool, optional
         False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
-        empty when n >= k. By default a partition if and only if ``n >= 8 k``.
+        empty when n >= k. By default a partition if and only if ``n >= 8 k`` and the tasks are not known to
+        be processes (:attr:`hopbytes.CommGraph.of_processes`); a notice then says so.
     oversubscribe : bool
         Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
         `partition` says otherwise it means processes, however large n.
-    pack, tasks_per_node, per
-        Processes with n <= k: which PEs are used, see :func:`hopbytes.spread.spread`. The densest
-        placement; a hard count for every node; a hard count for every unit of a level (``"l3=2"``
-        or ``{"l3": 2, "package": 4}``).
-        By default tasks spread evenly over nodes, then over the levels inside.
+    pack, spread, tasks_per_node, per
+        Processes with n < k: which PEs are used, see :func:`hopbytes.spread.spread`. `pack` takes the
+        first n, as ``mpirun`` does; `spread` gives every node equally many, as ``srun`` does, which
+        leaves each process more memory bandwidth; the others are hard counts for every node, or for
+        every unit of a level (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
+        By default all three are tried, nodes filled, spread, and any slots that the pattern prefers, and the
+        cheapest is taken (:mod:`hopbytes.choosing`); ``info["slots"]`` says which. Where the job says how
+        many tasks each node gets, that is kept.
+    equal_nodes : bool
+        By default use only nodes with the same number of tasks each, which some launchers ask for.
     strict_balance : bool
         Raise instead of relaxing the bound when weighted tasks cannot meet it.
     fixed : mapping from task to PE, or int[n] with -1 for free tasks, optional
@@ -129,7 +141,8 @@ def map_tasks(
         ``pe`` int32[n] and ``info``: problem, mapper with all its options, preset, refine, objective,
         weight, seed, threads, version, deterministic, seconds {map, verify}, work (counters), comm_cost,
         imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices; with `initial`
-        migrations and migration_cost.
+        migrations and migration_cost; where slots were chosen, slots ("filled", "spread" or "free") and
+        alternatives (the best value of the objective under each).
 
     Raises
     ------
@@ -155,8 +168,16 @@ def map_tasks(
     where = _checked_sides(graph, where)
     if tasks_per_node is not None:
         tasks_per_node = whole("tasks_per_node", tasks_per_node, 1)
-    check_truths(partition=partition, oversubscribe=oversubscribe, pack=pack, strict_balance=strict_balance)
-    request = Request(partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance)
+    check_truths(
+        partition=partition, oversubscribe=oversubscribe, pack=pack, spread=spread, equal_nodes=equal_nodes,
+        strict_balance=strict_balance,
+    )
+    if pack and spread:
+        raise UnsupportedError("pack and spread exclude each other, give one")
+    request = Request(
+        partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance, spread=spread,
+        equal_nodes=equal_nodes,
+    )
     if work_limit is not None:
         work_limit = whole("work_limit", work_limit, 0)
     check_functions(progress=progress, stop=stop)
@@ -173,24 +194,26 @@ def map_tasks(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
     request = dataclasses.replace(request, mapper_chooses=steps.mapper.chooses_slots)
-    problem = pose(form.graph, form.where, request, said)
+    task = Task(form.graph, form.where, request, said, objective, goal, in_order_counts=preset is not None)
     if clock.limited:
-        clock.reserve(lambda: problem.comm_cost(np.zeros(graph.n, np.int32)))
+        check_scale(form.graph, form.where)
+        clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
-    seen_graph, seen_where = goal.lowered(problem.graph, problem.where)
+    quick = None if preset in (None, QUICKEST) else for_objective(presets[QUICKEST](), objective)
     with stopping_when(stop):
-        pe, notices = solve(dataclasses.replace(problem, graph=seen_graph, where=seen_where), steps, effort)
+        found = place(task, steps, quick, effort, limited=clock.limited or work_limit is not None)
         early = stop_asked()
+    problem, pe = found.problem, found.pe
     map_seconds = clock.seconds()
     verify(problem, pe)
     cost = problem.comm_cost(pe)
     verify_seconds = clock.seconds() - map_seconds
-    placed = problem.pes[pe].astype(np.int32)
+    placed = found.placed
     info = {
         "problem": problem.name,
         "mapper": describe(mappers, steps.mapper),
         "preset": preset,
-        "refine": [describe(refiners, each) for each in steps.refiners],
+        "refine": [describe(refiners, each) for each in steps.steps],
         "objective": objective,
         "objective_value": cost if objective == "comm_cost" else goal.value(form.graph, where, placed),
         "weight": weight,
@@ -204,7 +227,8 @@ def map_tasks(
         "imbalance": imbalance_of(graph, where, placed),
         **balance_report(problem, pe),
         **migration_report(said, placed),
-        "notices": [*problem.notices, *notices, *_work_notice(effort, time_limit, early=early)],
+        **found.report(),
+        "notices": [*problem.notices, *found.notices, *_work_notice(effort, time_limit, early=early)],
         "seconds": {"map": map_seconds, "verify": verify_seconds},
     }
     return Mapping(placed, where, info)
@@ -262,10 +286,10 @@ def _chain(
         name_of("mapper", mapper, Mapper)
         if preset is not None:
             raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
-        return chain(mapper, *more), None
+        return dataclasses.replace(chain(mapper), goal=objective, asked=chain(mapper, *more).refiners), None
     preset = DEFAULT if preset is None else name_of("preset", preset)
     base = for_objective(presets[preset](), objective)
-    return chain(base.mapper, *base.refiners, *more), preset
+    return dataclasses.replace(base, asked=chain(base.mapper, *more).refiners), preset
 
 
 def _known(what: str, name: str, names: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ def spread(
     tasks_per_node: int | None = None,
     per: str | Mapping[str, int] | None = None,
     pack: bool = False,
+    evenly: bool = False,
 ) -> Int64:
     """Choose the PEs that n tasks use, one task each.
 
@@ -36,6 +37,8 @@ def spread(
         ``"l3=2"`` or ``{"l3": 2}``: exactly so many on each unit of a level, likewise.
     pack : bool
         The first n PEs.
+    evenly : bool
+        Equally many on every node, also where the job asked for other numbers.
 
     Returns
     -------
@@ -79,17 +82,22 @@ def spread(
         return _hard_counts(where, n, limits)
     if pack or n == where.k:
         return np.arange(n, dtype=np.int64)
-    asked = _as_the_job_asked(where, n)
+    asked = None if evenly else _as_the_job_asked(where, n)
     if asked is not None:
         return asked
     rank = _turns(_units_inside(where, np.arange(where.k)))
     return np.flatnonzero(rank < n)
 
 
+def asked_by_job(where: Allocation, n: int) -> bool:
+    """Whether the job says how many tasks every node gets, and it is `n` in all."""
+    return where.tasks_of_nodes is not None and int(where.tasks_of_nodes.sum()) == n
+
+
 def _as_the_job_asked(where: Allocation, n: int) -> Int64 | None:
     """Return as many PEs of every node as its job asked for; None when that is not n in all."""
     asked = where.tasks_of_nodes
-    if asked is None or int(asked.sum()) != n:
+    if asked is None or not asked_by_job(where, n):
         return None
     node = where.node_of_pe.astype(np.int64)
     rank = _turns([node, *_units_inside(where, np.arange(where.k))], inside=1)

@@ -69,6 +69,11 @@ class Unary:
         """int64[...]: tasks on a PE that is forbidden to them."""
         return np.flatnonzero(self.at(pe) >= FORBIDDEN)
 
+    @property
+    def priced(self) -> bool:
+        """Whether some place that a task may use has a price."""
+        return any(bool(np.any((each > 0) & (each < FORBIDDEN))) for each in (self.costs, self.rest))
+
     def restricted(self) -> Bool:
         """bool[n]: tasks to which some PE is forbidden."""
         some = self.rest >= FORBIDDEN

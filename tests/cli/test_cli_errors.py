@@ -82,7 +82,6 @@ USAGE_ERRORS = [
     ("unknown verb", ("mapp", EXAMPLE)),
     ("unknown option", ("map", EXAMPLE, *ON, "--sead", 1)),
     ("nothing to judge", ("eval", EXAMPLE, *ON)),
-    ("two things to judge", ("eval", EXAMPLE, "two.txt", "--placement", "block", *ON)),
     ("no pattern", ("map", *ON)),
     ("seed no integer", ("map", EXAMPLE, *ON, "--seed", "one")),
     ("no thread", ("map", EXAMPLE, *ON, "--threads", 0)),

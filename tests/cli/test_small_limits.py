@@ -26,11 +26,12 @@ def test_little_memory_is_said_in_a_line_and_leaves_no_file(tmp_path, mebibytes)
     )
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert done.returncode == 0 or done.stderr.count("\n") == 1
     if done.returncode:
         assert os.listdir(tmp_path) == []
     else:
-        assert len((tmp_path / "out.txt").read_text().split()) == 90_000
+        lines = (tmp_path / "out.txt").read_text().splitlines()
+        assert len([line for line in lines if line[0] != "#"]) == 90_000
 
 
 @pytest.mark.parametrize("schedule", ["", ":schedule=layer"])

@@ -33,6 +33,10 @@ SPECS = {
         "dragonfly:5x2x2:global=2 / core:2", "dragonfly:4x3x1:links=palmtree:global=2:route=spread",
         "dragonfly:4x2x2:route=valiant:bw=4x2x3", "dragonfly:1x3x2", "dragonfly:2x1x1",
     ],
+    "dragonfly_plus": [
+        "dragonfly+:3x2x2 / core:2", "dragonfly+:4x2x1:spines=3:global=2:links=palmtree:bw=4x2x3",
+        "dragonfly+:5x2x2:spines=2:global=3:route=spread@5", "dragonfly+:1x3x2:spines=1", "dragonfly+:2x1x1",
+    ],
     "hyperx": ["hyperx:3x4:nodes=2 / core:2", "hyperx:4:bw=3x2", "hyperx:1"],
     "synthetic": ["synthetic:pack:2 numa:2 core:2 pu:2@n[1-2]:core=2", "synthetic:l3:2 core:3"],
     "hwloc": [f"hwloc:{SAMPLES}/v2_smt_gpus.xml@n[1-2],hwloc:{SAMPLES}/v3_hybrid.xml@m:l3=4"],

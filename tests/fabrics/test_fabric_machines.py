@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from fabric_text import two_level_fabric
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import route
 from hopbytes.machines.spec import parse_machine
+from hopbytes.machines.stored_file import machine_text
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")
@@ -152,6 +155,40 @@ def test_routes_of_fabrics_without_tables(tmp_path):
     assert len(first_up) == 4
 
 
+def test_adaptive_routing_divides_flows_over_all_shortest_ways(tmp_path):
+    """Two spines with two cables to each leaf: a quarter of a flow on each; tables are not asked."""
+    text = two_level_fabric(spines=2, parallel=2, rails=2)
+    text.tables = {}
+    machine = parse_machine(f"ib:{text.write(tmp_path)}:routes=spread:rails=spread / core:2")
+    network = machine.network()
+    far = int(np.flatnonzero(network.hops(0, np.arange(network.n_endpoints)) == 4)[0])
+    routes = network.routes([0], [far])
+    shares = [Fraction(int(a), int(b)) for a, b in zip(routes.numerators, routes.denominators, strict=True)]
+    assert sorted(shares) == [Fraction(1, 4)] * 8 + [Fraction(1)] * 2
+    assert network.hops([0], [1]).tolist() == [0]  # two adapters of one host
+    assert len(network.routes([0], [1]).links) == 0
+    assert parse_machine(machine.spec()) == machine
+    graph = hb.read("alltoall:16:groups=2")
+    where = hb.machine(machine)
+    mapping = hb.map_tasks(graph, where, preset="routed", seed=1)
+    found = hb.evaluate(graph, mapping)
+    assert found.mapping.links.max_congestion <= found.in_order.links.max_congestion
+
+
+@pytest.mark.shared
+@shared
+def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
+    spec = f"ib:{SHARED}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz"
+    names = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4 and host.named]
+    graph = hb.read("alltoall:128")
+    tops = []
+    for routes in ("", ":routes=spread"):
+        where = hb.machine(f"{spec}{routes} / core:4", rails="same", hosts=",".join(names[:32]))
+        mapping = hb.Mapping(np.arange(128, dtype=np.int32), where)
+        tops.append(hb.evaluate(graph, mapping, random_seeds=1).mapping.links.max_congestion)
+    assert tops[1] < tops[0]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -161,7 +198,7 @@ def test_routes_of_fabrics_without_tables(tmp_path):
         ("ib:{}:rails=same:rails=same", "expected each once"),
         ("ib:{}@1@2", "two distances"),
         ("ib:{}:lid=999", "lid='999'"),
-        ("ib:{}:routes=fast", "routes='fast'"),
+        ("ib:{}:routes=fast", "routes='fast', expected routes=shortest or routes=spread"),
         ("ib:{}@n[7-12]", r"4 of 6 hosts are none of the machine's 8 \(n9, n10, n11\)"),
         ("ib:{}:tables=x", "tables=x: no such file"),
         ("ib:/nowhere", "cannot be read"),
@@ -209,8 +246,55 @@ def test_hosts_of_a_job(tmp_path):
 def test_adapters_of_gpus(tmp_path):
     machine = parse_machine(f"ib:{two_level_fabric(rails=2).write(tmp_path)}:rails=gpu / core:4")
     nodes, gpus = np.array([0, 0, 0, 0, 1, 1], np.int32), np.array([3, 0, 1, 2, 1, 0], np.int32)
-    # Four GPUs on two adapters: two each; two GPUs: one each.
-    assert machine.slot_endpoints(nodes, gpus).tolist() == [1, 0, 0, 1, 3, 2]
+    # Four GPUs on two adapters: two each; two GPUs: one each. Nobody knows which are near, and that is said.
+    endpoints, said = machine.slot_endpoints(nodes, gpus, lambda node: None)
+    assert endpoints.tolist() == [1, 0, 0, 1, 3, 2]
+    assert said[0].startswith("rails=gpu: on 2 hosts nobody says which adapter is nearest")
+
+
+def node_with_crossed_adapters(path) -> str:
+    """Two packages: the first has cuda0 and cuda2 beside mlx5_1, the second cuda1 and cuda3 beside mlx5_0."""
+    number = itertools.count(100)
+
+    def device(kind, bus, name, what):
+        inner = f'<object type="OSDev" name="{name}" osdev_type="{what}"/>'
+        start = f'<object type="PCIDev" gp_index="{next(number)}" pci_busid="{bus}" pci_type="{kind}">'
+        return f'<object type="Bridge" gp_index="{next(number)}">{start}{inner}</object></object>'
+
+    def package(index, pus, gpus, adapter):
+        cores = "".join(
+            f'<object type="Core" os_index="{pu}" cpuset="0x{1 << pu:x}">'
+            f'<object type="PU" os_index="{pu}" cpuset="0x{1 << pu:x}"/></object>'
+            for pu in pus
+        )
+        devices = [device("0302 [10de:1db1]", f"000{index}:0{gpu}:00.0", f"cuda{gpu}", 5) for gpu in gpus]
+        devices.append(device("0207 [15b3:1019]", f"000{index}:0a:00.0", adapter, 3))
+        mask = sum(1 << pu for pu in pus)
+        inside = cores + "".join(devices)
+        return f'<object type="Package" os_index="{index}" cpuset="0x{mask:x}">{inside}</object>'
+
+    inside = package(0, (0, 1), (0, 2), "mlx5_1") + package(1, (2, 3), (1, 3), "mlx5_0")
+    path.write_text(
+        f'<topology version="2.0"><object type="Machine" cpuset="0xf" allowed_cpuset="0xf">{inside}</object>'
+        "</topology>"
+    )
+    return str(path)
+
+
+def test_gpus_take_the_adapter_beside_them(tmp_path):
+    spec = f"ib:{two_level_fabric(rails=2).write(tmp_path / 'fabric')}"
+    node = f"hwloc:{node_with_crossed_adapters(tmp_path / 'node.xml')}"
+    where = hb.machine(f"{spec} / {node}", rails="gpu", per="gpu", hosts="n[1-2]")
+    adapters = [(int(gpu), int(end) % 2) for gpu, end in zip(where.gpus, where.endpoints, strict=True)]
+    assert sorted(adapters) == [(0, 1), (0, 1), (1, 0), (1, 0), (2, 1), (2, 1), (3, 0), (3, 0)]
+    assert where.notices == ()
+    near = [gpu.adapter.name for gpu in where.machine.node_tree(0).gpus]
+    assert near == ["mlx5_1", "mlx5_0", "mlx5_1", "mlx5_0"]
+    # Stored with the machine, and there again when it is read.
+    stored = tmp_path / "node.machine.json"
+    stored.write_text(machine_text(hb.machine(node).machine, "a test"))
+    again = hb.machine(f"{spec} / machine:{stored}", rails="gpu", per="gpu", hosts="n[1-2]")
+    assert again.endpoints.tolist() == where.endpoints.tolist()
 
 
 def test_placements_on_fabrics_are_stored(tmp_path):
@@ -249,3 +333,66 @@ def test_gpus_choose_adapters_of_their_hosts():
         hb.machine(spec)
     with pytest.raises(FormatError, match="hosts are none of the machine's"):
         hb.machine(spec, per="gpu", hosts="x1")
+
+
+def with_a_login_node(tmp_path) -> str:
+    """Seven hosts with two adapters each, and n8 with one, as login nodes have it."""
+    text = two_level_fabric(rails=2)
+    text.cables = [cable for cable in text.cables if cable[1].device != "n8 mlx5_1"]
+    text.adapters[text.adapters.index("n8 mlx5_1")] = "n9 other"  # keeps the addresses; no cable names it
+    return text.write(tmp_path)
+
+
+def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):
+    """A host of the fabric that the job does not use takes no adapter away from it."""
+    spec, jobs = f"ib:{with_a_login_node(tmp_path)}", "n1,n2,n5,n6"
+    graph = hb.read("alltoall:16:groups=2")
+    placed = np.arange(16, dtype=np.int32)
+    outside = hb.machine(f"{spec} / core:4", rails="same", hosts=jobs)
+    inside = hb.machine(f"{spec}:rails=same:hosts={jobs} / core:4")
+    seen = [hb.evaluate(graph, hb.Mapping(placed, where)).mapping.links for where in (outside, inside)]
+    assert outside.machine.endpoint_of_core()[outside.first_core].tolist() == [
+        number for node in (0, 1, 4, 5) for number in (2 * node, 2 * node, 2 * node + 1, 2 * node + 1)
+    ]
+    assert seen[0] == seen[1]
+    assert outside.notices == inside.notices == ()
+    distances = [where.distance.matrix().tolist() for where in (outside, inside)]
+    assert distances[0] == distances[1]
+
+
+def test_adapters_that_not_every_host_has_are_named(tmp_path):
+    spec = f"ib:{with_a_login_node(tmp_path)} / core:4"
+    where = hb.machine(spec, rails="same", hosts="n1,n8")
+    assert where.machine.endpoint_of_core()[where.first_core].tolist() == [0, 0, 0, 0, 14, 14, 14, 14]
+    expected = "rails=same uses the first adapter of each host, since n8 has no more"
+    assert [notice.partition(";")[0] for notice in where.notices] == [expected]
+    assert hb.machine(spec, rails="spread", hosts="n1,n8").notices == ()
+
+
+def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
+    where = hb.machine(f"ib:{with_a_login_node(tmp_path)} / core:2", rails="same", hosts="n[1-4]")
+    mapping = hb.Mapping(np.arange(8, dtype=np.int32), where)
+    hb.write(mapping, tmp_path / "m.json", format="json")
+    again = hb.read(tmp_path / "m.json")
+    assert again.where.machine.endpoint_of_core()[again.where.first_core].tolist() == list(range(8))
+    assert hb.read(tmp_path / "m.json", where=where).pe.tolist() == list(range(8))
+
+
+@pytest.mark.shared
+@shared
+def test_sixteen_hosts_of_a_real_fabric_use_all_their_rails():
+    """The figures of the same hosts inside the spec; a login node of the fabric has one adapter."""
+    spec = f"ib:{SHARED}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz"
+    everyone = parse_machine(spec).hosts
+    jobs = ",".join([host.name for host in everyone if len(host.adapters) == 4 and host.named][:16])
+    graph = hb.read("alltoall:64:groups=8")
+    found = []
+    for where in (
+        hb.machine(f"{spec} / core:4", rails="same", hosts=jobs),
+        hb.machine(f"{spec}:rails=same:hosts={jobs} / core:4"),
+    ):
+        mapping = hb.Mapping(np.arange(64, dtype=np.int32), where)
+        links = hb.evaluate(graph, mapping, baselines=False).mapping.links
+        found.append((links.max_congestion, links.used_links))
+    assert found[0] == found[1]
+    assert found[0][1] > 300

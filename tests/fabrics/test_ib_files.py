@@ -149,7 +149,7 @@ def test_loops_are_named(tmp_path):
     lid = text.lid("n8 mlx5_0")
     text.tables["spine1"][lid] = 1  # back to leaf1 instead of down to leaf2
     fabric = read_fabric(text.write(tmp_path))
-    with pytest.raises(FormatError, match=r"'n8 mlx5_0' run in a circle: 'leaf1' -> 'spine1' -> 'leaf1'"):
+    with pytest.raises(FormatError, match=r"'n8 mlx5_0' run in a circle: 'leaf1' \(GUID.* -> 'leaf1' "):
         follow(fabric)
 
 
@@ -259,7 +259,7 @@ def test_a_switch_listed_twice_is_refused(tmp_path):
     [
         (lambda t: t.replace("0x0005 001", "0x0005 xyz"), r"fts\.txt:5: .*expected a row"),
         (lambda t: t.replace("0x0005 001", "0x0005 999"), r"fts\.txt:5: port 999"),
-        (lambda t: t.replace("0x0006 ", "0x0005 "), r"fts\.txt:6: LID 0x0005 a second time"),
+        (lambda t: t.replace("0x0006 ", "0x0005 "), r"fts\.txt:5: LID 0x0005 in several rows .*without"),
         (
             lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1),
             r"fts\.txt:12: 9 valid lids .* but 8 rows",
@@ -293,7 +293,7 @@ def test_what_a_table_says_of_its_switch_is_quoted_shortly(tmp_path):
 def test_a_folder_without_a_fabric(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     (tmp_path / "empty.txt").write_text("")
-    with pytest.raises(FormatError, match="discovery files: none"):
+    with pytest.raises(FormatError, match="no discovery file, expected"):
         read_fabric(str(tmp_path))
     with pytest.raises(FormatError, match=r"neither form of ibnetdiscover"):
         read_fabric(str(tmp_path / "notes.txt"))

@@ -292,8 +292,9 @@ def test_simgrid(tmp_path):
     one, other = platform.clusters.values()
     assert (one.bandwidth, one.backbone, one.shared) == (125_000_000, 2_250_000_000, False)
     assert (other.bandwidth, other.backbone, other.shared) == (125_000_000, None, True)
-    assert platform.links == {"wan": 1024}
-    assert platform.zone_routes == {("a", "b"): ("wan",), ("b", "a"): ("wan",)}
+    assert (platform.links["wan"], platform.links["a0.x up"]) == (1024, 125_000_000)
+    hops = platform.zones["w"].hops
+    assert {pair: hop.links for pair, hop in hops.items()} == {("a", "b"): ("wan",), ("b", "a"): ("wan",)}
 
 
 @pytest.mark.parametrize(
@@ -305,11 +306,11 @@ def test_simgrid(tmp_path):
         ('radical="0-2,7"', 'radical="2-0"', "file:4: radical '2-0'"),
         ('radical="0-2,7"', "", "file:4: <cluster> without radical="),
         ('prefix="b"', 'prefix="b b"', "file:5: host name"),
-        ('id="b"', 'id="a"', "file:5: cluster 'a' a second time"),
+        ('id="b"', 'id="a"', "file:5: zone 'a' a second time"),
         (
             'prefix="b" radical="0-1"',
             'prefix="a" radical="0-1" suffix=".x"',
-            "host 'a0.x' in two places",
+            "file:5: 'a0.x' a second time, first at line 4",
         ),
         ("platform SYSTEM", 'platform [<!ENTITY e "x">] SYSTEM', "file:2: (a document type|not well)"),
         ("<zone ", "<zo ", "file:8: not well-formed"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,11 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.graph import CommGraph
+from hopbytes.machines.spec import parse_machine
+from hopbytes.objectives.base import objectives
 
+SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
+shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SPECS = ["ib:{}/fabric / core:4", "coordinates:{}/coordinates.txt:dims=4x2 / core:4"]
 
@@ -28,3 +33,22 @@ def test_traffic_that_fits_into_nodes_leaves_the_links_empty(spec, refine):
         facts = hb.evaluate(graph, mapping, random_seeds=1).to_dict()
         start = hb.evaluate(graph, before, random_seeds=1).to_dict()
         assert facts["max_congestion"] <= start["max_congestion"]
+
+
+@pytest.mark.shared
+@shared
+@pytest.mark.parametrize("refine", ["ptram", "umc", "congestion", "routed"])
+def test_searches_relieve_the_rails_that_a_job_really_uses(refine):
+    """They modelled nodes by their first adapter, and made the hottest link twice as hot."""
+    spec = f"ib:{SHARED}/infiniband/ndr_dgx_40sw:tables=dump_fts_dfsssp.txt.gz"
+    names = [host.name for host in parse_machine(spec).hosts if len(host.adapters) == 4 and host.named]
+    where = hb.machine(f"{spec} / core:4", rails="spread", hosts=",".join(names[:32]))
+    for pattern, most in (("ml:tp=4,pp=4,dp=8", 1.0), ("ml:tp=2,pp=8,dp=8", 0.7)):
+        graph = hb.read(pattern)
+        found = [
+            hb.map_tasks(graph, where, mapper="multisection", refine=chain, seed=1, threads=1)
+            for chain in ((), (refine,))
+        ]
+        value = objectives["max_congestion"]().value
+        before, after = (value(graph, where, mapping.pe) for mapping in found)
+        assert after <= most * before

@@ -41,6 +41,7 @@ def render(written):
     """Return everything a writer produced as one text."""
     parts = [f"==> FILE{suffix} <==\n{text}" for suffix, text in written.files.items()]
     parts += [f"==> launch <==\n{written.launch}\n"]
+    parts += [f"==> launch, {line.mpi} <==\n{line.command}\n" for line in written.lines]
     parts += [f"==> notice <==\n{notice}\n" for notice in written.notices]
     return "".join(parts)
 

@@ -90,6 +90,8 @@ def test_every_heuristic_alone_finds_the_pairs_of_the_example(permuted):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(4, 2), (6, 2), (6, 3), (8, 2), (8, 4), (9, 3), (10, 5)]))
 @example(1, (12, 2))
+@example(5, (12, 4))
+@example(7, (12, 6))
 def test_listed_groups_agree_with_the_definition(seed, shape):
     rng = np.random.default_rng(seed)
     csr = csr_of(random_matrix(rng, shape[0]))
@@ -123,6 +125,33 @@ def test_shortest_prefix_is_found():
         assert not any(
             len(set().union(*groups)) == 8 for groups in combinations(prefix, 4)
         )
+
+
+def groupings(free, arity):
+    """All ways to make groups of `arity` of the objects in `free`."""
+    if not free:
+        yield []
+        return
+    for others in combinations(free[1:], arity - 1):
+        rest = [v for v in free[1:] if v not in others]
+        for groups in groupings(rest, arity):
+            yield [(free[0], *others), *groups]
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (6, 3), (8, 2), (8, 4), (9, 3), (10, 5), (12, 6), (12, 4)])
+def test_no_grouping_of_a_dozen_objects_leaves_less(shape):
+    p, arity = shape
+    every = np.empty((sum(1 for _ in groupings(list(range(p)), arity)), p), np.int64)
+    for row, groups in zip(every, groupings(list(range(p)), arity), strict=True):
+        for number, members in enumerate(groups):
+            row[list(members)] = number
+    for seed in range(12):
+        matrix = np.minimum(random_matrix(np.random.default_rng(seed), p), 10**6)
+        rows, columns = np.nonzero(np.triu(matrix))
+        least = 2 * int(((every[:, rows] != every[:, columns]) @ matrix[rows, columns]).min())
+        group, _ = group_objects(csr_of(matrix), arity, credit=0)
+        assert np.bincount(group).tolist() == [arity] * (p // arity)
+        assert leaving(matrix, group) == least
 
 
 def test_weights_of_two_to_the_62():

@@ -92,7 +92,8 @@ def spread_form(pick):
         module.distance_table(tail, head, rows, endpoints, tables[-1])
     assert tables[0].tolist() == tables[1].tolist()
     first = np.searchsorted(tail, np.arange(vertices + 1)).astype(np.int32)
-    numbers = np.array([endpoints, vertices, *range(links)])
+    hosts = [pick(0, 2) for _ in range(endpoints)] if pick(0, 1) else []
+    numbers = np.array([endpoints, vertices, *range(links), *hosts])
     return RouteForm("spread", numbers, tables[0], first, head, split=True), endpoints, max(1, links)
 
 

@@ -39,6 +39,9 @@ assert graph.Get_dist_neighbors() == ([(role + 2) % 4], [(role + 2) % 4], ([7], 
 plain = create_dist_graph_adjacent(world, [partner], [partner], reorder=False)
 assert plain.Get_rank() == rank
 
+same = create_dist_graph_adjacent(world, [partner], [partner], MPI.UNWEIGHTED, MPI.UNWEIGHTED)
+assert same.Get_dist_neighbors()[:2] == ([(same.Get_rank() + 2) % 4],) * 2
+
 cart = create_cart(world, (2, 2), (True, False))
 assert cart.Get_topo()[:2] == ([2, 2], [1, 0])
 lines = create_cart(world, (4,), reorder=False)
@@ -55,5 +58,14 @@ def refusal(call):
 
 assert "rank 3 sends to rank 9, expected 0..3" in refusal(lambda: reorder(world, {9: 1} if rank == 3 else {}))
 assert "-1 bytes" in refusal(lambda: reorder(world, {0: -1} if rank == 3 else {}))
+assert "rank 3 gives 2 numbers of bytes, expected 4" in refusal(
+    lambda: reorder(world, [1, 2] if rank == 3 else [0] * 4)
+)
+assert "rank 3 sends 2.5 bytes to rank 0" in refusal(lambda: reorder(world, {0: 2.5} if rank == 3 else {}))
+for weights in ([1, 2], [2.5], 77):
+    given = weights if rank == 3 else [1]
+    assert "rank 3: destweights: " in refusal(
+        lambda given=given: create_dist_graph_adjacent(world, [partner], [partner], [1], given)
+    )
 assert "a grid of 5 ranks, expected 4" in refusal(lambda: create_cart(world, (5,)))
 print(f"rank {rank} is content", flush=True)

@@ -136,3 +136,14 @@ def test_where_a_launcher_puts_ranks_is_a_mapping_to_verify(hosts):
     found = hb.read(str(hosts.folder / "now.json"))
     assert wanted(found) == [(host, (cpu,)) for host in HOSTS for cpu in (1, 0)]
     hosts.hopbytes("verify", "now.json", "--", *hosts.launch, "-n", "8")
+
+
+def test_where_a_launcher_puts_ranks_by_itself(hosts):
+    """Open MPI 4 binds to packages here, Hydra to nothing, Open MPI 5 to cores; hosts are known under all."""
+    launch = [*hosts.words, "-n", "8"]
+    said = hosts.hopbytes("where", "--on", job(hosts), "-o", "own.json", "--force", "--", *launch)
+    found = hb.read(str(hosts.folder / "own.json"))
+    assert wanted(found) == [(host, (cpu,)) for host in HOSTS for cpu in (0, 1)]
+    version = subprocess.run([hosts.launch[0], "--version"], capture_output=True, text=True).stdout
+    to_cores = "Open MPI) 5" in version
+    assert ("8 of 8 ranks may run on several slots" in said.stderr) == (not to_cores)

@@ -1,21 +1,19 @@
 """Hostfiles, binding lists and scripts run by a real Slurm: host and affinity of every rank.
 
-Four slurmd of two CPUs each run on this computer under a private slurmctld and munged. Skipped where Slurm
-is missing; an unpacked Debian package will do: ``HOPBYTES_TEST_SLURM=/path/to/root pytest tests/launchers``.
+Four slurmd of two CPUs each run on this computer under a private slurmctld and munged (slurm_nodes.py).
 """
 
 import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from slurm_nodes import needs_slurm, slurm_cluster
 
 import hopbytes as hb
 from hopbytes.formats import place_slurm
@@ -23,105 +21,17 @@ from hopbytes.formats.symmetry import renumbered
 from hopbytes.mapping import Mapping
 from placements import cores_in_node, expand, place
 
-ROOT = Path(os.environ.get("HOPBYTES_TEST_SLURM", "/"))
-PLUGINS = ROOT / "usr/lib/x86_64-linux-gnu/slurm-wlm"
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order
 MACHINE = "node:4@10 core:2@1"
 
-CONFIGURATION = """\
-ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={port}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
-CredType=cred/munge
-SlurmUser=root
-SlurmdUser=root
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-PluginDir={plugins}
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/affinity
-SlurmdParameters=config_overrides
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-MpiDefault=none
-SwitchType=switch/none
-JobAcctGatherType=jobacct_gather/none
-PartitionName=all Nodes=n[1-4] Default=YES State=UP
-"""
-
-
-def ready():
-    tools = [ROOT / "usr/sbin" / name for name in ("slurmctld-wlm", "slurmd-wlm", "munged")]
-    cpus = sorted(os.sched_getaffinity(0))[:2] == [0, 1]
-    return all(tool.exists() for tool in tools) and shutil.which("taskset") and cpus and os.geteuid() == 0
-
-
-pytestmark = pytest.mark.skipif(not ready(), reason="needs Slurm, munge, taskset, two CPUs and to be root")
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+pytestmark = needs_slurm
 
 
 @pytest.fixture
 def cluster(tmp_path):
-    """Start the daemons and give the environment that client commands need.
-
-    One cluster serves one job: later jobs of so small a controller have failed by themselves.
-    """
-    folder = tmp_path / "slurm"
-    (folder / "state").mkdir(parents=True)
-    munge = folder / "munge"
-    munge.mkdir(mode=0o700)
-    (munge / "key").write_bytes(os.urandom(128))
-    (munge / "key").chmod(0o600)
-    controller, *ports = free_ports(5)
-    text = CONFIGURATION.format(host=socket.gethostname(), port=controller, folder=folder, plugins=PLUGINS)
-    for number, port in enumerate(ports, start=1):
-        where = f"NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port}"
-        text += f"NodeName=n{number} {where} Sockets=1 CoresPerSocket=2 ThreadsPerCore=1\n"
-    (folder / "slurm.conf").write_text(text)
-    env = {
-        **os.environ,
-        "SLURM_CONF": str(folder / "slurm.conf"),
-        "PATH": f"{ROOT / 'usr/bin'}:{os.environ['PATH']}",
-        "LD_LIBRARY_PATH": f"{PLUGINS}:{ROOT / 'usr/lib/x86_64-linux-gnu'}",
-    }
-    files = [f"--{name}-file={munge / name}" for name in ("key", "pid", "log", "seed")]
-    daemons = [["munged", "-F", "--force", f"--socket={munge / 'socket'}", *files]]
-    daemons += [["slurmctld-wlm", "-D", "-c"]]
-    step = str(ROOT / "usr/sbin/slurmstepd-wlm")
-    daemons += [["slurmd-wlm", "-D", "-N", f"n{number}", "-d", step] for number in range(1, 5)]
-    running = []
-    try:
-        for program, *arguments in daemons:
-            command = [str(ROOT / "usr/sbin" / program), *arguments]
-            running.append(
-                subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            )
-            time.sleep(0.3 if program != "slurmd-wlm" else 0)
-        for _ in range(200):
-            shown = subprocess.run(["sinfo", "-h", "-o", "%D %t"], env=env, capture_output=True, text=True)
-            if shown.stdout.split() == ["4", "idle"]:
-                break
-            time.sleep(0.15)
-        else:
-            pytest.fail(f"the four nodes did not come up: {shown.stdout}{shown.stderr}")
-        yield env
-    finally:
-        for daemon in reversed(running):
-            daemon.terminate()
-            daemon.wait(timeout=30)
+    """Four nodes of two CPUs each, for one job."""
+    with slurm_cluster(tmp_path / "slurm") as environment:
+        yield environment
 
 
 CASES = {
@@ -222,6 +132,50 @@ hopbytes run --pattern app.pattern --on job.machine.json -- srun --mpi=pmi2 -n 8
     # Slots may have been renumbered inside nodes, which costs nothing.
     alike = (mapping, Mapping(renumbered(mapping), mapping.where))
     assert cpus in [dict(enumerate(map(one.where.os_pus, one.pe.tolist()))) for one in alike]
+
+
+@pytest.mark.parametrize("launched", ["block", "cyclic"])
+def test_new_ranks_count_on_what_the_line_does(cluster, tmp_path, launched):
+    """The line that is printed inside a job of Slurm, whatever mpirun is there."""
+    script = f"hopbytes map far.edges {{on}} --pack -o new --format newrank --launched {launched}\n"
+    said = inside_a_job(cluster, tmp_path, script).stderr
+    (line,) = re.findall(r"^launch: (srun .*)$", said, re.MULTILINE)
+    assert line == f"srun -n 6 --distribution={launched}:block --cpu-bind=cores ./app"
+
+
+@pytest.mark.parametrize("launched", ["block", "cyclic"])
+def test_srun_starts_ranks_as_new_ranks_expect(cluster, tmp_path, launched):
+    mapping = place(MACHINE, list(range(8)), hosts=HOSTS)
+    receipt = hb.write(mapping, tmp_path / "new", "newrank", launched=launched)
+    (line,) = (one.command for one in receipt.lines if one.family == "slurm")
+    done = inside_a_job(cluster, tmp_path, line + "\n")
+    printed = [text.split() for text in done.stdout.splitlines() if text.startswith("seen")]
+    found = {int(words[1]): (words[2], expand(words[4])) for words in printed}
+    order = range(8) if launched == "block" else [0, 2, 4, 6, 1, 3, 5, 7]
+    assert found == {rank: (f"n{slot // 2 + 1}", [slot % 2]) for rank, slot in enumerate(order)}
+
+
+def test_the_batch_script_of_the_examples_records_and_runs(cluster, tmp_path):
+    """As it is in examples/, with a program that says where its ranks are; partners share a node at last."""
+    compiler = shutil.which("mpicc.mpich")
+    if compiler is None:
+        pytest.skip("needs mpicc.mpich")
+    build = [compiler, str(Path(__file__).parent / "partners.c"), "-o", str(tmp_path / "app")]
+    subprocess.run(build, check=True, capture_output=True, timeout=120)
+    script = Path(__file__).parents[2] / "examples" / "job.slurm"
+    path = f"{Path(sys.executable).parent}:{cluster['PATH']}"
+    environment = {**cluster, "PATH": path, "SLURM_MPI_TYPE": "pmi2", "MPICC": compiler}
+    submit = ["sbatch", "--wait", script]
+    done = subprocess.run(submit, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+    (said,) = tmp_path.glob("placed-*.out")
+    text = said.read_text()
+    assert done.returncode == 0, done.stderr + text
+    assert "recorded: 8 ranks, 8 pairs" in text
+    assert hb.read(str(tmp_path / "app.pattern")).n == 8
+    _, _, after = text.partition("launch: SLURM_HOSTFILE=")  # what the recording printed stands above
+    hosts = {int(rank): host for rank, host in re.findall(r"rank (\d+) on (\S+) CPUs", after)}
+    assert sorted(hosts) == list(range(8))
+    assert all(hosts[rank] == hosts[rank + 4] for rank in range(4))
 
 
 def test_a_mapping_is_verified_inside_a_job(cluster, tmp_path):

@@ -150,6 +150,35 @@ def test_infinite_sets_of_hwloc():
     assert {32, 65535} <= members
 
 
+MIXED = """<topology version="2.0"><object type="Machine" os_index="0" cpuset="0xff">
+<object type="Package" os_index="0" cpuset="0x0f"><object type="NUMANode" os_index="0" cpuset="0x0f"/>
+<object type="Group" cpuset="0x03">{0}{1}</object><object type="Group" cpuset="0x0c">{2}{3}</object></object>
+<object type="Package" os_index="1" cpuset="0xf0"><object type="Group" cpuset="0x30">
+<object type="NUMANode" os_index="1" cpuset="0x30"/>{4}{5}</object><object type="Group" cpuset="0xc0">
+<object type="NUMANode" os_index="2" cpuset="0xc0"/>{6}{7}</object></object></object></topology>"""
+
+
+def test_memory_around_groups_and_inside_groups(tmp_path):
+    core = '<object type="Core" os_index="{0}"><object type="PU" os_index="{0}"/></object>'
+    cores = [core.format(number) for number in range(8)]
+    path = tmp_path / "node.xml"
+    path.write_text(MIXED.format(*cores))
+    machine = hb.machine(f"hwloc:{path}").machine
+    assert machine.tree.spec() == "package:2@10 numa:[1,2]@5 group:[2,1,1]@5 core:2@1"
+    assert machine.node_tree(0).facts() == {"pus": 8, "cores": 8, "packages": 2, "numa": 3, "gpus": 0}
+
+
+def test_a_memory_node_as_the_outermost_object(tmp_path):
+    path = tmp_path / "node.xml"
+    text = """<topology><object type="NUMANode" os_index="0" cpuset="0x3">
+    <object type="Socket" os_index="0"><object type="PU" os_index="0"/></object>
+    <object type="Socket" os_index="1"><object type="PU" os_index="1"/></object></object></topology>"""
+    path.write_text(text)
+    machine = hb.machine(f"hwloc:{path}").machine
+    assert machine.tree.spec() == "pu:2@10"
+    assert machine.node_tree(0).facts()["numa"] == 1
+
+
 @pytest.mark.parametrize("text", ["x", "0x123456789", "0x1 0x2", "-1", "0xf...f0"])
 def test_what_is_no_set_of_hwloc(text):
     with pytest.raises(FormatError, match="expected words like"):

@@ -73,17 +73,6 @@ def test_an_external_document_type_is_not_fetched(tmp_path):
     assert read_hwloc(str(path)).os_pus.tolist() == [0]
 
 
-def test_kinds_nested_both_ways_round_are_refused(tmp_path):
-    inside = "".join(
-        f'<object type="{a}"><object type="{b}"><object type="PU" os_index="{pu}"/></object></object>'
-        for pu, (a, b) in enumerate([("Package", "Die"), ("Die", "Package")])
-    )
-    path = tmp_path / "node.xml"
-    path.write_text(document(f'<object type="Machine">{inside}</object>'))
-    with pytest.raises(FormatError, match="lies outside and inside"):
-        read_hwloc(str(path))
-
-
 @pytest.mark.parametrize(
     ("spec", "words"),
     [

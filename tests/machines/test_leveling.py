@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes.allocation import Allocation
-from hopbytes.machines.kinds import common_order
+from hopbytes.machines.kinds import aligned, base_kind
 from hopbytes.machines.leveling import level
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.node_tree import Part, node_tree
+from hopbytes.machines.units import units_of
 from strategies import check_groupings
 
 KINDS = ("package", "numa", "l3", "l2", "core")
@@ -92,6 +93,43 @@ def test_cores_of_a_package_without_dies_are_not_torn_apart_by_another_with_dies
 
 
 def test_orders_of_kinds():
-    assert common_order([["numa", "package", "core"], ["package", "l3", "core"]]) == [
-        "numa", "package", "l3", "core",
-    ]  # fmt: skip
+    order, _ = aligned([["numa", "package", "core"], ["package", "l3", "core"]])
+    assert order == ["numa", "package", "l3", "core"]
+
+
+@given(st.lists(st.permutations(KINDS), min_size=1, max_size=5))
+def test_kinds_nested_in_any_way_have_an_order(chains):
+    order, names = aligned(chains)
+    for chain in chains:
+        own = names[tuple(chain)]
+        assert [base_kind(name) for name in own] == list(chain)
+        places = [order.index(name) for name in own]
+        assert places == sorted(set(places))
+    assert names[min(map(tuple, chains))] == list(min(map(tuple, chains)))  # the first keeps its names
+
+
+@st.composite
+def heterogeneous_nodes(draw):
+    """A node whose packages nest caches, memory nodes and groups each in a way of its own."""
+    numbers = itertools.count()
+    packages = []
+    for _ in range(draw(st.integers(1, 3))):
+        inner: tuple[Part, ...] = tuple(
+            Part("core", 0, (Part("pu", next(numbers)), Part("pu", next(numbers)))) for _ in range(2)
+        )
+        for kind in draw(st.permutations(("numa", "group", "l3"))):
+            inner = (Part(kind, 0, inner), Part(kind, 1, (Part("core", 0, (Part("pu", next(numbers)),)),)))
+        packages.append(Part("package", 0, inner))
+    return Part("machine", 0, tuple(packages))
+
+
+@given(st.lists(heterogeneous_nodes(), min_size=1, max_size=2))
+def test_heterogeneous_memory_is_no_reason_to_refuse_a_node(roots):
+    trees = tuple(node_tree(root) for root in roots)
+    machine = NodeMachine("test:", trees, tuple(range(len(trees))))
+    packages = [tree.units[:, tree.kinds.index("package")].max() + 1 for tree in trees]
+    assert len(set(units_of(machine, "package").tolist())) == sum(packages)
+    cores = sum(int(tree.cores[-1]) + 1 for tree in trees)
+    assert len(set(units_of(machine, "core").tolist())) == cores
+    where = Allocation.whole(machine)
+    check_groupings(where.groups(), where.k)

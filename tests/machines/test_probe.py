@@ -86,6 +86,31 @@ def test_probe_keeps_names_and_wishes_of_the_job():
     assert len(machine.nodes) == 1, "alike nodes are stored once"
 
 
+@pytest.mark.parametrize(("words", "content", "slots"), [
+    (["--hostfile"], "n2 slots=3\nn1 slots=4\n", (3, 4)), (["-f"], "n2:1\nn1:1 # all\n", (1, 1)),
+    (["--machinefile="], "n2 slots=2 max_slots=4\nn1\n", (2, 1)),
+    (["--hostfile"], "n2 # slots=9\nn1\n", None),
+    (["--host"], "n2 slots=3\nn1 slots=4\n", None),
+])  # fmt: skip
+def test_slots_of_the_commands_own_hosts_are_kept(tmp_path, monkeypatch, words, content, slots):
+    for name in [name for name in os.environ if name.startswith(("SLURM_", "PBS_", "OMPI_", "PRTE_"))]:
+        monkeypatch.delenv(name)
+    (tmp_path / "hosts").write_text(content)
+    lines = [*lines_of("n1.cluster", "0-6", kernel_files()), *lines_of("n2.cluster", "0-6", kernel_files())]
+    (tmp_path / "said").write_text("".join(lines))
+    path = str(tmp_path / "hosts")
+    words = [f"{words[0]}{path}"] if words[0].endswith("=") else [*words, path]
+    launcher = tmp_path / "launcher"
+    launcher.write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
+    launcher.chmod(0o755)
+    stored = tmp_path / "job.machine.json"
+    probe_to_file([str(launcher), *words], str(stored))
+    machine = hb.machine(stored).machine
+    job = machine.job()
+    assert (job and job.tasks) == slots
+    assert machine.hosts == (("n2", "n1") if slots else ("n1.cluster", "n2.cluster"))
+
+
 def test_several_processes_on_a_node_do_no_harm():
     lines = [*lines_of("n1", "0-3", kernel_files()), *lines_of("n1", "4-6", kernel_files())]
     assert len(read_probe(lines).node_tree(0).os_pus) == 7

@@ -117,3 +117,19 @@ def test_agrees_with_hwloc(text, tmp_path):
     theirs, ours = hb.machine(f"hwloc:{path}").machine, hb.machine(f"synthetic:{text}").machine
     assert theirs.tree.spec() == ours.tree.spec()
     assert theirs.node_tree(0).os_pus.tolist() == ours.node_tree(0).os_pus.tolist()
+
+
+def test_unlike_nodes():
+    """Also inside a network, with indexes that have commas of their own."""
+    text = "synthetic:pack:2 core:2@n[1-2],synthetic:core:2 pu:2(indexes=0,2,1,3)@n[3-5]:core=2"
+    where = hb.machine(text)
+    machine = where.machine
+    assert machine.hosts == ("n1", "n2", "n3", "n4", "n5")
+    assert (len(machine.nodes), machine.tree_of_node) == (2, (0, 0, 1, 1, 1))
+    assert [len(machine.node_tree(node).os_pus) for node in range(5)] == [4, 4, 4, 4, 4]
+    assert machine.node_tree(3).os_pus.tolist() == [0, 2, 1, 3]
+    assert hb.machine(machine.spec()).machine.hosts == machine.hosts
+    with pytest.raises(FormatError, match="synthetic:core:2 without hosts, expected @n"):
+        hb.machine("synthetic:core:2,synthetic:core:4@n1")
+    with pytest.raises(FormatError, match="n1"):
+        hb.machine("synthetic:core:2@n1,synthetic:core:4@n1")

@@ -1,7 +1,11 @@
 """Measuring machines: fit, choice of pairs, what ranks say, and a simulated machine of known values."""
 
 import json
+import os
 import shutil
+import socket
+import subprocess
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -93,7 +97,7 @@ def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
 
 
 def test_lines_of_ranks():
-    lines = ["noise", "[1,0]#hopbytes-measure where 1 n2 4,5 .", "#hopbytes-measure where 0 n1  ."]
+    lines = ["noise", "[1,0]#hopbytes-measure where 1 n2 4-5 .", "#hopbytes-measure where 0 n1  ."]
     assert read_places(lines) == [RankPlace("n1", frozenset()), RankPlace("n2", frozenset({4, 5}))]
     with pytest.raises(FormatError, match="1 ranks said"):
         read_places(lines[:2])
@@ -157,6 +161,32 @@ def test_what_cannot_be_measured(tmp_path):
         measure(["true"], hb.machine("core:2"), batches=4)
     with pytest.raises(UnsupportedError, match="expected an MPI compiler"):
         measure(["true"], hb.machine("core:2"), compiler="no-such-mpicc")
+
+
+@pytest.mark.parametrize("compiler", ["mpicc.mpich", "mpicc.openmpi"])
+def test_a_line_is_written_at_once(tmp_path, compiler):
+    """MPICH makes stdio write every piece alone, and Hydra mixes pieces; a packet is what one write gave."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    source = files("hopbytes").joinpath("measuring/pingpong.c")
+    subprocess.run([compiler, str(source), "-o", str(tmp_path / "pingpong")], check=True)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        subprocess.run([str(tmp_path / "pingpong"), "where"], check=True, stdout=theirs.fileno(), timeout=60)
+        theirs.close()
+        packets = []
+        while packet := ours.recv(1 << 16):
+            packets.append(packet.decode())
+    assert len(packets) == 1
+    (place,) = read_places(packets[0].splitlines())
+    assert place.cpus == os.sched_getaffinity(0)
+
+
+@pytest.mark.skipif(not shutil.which("mpicc.mpich") or not shutil.which("mpiexec.hydra"), reason="no MPICH")
+def test_ranks_of_mpich_are_all_heard():
+    words = ["mpiexec.hydra", "-n", "6"]
+    found = measure(words, hb.machine("core:6"), compiler="mpicc.mpich", sizes=(1, 2**20))
+    assert found.pairs == {"core": 1}
 
 
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")

@@ -91,7 +91,7 @@ static void one_collective(const char *word) {
     if (!strcmp(word, "barrier")) MPI_Barrier(WORLD);
 }
 
-#ifndef NO_NEIGHBOURS /* Open MPI's monitoring is not used for programs that name them */
+#ifndef NO_NEIGHBOURS /* Open MPI's monitoring is not used for programs that name them, or MPI_Pcontrol */
 static void neighbours(void) {
     int periodic[1] = {0}, dims[1] = {size}, to = (rank + 1) % size, from = (rank + size - 1) % size;
     MPI_Comm line, ring;
@@ -117,6 +117,7 @@ static void one_sided(void) {
     MPI_Win_free(&win);
 }
 
+#ifndef NO_NEIGHBOURS
 static void phases(void) {
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
     int levels[4] = {2, 0, 1, 3};
@@ -125,6 +126,8 @@ static void phases(void) {
         MPI_Sendrecv(a, 10 * (i + 1), MPI_BYTE, to, 0, b, 10 * (i + 1), MPI_BYTE, from, 0, WORLD, MPI_STATUS_IGNORE);
     }
 }
+
+#endif
 
 #if MPI_VERSION >= 4
 static void new_calls(void) {
@@ -175,9 +178,9 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "sub")) communicators();
 #ifndef NO_NEIGHBOURS
         else if (!strcmp(argv[i], "near")) neighbours();
+        else if (!strcmp(argv[i], "phases")) phases();
 #endif
         else if (!strcmp(argv[i], "rma")) one_sided();
-        else if (!strcmp(argv[i], "phases")) phases();
         else if (!strcmp(argv[i], "listening")) listening();
 #if MPI_VERSION >= 4
         else if (!strcmp(argv[i], "new")) new_calls();

@@ -82,6 +82,62 @@ def test_every_class_of_calls(family, tmp_path, monkeypatch):
     assert all(messages_of[pair] >= times for pair, times in least.items())
 
 
+def recorded(family, flag, monkeypatch, tmp_path, compilers=True):
+    """Record unfit.c with a kind of calls compiled in; return the graph, and what was said."""
+    monkeypatch.chdir(tmp_path)
+    for tool in ("OMPI", "PRTE"):
+        for more in ("", "_CONFIRM"):
+            monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT{more}", "1")
+    if not compilers:
+        monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
+    launch, compiler = mpi(family)
+    source = str(Path(__file__).parent / "unfit.c")
+    subprocess.run([compiler, flag, source, "-o", "app"], check=True)
+    done = record([*launch, "./app"], hosts=False)
+    assert done.graph is not None, done.problem
+    return done.graph, list(done.graph.meta.get("notices", ()))
+
+
+#: What every rank sends to the next, beside what each kind of calls adds.
+UNFIT = {
+    "-DPAUSED": {}, "-DPARTITIONED": dict.fromkeys(NEXT, 2 * 4 * 25), "-DGROUP=1": {(0, 1): 5},
+    "-DGROUP=2": {(0, 2): 5}, "-DGROUP=3": {(0, 3): 5},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", UNFIT)
+@pytest.mark.parametrize("family", ["openmpi 5", "openmpi 4.1"])
+def test_calls_that_it_is_wrong_about(family, flag, tmp_path, monkeypatch):
+    """It counts while paused, no partitioned sends, and crashes where groups of unequal size meet."""
+    if (family, flag) == ("openmpi 4.1", "-DPARTITIONED"):
+        pytest.skip("it has no partitioned sends")
+    graph, notices = recorded(family, flag, monkeypatch, tmp_path)
+    ends = zip(graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist(), strict=True)
+    wanted = Counter(dict.fromkeys(NEXT, 9000)) + Counter(UNFIT[flag])
+    found = {(source, target): sent for source, target, sent in ends if sent}
+    # Communicators are agreed upon by collective calls, which the model turns into messages.
+    pairs = NEXT + list(UNFIT[flag])
+    assert {pair: found[pair] for pair in pairs} == {pair: wanted[pair] for pair in pairs}
+    assert graph.meta["recorded"]["by"] == "interposer"
+    assert notices == []
+
+
+@pytest.mark.parametrize("family", ["openmpi 5", "openmpi 4.1"])
+def test_two_groups_without_a_compiler(family, tmp_path, monkeypatch):
+    """Its files name a rank of the other group behind O2A, which is not the writing one."""
+    graph, notices = recorded(family, "-DGROUP=2", monkeypatch, tmp_path, compilers=False)
+    assert graph.n == 4
+    assert set(zip(graph.sources().tolist(), graph.targets.tolist(), strict=True)) >= {*NEXT, (0, 2)}
+    assert graph.meta["recorded"]["by"].startswith("monitoring")
+    assert any("names messages between two groups: Open MPI's own counting is wrong" in n for n in notices)
+
+
+def test_a_pause_without_a_compiler_is_said(tmp_path, monkeypatch):
+    graph, notices = recorded("openmpi 5", "-DPAUSED", monkeypatch, tmp_path, compilers=False)
+    assert graph.total_volume >= 4 * 69000
+    assert any("names MPI_Pcontrol: Open MPI's own counting is wrong" in notice for notice in notices)
+
+
 @pytest.mark.parametrize("framework", ["pml", "coll", "osc"])
 def test_components_typed_without_those_that_count(framework, tmp_path):
     app = tmp_path / "app"

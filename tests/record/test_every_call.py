@@ -124,7 +124,7 @@ def phases_of(family, source, folder, language="c", flags=()):
         pytest.skip("no Fortran compiler")
     assert not built.returncode, built.stderr
     command = LaunchCommand.parse([*launch, str(program)])
-    library = interposer_for(application_of(command.program, command.launcher), launch[0])
+    library = interposer_for(application_of(command), command)
     counts = folder / "counts"
     counts.mkdir()
     settings = handed_on(command, preloading(str(library), str(counts), 0.0))

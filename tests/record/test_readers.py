@@ -133,6 +133,24 @@ def test_collectives_of_a_trace_by_a_model(tmp_path):
         hb.read(path, holds="pattern", collectives="tree")
 
 
+def test_counts_as_people_write_them_in_traces_of_simgrid(tmp_path):
+    """SimGrid takes 1e6 and 2.5e3; in old traces only the whole tells how many ranks lists of counts have."""
+    for own in (0, 1):
+        text = f"{own} init\n{own} isend {1 - own} 7 1e6\n{own} send {1 - own} 2.5e3\n"
+        lists = f"{own} alltoallv 9 1 4 9 2 2\n"
+        (tmp_path / f"actions{own}.txt").write_text(f"{text}{own} compute 1.5e9\n{lists}")
+    first = tmp_path / "actions0.txt"
+    assert arcs(hb.read(first, holds="pattern")) == {(0, 1): (1_002_500, 2), (1, 0): (1_002_500, 2)}
+    graph = hb.read(first, holds="pattern", collectives="pairs")
+    assert arcs(graph) == {(0, 1): (1_002_504, 3), (1, 0): (1_002_501, 3)}
+    (tmp_path / "actions1.txt").write_text("1 init\n1 send 0 1 2.5\n")
+    with pytest.raises(FormatError, match=r"actions1.txt:2: '2.5', expected a whole number"):
+        hb.read(first, holds="pattern")
+    (tmp_path / "actions1.txt").write_text("1 init\n1 send 0 1 1e99\n")
+    with pytest.raises(ScaleError, match=r"more than 2\^63"):
+        hb.read(first, holds="pattern")
+
+
 def test_one_file_of_all_ranks(tmp_path):
     together = tmp_path / "all.prof"
     together.write_text("".join(FILES["monitoring"].values()))
@@ -140,6 +158,21 @@ def test_one_file_of_all_ranks(tmp_path):
     together.write_text(FILES["monitoring"]["a.0.prof"])
     with pytest.raises(FormatError, match=r"1 of 2 ranks missing \(1\)"):
         hb.read(together)
+
+
+@pytest.mark.parametrize("name", ["", "ocean to ice", "MPI COMM 3 DUP FROM 1"])
+@pytest.mark.parametrize("said", ["{other}", "-1"])
+def test_two_groups_name_ranks_of_each_other(tmp_path, name, said):
+    """Behind O2A stands then a rank of the other group, or none, also where somebody named them."""
+    for own, (path, text) in enumerate(FILES["monitoring"].items()):
+        ways = "".join(f"{way}\t{said}\t0 bytes\t0 msgs sent\n" for way in ("O2A", "A2O", "A2A"))
+        between = f"D\t{name}\tprocs: {{other}}\n{ways}".format(other=1 - own)
+        (tmp_path / path).write_text(text.replace("D\tMPI_COMM_WORLD", f"{between}D\tMPI_COMM_WORLD") + between)
+    found = dict(zip([(0, 1), (1, 0)], EXPECTED["monitoring"], strict=True))
+    assert arcs(hb.read(tmp_path / "a.1.prof")) == found
+    together = tmp_path / "all.prof"
+    together.write_text("".join((tmp_path / path).read_text() for path in FILES["monitoring"]))
+    assert arcs(hb.read(together)) == found
 
 
 BAD = [

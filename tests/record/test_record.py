@@ -17,8 +17,10 @@ import hopbytes as hb
 from hopbytes.collectives import expand
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.launchers import recognise
+from hopbytes.machines.job_environment import READERS
 from hopbytes.record.application import Application
 from hopbytes.record.missing import reason
+from hopbytes.record.next_step import next_step
 from hopbytes.record.session import record
 
 CALLS = Path(__file__).parent / "calls.c"
@@ -235,7 +237,7 @@ def test_settings_that_would_leave_the_monitoring_out(monkeypatch, tmp_path):
     (tmp_path / "settings").write_text("pml = ob1\n")
     monkeypatch.setenv("OMPI_MCA_mca_base_param_files", str(tmp_path / "settings"))
     assert by(program).startswith("monitoring")
-    monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, launcher: "")
+    monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
     with pytest.raises(UnsupportedError, match="--mca pml ob1: leaves Open MPI's monitoring out, expected"):
         record([*launch, "--mca", "pml", "ob1", program, "p2p"])
 
@@ -279,10 +281,32 @@ def test_the_command_passes_everything_through(tmp_path):
     quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 120}
     done = subprocess.run(words, **quiet)
     assert (done.returncode, done.stdout) == (0, "said by the program\n"), done.stderr
+    assert done.stderr.splitlines()[-1] == "now: hopbytes map app.pattern --on local"
     assert hb.read("app.pattern").n == 4
     # The launcher ends the other ranks when one fails, so what is left of the recording is not certain.
     assert subprocess.run([*words, "fail"], **quiet).returncode == 7
     assert [path.name for path in tmp_path.iterdir()] == ["app.pattern"]
+
+
+def recorded_on(*hosts):
+    return hb.CommGraph.from_edges([0], [1], n=2, meta={"recorded": {"hosts": hosts}})
+
+
+def test_what_to_do_next(tmp_path, monkeypatch):
+    """Map for the hosts of the command, of the job, or for this computer where all ranks were here."""
+    launch, _, _ = mpi("openmpi")
+    here = os.uname().nodename
+    now = "now: hopbytes map a.pattern --on"
+    for sign, _ in READERS:
+        monkeypatch.delenv(sign, raising=False)
+    assert next_step("a.pattern", launch, recorded_on(here, here)) == [f"{now} local"]
+    assert next_step("a.pattern", launch, recorded_on("n1", here)) == [f"{now} job"]
+    (tmp_path / "my hosts").write_text("n1 slots=2\n")
+    words = [launch[0], "--hostfile", "my hosts", "-n", "2", "./app"]
+    assert next_step("b c", words, recorded_on()) == ["now: hopbytes map 'b c' --on 'job:my hosts'"]
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
+    assert next_step("a.pattern", launch, recorded_on(here, here)) == [f"{now} job"]
+    assert next_step("-", launch, recorded_on()) == []
 
 
 @pytest.mark.parametrize("family", ["openmpi", "openmpi 4.1", "mpich"])
@@ -311,7 +335,8 @@ def test_a_compiler_of_another_mpi_is_refused():
     """Two MPIs in one program would be loaded otherwise."""
     launch, _, program = mpi("openmpi", "-DNO_NEIGHBOURS")
     _, other, _ = mpi("mpich")
-    with pytest.raises(UnsupportedError, match=r"its MPI is .*mpi.*, that of .*, expected the compiler of"):
+    said = r"its MPI is MPICH \(.*mpi.*\); .* uses .*libmpi.*, expected the compiler of"
+    with pytest.raises(UnsupportedError, match=said):
         record([*launch, program, "p2p"], compiler=other)
 
 

@@ -2,6 +2,7 @@
 
 import builtins
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,7 +12,9 @@ from hopbytes.report.box_layout import layout
 from hopbytes.report.boxes import boxes_of, drawing
 from hopbytes.report.picture import draw, write_picture
 from hopbytes.report.show import machine_facts, machine_text
+from hopbytes.report.svg import Shape, svg
 
+SVG = "{http://www.w3.org/2000/svg}"
 SAMPLES = Path(__file__).parents[1] / "samples" / "hwloc"
 
 
@@ -67,7 +70,8 @@ def test_text_has_both_the_levels_and_the_tree():
 
 @pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_pictures(tmp_path, suffix, start):
-    pytest.importorskip("matplotlib")
+    if suffix != "svg":
+        pytest.importorskip("matplotlib")
     where = hb.machine(f"hwloc:{SAMPLES}/v2_smt_gpus.xml@a,b,hwloc:{SAMPLES}/v3_hybrid.xml@m")
     target = str(tmp_path / f"tree.{suffix}")
     write_picture(where, target)
@@ -79,7 +83,7 @@ def test_pictures(tmp_path, suffix, start):
         assert all(word in content.decode() for word in words)
         write_picture(where, target)  # ours, so it may be overwritten
     (tmp_path / f"theirs.{suffix}").write_text("precious")
-    with pytest.raises(UnsupportedError, match="was not written by hopbytes"):
+    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
         write_picture(where, str(tmp_path / f"theirs.{suffix}"))
 
 
@@ -135,5 +139,39 @@ def test_pictures_that_cannot_be(monkeypatch):
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UnsupportedError, match="pip install"):
-        draw(where, "tree.svg")
+    with pytest.raises(UnsupportedError, match=r"PNG need matplotlib: pip install '\.\[plot\]' "):
+        draw(where, "tree.png")
+    assert draw(where, "tree.svg")["tree.svg"].startswith(b"<?xml")
+
+
+def texts_of(spec, **options):
+    """Rectangles and words of a picture as SVG, which must be well-formed."""
+    content = draw(hb.machine(spec, **options), "x.svg")["x.svg"]
+    root = ElementTree.fromstring(content)
+    inside = {"x", "y", "width", "height"}
+    boxes = [{key: float(one.get(key)) for key in inside} for one in root.iter(f"{SVG}rect") if one.get("x")]
+    return root, boxes, [one.text for one in root.iter(f"{SVG}text")]
+
+
+def test_svg_holds_every_box_inside_the_picture():
+    root, boxes, words = texts_of("node:6 package:2 core:6")
+    width, height = (float(root.get(side)) for side in ("width", "height"))
+    assert len(boxes) == 1 + 6 + 12 + 72
+    assert all(0 <= one["x"] <= one["x"] + one["width"] <= width for one in boxes)
+    assert all(0 <= one["y"] <= one["y"] + one["height"] <= height for one in boxes)
+    assert {str(core) for core in range(72)} <= set(words)
+
+
+def test_nodes_are_drawn_with_their_names_or_numbers():
+    assert {f"node n{i}" for i in range(1, 7)} <= set(texts_of("node:6 core:2", hosts="n[1-6]")[2])
+    assert {f"node {i}" for i in range(6)} <= set(texts_of("node:6 core:2")[2])
+    assert {f"host {name}" for name in "abc"} <= set(texts_of("host:3 core:2", hosts="a,b,c")[2])
+    assert "node" not in " ".join(texts_of("package:2 core:2")[2])
+    named = texts_of("torus:2x2x2", hosts="h[1-8]")[2]
+    assert {f"h{i}" for i in range(1, 9)} <= set(named)
+    assert named[-1] == "numbers: nodes in machine order"
+
+
+def test_words_of_a_picture_are_only_words():
+    picture = svg([Shape(0, 0, 1, 1, "#fff", 'a<b>&"\x1b[0m')], (0, 1, "]]>"), (1, 1), 1.0)
+    assert [one.text for one in ElementTree.fromstring(picture).iter(f"{SVG}text")] == ['a<b>&"?[0m', "]]>"]

@@ -100,4 +100,6 @@ def test_too_many_holes():
 
 def test_fewer_names_than_nodes_say_what_to_do():
     with pytest.raises(FormatError, match="nodes:0-15"):
-        hb.machine("torus:4x4", hosts="a,b")
+        hb.machine("node:16 core:2", hosts="a,b")
+    with pytest.raises(FormatError, match="nodes:0-15"):
+        hb.machine("torus:4x4", hosts="a,n1")

@@ -195,7 +195,7 @@ def test_only_our_files_are_overwritten(tmp_path, pack):
     assert is_ours(str(path))
     may_write(str(path))
     path.write_bytes(pack(b"# somebody's results\n0\n"))
-    with pytest.raises(UnsupportedError, match="not written by hopbytes"):
+    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
         may_write(str(path))
     may_write(str(path), force=True)
     may_write(str(tmp_path / "new"))

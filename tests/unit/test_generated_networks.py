@@ -1,4 +1,4 @@
-"""Fat trees, dragonflies and HyperX: facts known by hand, and one-line errors."""
+"""Fat trees, dragonflies of both kinds and HyperX: facts known by hand, and one-line errors."""
 
 from __future__ import annotations
 
@@ -79,7 +79,28 @@ def test_valiant_routes_leave_no_trace_of_the_minimal_one():
     assert not any(name.startswith("r0.") and " -> r4." in name for name in crossed)
 
 
+def test_a_dragonfly_plus():
+    network = parse_machine("dragonfly+:5x3x2:spines=2:global=4:bw=4x2x1").network()
+    assert network.describe()["links"] == 2 * 30 + 2 * 5 * 3 * 2 + 5 * 4 * 2  # two copies of each of four
+    assert network.hops(0, [0, 1, 2, 6, 29]).tolist() == [0, 2, 4, 5, 5]
+    machine = parse_machine("dragonfly+:5x3x2:spines=2:global=4")
+    assert names(machine, 0, 3) == ["n0 -> l0.0", "l0.0 -> s0.1", "s0.1 -> l0.1", "l0.1 -> n3"]
+    # Of the two links from group 0 to group 4, port 3 (spine 0) and port 7 (spine 1), targets take turns.
+    assert names(machine, 0, 28)[1:3] == ["l0.0 -> s0.0", "s0.0 -> s4.0"]
+    assert names(machine, 0, 29)[1:3] == ["l0.0 -> s0.1", "s0.1 -> s4.1 #1"]
+    spread = parse_machine("dragonfly+:5x3x2:spines=2:global=4:route=spread").network()
+    routes = spread.routes([0], [29])
+    shares = dict(zip(map(spread.name_link, routes.links.tolist()),
+                      np.array(routes.numerators) / np.array(routes.denominators), strict=True))  # fmt: skip
+    assert shares["s0.0 -> s4.0"] == shares["s0.1 -> s4.1 #1"] == 0.5
+    assert shares["l4.2 -> n29"] == 1
+    assert parse_machine("dragonfly+:4x8x16 / core:2").spec() == "dragonfly+:4x8x16@10 / core:2@1"
+
+
 @pytest.mark.parametrize(("text", "said"), [
+    ("dragonfly+:9x4", "GROUPSxLEAVESxNODES"), ("dragonfly+:9x2x1:spines=3:global=2", "expected global=3"),
+    ("dragonfly+:3x2x1:links=ring", "'ring'"), ("dragonfly+:3x2x1:route=valiant", "minimal or spread"),
+    ("dragonfly+:3x2x1:bw=1x2", "three"), ("dragonfly+:999x99x99", "tables of at most 268435456"),
     ("fattree:", "integers >= 1"), ("fattree:4x4:up=1", "up for 1"), ("fattree:4:route=east", "'east'"),
     ("fattree:4:nodes=5", "nodes=5"), ("fattree:4:nodes=0", "nodes='0'"), ("fattree:4:bw=0", "bw='0'"),
     ("fattree:999x999x999", "16777216"), ("fattree:9x9:up=999999x999999", "cables"),

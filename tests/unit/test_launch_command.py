@@ -12,7 +12,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.launching.command import LaunchCommand, placed
-from hopbytes.launching.compare import compare, placement_seen
+from hopbytes.launching.compare import compare, placement_by_node, placement_seen
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.probe import Seen, _tail, seen_in
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
@@ -169,6 +169,10 @@ def test_nothing_is_started_on_hosts_with_invented_names():
     mine = checked_command(["mpirun", "--hostfile", "mine", "./app"], 4)
     assert "--hostfile mine" in prepare_start(mapping, mine, "q").start.text()
     prepare_start(place("core:4", [3, 0, 1, 2]), checked_command(["mpirun", "./app"], 4), "r")
+    # Version 4 refuses that (tried with 4.1.4: "no prior allocation has been made").
+    older = checked_command(["mpirun4", "--hostfile", "mine", "./app"], 4)
+    with pytest.raises(InfeasibleError, match="Open MPI 4 counts hosts of a batch system only"):
+        prepare_start(mapping, older, "s")
 
 
 def test_the_script_stands_before_the_program():
@@ -281,6 +285,23 @@ def test_a_launch_becomes_a_mapping():
         placement_seen(where, seen(("c", {1})))
     with pytest.raises(UnsupportedError, match="rank 0 did not answer"):
         placement_seen(where, {1: Seen("a", frozenset({0}))})
+
+
+def test_a_launch_that_binds_to_more_than_a_slot_becomes_a_mapping_by_node():
+    """Ranks of one package, of one core, of nothing: whoever has least choice is placed first."""
+    where = hb.machine("node:2@10 package:2@3 core:2@1", hosts="a,b")
+    everywhere, second = {0, 1, 2, 3}, {2, 3}
+    found = seen(("b", everywhere), ("b", second), ("a", everywhere), ("b", {3}), ("a", {0, 1, 2, 3, 9}))
+    mapping = placement_by_node(where, found)
+    assert mapping.pe.tolist() == [4, 6, 0, 7, 1]
+    (notice,) = mapping.info["notices"]
+    assert notice.startswith("4 of 5 ranks may run on several slots (rank 0 on 4): their nodes are known")
+    bound = placement_by_node(where, seen(("b", {1}), ("a", {0})))
+    assert (bound.pe.tolist(), "notices" in bound.info) == ([5, 0], False)
+    twice = placement_by_node(where, seen(*[("a", everywhere)] * 6))
+    assert twice.pe.tolist() == [0, 1, 2, 3, 0, 1]
+    with pytest.raises(HopbytesError, match="rank 0: CPU 7 of node 0, expected CPUs of 0"):
+        placement_by_node(where, seen(("a", {7})))
 
 
 # ---------------------------------------------------------------- passing through

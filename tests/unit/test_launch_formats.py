@@ -261,7 +261,7 @@ def test_rank_orders_come_back():
 @given(st.permutations(range(6)), st.sampled_from(["block", "cyclic"]))
 def test_new_ranks_come_back(pes, launched):
     where = machine("node:2 core:4")
-    used = spread(where, 6)
+    used = spread(where, 6, pack=launched == "block", evenly=launched == "cyclic")
     mapping = Mapping(used[np.array(pes)].astype(np.int32), where, {"problem": "processes"})
     again = read("newrank", write("newrank", mapping, launched=launched).files[""], where=where)
     assert again.pe.tolist() == mapping.pe.tolist()

@@ -158,8 +158,15 @@ def test_several_paths_over_unequal_links_keep_as_many_bits_as_there_is_room_for
     assert found.hop_bytes == 4 * (2**41 + 1)
 
 
-def test_loads_beyond_63_bits_are_refused():
+def test_large_volumes_on_links_of_odd_capacities_are_exact():
+    """The product of volume and a common multiple of the capacities has no 63 bits to fit in."""
     where = machine("torus:3x3:bw=1000003x999983")
-    graph = CommGraph.from_edges([0], [4], [2**45])
-    with pytest.raises(hb.errors.ScaleError, match="divide"):
-        measure_links(graph, where, np.arange(9, dtype=np.int32))
+    graph = CommGraph.from_edges([0, 0], [4, 1], [2**60, 5])
+    found = measure_links(graph, where, np.arange(9, dtype=np.int32))
+    assert found is not None
+    congestion = [Fraction(2**60, 1000003), Fraction(2**60 + 5, 999983)]  # 0 to 1 is the second dimension
+    if found.used_links == 2:
+        assert found.max_congestion == float(max(congestion))
+        assert found.avg_congestion == float(sum(congestion) / 2)
+        assert found.var_congestion == float(((congestion[0] - congestion[1]) / 2) ** 2)
+    assert hottest_links(graph, where, np.arange(9, dtype=np.int32))[0].congestion == found.max_congestion

@@ -33,12 +33,12 @@ def test_around_one_task_per_pe(n, k):
 
 
 def test_more_tasks_than_pes_as_processes_names_both_numbers():
-    with pytest.raises(InfeasibleError, match="65 tasks for 64 PEs"):
+    with pytest.raises(InfeasibleError, match="65 processes, but the machine has 64 slots"):
         map_tasks(chain_of(65), cluster(), mapper="identity", partition=False)
 
 
 def test_between_k_and_eight_k_nothing_is_guessed():
-    with pytest.raises(InfeasibleError, match="511 tasks for 64 PEs"):
+    with pytest.raises(InfeasibleError, match="511 processes, but the machine has 64 slots"):
         map_tasks(chain_of(511), cluster(), mapper="identity")
     assert map_tasks(chain_of(512), cluster(), mapper="identity").info["problem"] == "partition"
     assert map_tasks(chain_of(64), cluster(), mapper="identity").info["problem"] == "processes"
@@ -52,7 +52,7 @@ def test_oversubscription_gives_floor_or_ceil_even_with_loads():
 
 
 def test_fewer_tasks_than_pes_spread_over_nodes_or_pack():
-    spread = map_tasks(chain_of(8), cluster(4), mapper="identity")
+    spread = map_tasks(chain_of(8), cluster(4), mapper="identity", spread=True)
     assert np.bincount(spread.pe // 4).tolist() == [2, 2, 2, 2]
     packed = map_tasks(chain_of(8), cluster(4), mapper="identity", pack=True)
     assert packed.pe.tolist() == list(range(8))
@@ -317,3 +317,26 @@ def test_volumes_that_could_overflow_are_refused_with_a_factor():
         map_tasks(graph, cluster(), mapper="identity")
     near = hb.Allocation.whole(Tree((Level("core", 1),), (2,)))
     assert map_tasks(graph, near, mapper="identity").info["comm_cost"] == 2**62
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+@pytest.mark.parametrize("heavy", [1, 5, 6, 11])
+def test_one_heavy_task_among_many_that_weigh_nothing(preset, heavy):
+    """Equal shares of its load are blocks of size 0 and 1, far fewer than there are tasks."""
+    loads = np.zeros(384, np.int64)
+    loads[146] = heavy
+    graph = hb.CommGraph.from_edges([318, 318, 319], [313, 329, 176], [1, 1, 346], n=384, loads=loads)
+    mapping = hb.map_tasks(graph, hb.machine("l3:6@10 core:8@1"), preset=preset, partition=True)
+    assert np.bincount(mapping.pe, minlength=48).min() > 0
+    assert mapping.info["comm_cost"] == 0
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+def test_a_refiner_that_empties_a_pe_is_not_the_best_of_its_chain(preset):
+    """With much room J is least where some PEs hold nothing, which a partition must not have."""
+    graph = hb.read("stencil:64x64:bytes=1")
+    for imbalance in (0.1, 0.9):
+        mapping = map_tasks(
+            graph, hb.machine("node:4 core:8"), preset=preset, partition=True, imbalance=imbalance
+        )
+        assert mapping.tasks_per_pe().min() >= 1

@@ -8,10 +8,10 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import InfeasibleError
 from hopbytes.mappers.base import Effort
-from hopbytes.mappers.ptram import HybridGreedy, node_problem
+from hopbytes.mappers.ptram import HybridGreedy
 from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
 from hopbytes.mpi.ptram.own_routes import OwnRoutes
-from hopbytes.nodal import Share, groups_of_placement, nodes_of, vicinity_of
+from hopbytes.nodal import Share, groups_of_placement, nodes_of, routed_groups, vicinity_of
 from hopbytes.refiners.ptram import HottestLink
 from strategies import random_graph
 from together import together
@@ -85,7 +85,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
         share = Share(np.ones(where.k, np.int64), None)
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
         grouped = groups_of_placement(graph, where, pe, share)
-        problem = node_problem(grouped, "a test")
+        problem = routed_groups(graph, grouped, None, "a test")
         serial = refiner.search(grouped, problem, Effort())
         won += serial[1]
 

@@ -282,3 +282,26 @@ def test_an_unknown_level_is_told_the_merged_ones_too():
     sample = Path(__file__).parents[1] / "samples/hwloc/v3_hybrid.xml"
     with pytest.raises(UnsupportedError, match=r"unknown level 'l9'.*known: core, l2, l3, numa, package, pu"):
         hb.machine(f"hwloc:{sample}", exclude="l9=0")
+
+
+@pytest.mark.parametrize(("spec", "options", "gone", "left"), [
+    ("node:4 core:2", {"hosts": "n[001-004]"}, "node=n003", ["n001", "n002", "n004"]),
+    ("node:4 core:2", {"hosts": "n[001-004]"}, "host=n[001-002].site.org,n004", ["n003"]),
+    ("node:4 core:2", {"hosts": "n[001-004]"}, "node=0,2-3", ["n002"]),
+    ("torus:3 / core:2", {}, "node=n[0,2]", ["n1"]),
+    ("torus:3 / core:2", {"hosts": "a,b,c"}, "node=b", ["a", "c"]),
+    ("synthetic:core:2@m[1-3]", {"hosts": "m[1-2]"}, "node=m1,m3", ["m2"]),
+])  # fmt: skip
+def test_hosts_are_left_out_by_name(spec, options, gone, left):
+    where = hb.machine(spec, exclude=gone, **options)
+    names = where.hosts or tuple(f"n{node}" for node in range(3))
+    assert [names[node] for node in sorted(set(where.node_of_pe.tolist()))] == left
+
+
+def test_hosts_that_cannot_be_left_out():
+    with pytest.raises(FormatError, match="--exclude: 1 of 1 hosts are none of the machine's 2"):
+        hb.machine("node:2 core:2", hosts="a,b", exclude="node=c")
+    with pytest.raises(FormatError, match="the nodes have no names, expected numbers"):
+        hb.machine("node:2 core:2", exclude="node=a")
+    sizes = hb.machine("node:2 core:2", hosts="a,b", capacity="node=b:3").capacity
+    assert sizes.tolist() == [1, 1, 3, 3]

@@ -52,7 +52,7 @@ def test_summary_of_processes_tells_cost_gain_and_where_they_went():
     mapping = place("node:4@10 package:2@3 core:2@1", [0, 4, 1, 5], problem="processes")
     evaluation = evaluate(CommGraph.from_edges([0, 1], [2, 3], [500, 500]), mapping, random_seeds=0)
     assert summary(evaluation, mapping) == (
-        "J 1,000, 90.0 % below in-order; 2 tasks per node on 2 of 4, 2 tasks per package on 2 of 8"
+        "J 1,000, 66.7 % below in-order; 2 tasks per node on 2 of 4, 2 tasks per package on 2 of 8"
     )
 
 

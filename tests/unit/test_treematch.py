@@ -114,7 +114,7 @@ def test_several_tasks_per_pe_are_one_more_level():
     assert not uneven(mapping)
     best = hb.map_tasks(graph, where, preset="strong", oversubscribe=True)
     assert mapping.info["comm_cost"] == best.info["comm_cost"]
-    with pytest.raises(InfeasibleError, match="16 tasks for 4 PEs"):
+    with pytest.raises(InfeasibleError, match="16 processes, but the machine has 4 slots"):
         hb.map_tasks(graph, where, mapper="treematch", partition=False)
 
 
@@ -264,6 +264,17 @@ def test_passes_keep_what_they_have_when_time_is_up():
     assert made == 3 < whole[2]
     assert 0 < saved < whole[1]
     assert np.count_nonzero(found != start) in range(4, 7)
+
+
+def test_a_work_limit_ends_a_pass_between_two_exchanges():
+    graph = hb.CommGraph.from_edges(np.arange(63), np.arange(1, 64), n=64)
+    free, limited = (
+        hb.map_tasks(graph, hb.machine("node:8@9 core:8@1"), mapper="mpipp:passes=yes", work_limit=limit)
+        for limit in (None, 64**2 * 6)
+    )
+    assert limited.info["work"]["arcs"] == 64**2 * 6
+    assert limited.info["work"]["exchanges"] <= 5
+    assert free.info["work"]["arcs"] % (64**2 * 33) == 0  # whole passes
 
 
 def test_passes_refuse_what_does_not_fit():

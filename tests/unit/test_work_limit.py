@@ -5,7 +5,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import UnsupportedError
-from hopbytes.mappers.base import Effort
+from hopbytes.mappers.base import LEAST_STEP, Effort
 
 WHERE = hb.machine("node:4@10 core:4@1")
 
@@ -86,3 +86,32 @@ def test_effort_is_used_up_by_work_or_time():
 def test_a_limit_is_a_whole_number(limit):
     with pytest.raises(UnsupportedError, match="work_limit"):
         hb.map_tasks(grid(3), WHERE, work_limit=limit)
+
+
+@pytest.mark.parametrize("distance", [0, 1])
+@pytest.mark.parametrize("arcs", [0, 1])
+def test_a_search_that_only_a_limit_ends_ends_where_there_is_nothing_to_look_at(arcs, distance):
+    graph = hb.CommGraph.from_edges([0] * arcs, [1] * arcs, [5] * arcs, n=1000)
+    mapping = hb.map_tasks(
+        graph, hb.machine(f"core:4@{distance}"), preset="best", partition=True, work_limit=10**9
+    )
+    assert mapping.info["comm_cost"] == 0
+    assert mapping.info["work"].get("evolve_steps", 0) == 0
+
+
+def test_steps_that_look_at_nothing_do_not_go_on_for_ever():
+    mapping = hb.map_tasks(
+        hb.CommGraph.from_edges([], [], [], n=16), WHERE, mapper="identity", refine="evolve:dense_up_to=0",
+        work_limit=1,
+    )
+    assert mapping.info["comm_cost"] == 0
+
+
+def test_a_step_of_an_endless_search_counts_even_if_it_looks_at_little():
+    """Two tasks that must be apart: nothing is left to gain, and each step looks at a few arcs only."""
+    graph = hb.CommGraph.from_edges([0], [1], [5], n=1000)
+    mapping = hb.map_tasks(
+        graph, hb.machine("core:4@1"), preset="best", partition=True, work_limit=200_000, fixed={0: 0, 1: 1}
+    )
+    assert 0 < mapping.info["work"]["evolve_steps"] <= 200_000 // LEAST_STEP
+    assert mapping.info["comm_cost"] == 5

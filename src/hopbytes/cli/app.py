@@ -14,6 +14,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from hopbytes.cli import slips
+from hopbytes.cli.ending import clean_end
 from hopbytes.cli.spread import spread_options
 from hopbytes.errors import HopbytesError, printable
 
@@ -76,7 +78,17 @@ class GuardedGroup(TyperGroup):
 
 
 class Verb(TyperCommand):
-    """A verb, about to run: load NumPy for it."""
+    """A verb, about to run: load NumPy for it; say what was probably meant by options it does not have."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options; an error names what was probably meant."""
+        typed = list(args)
+        try:
+            slips.check(typed)
+            return super().parse_args(ctx, args)
+        except slips.UsageError as error:
+            slips.explain(error, typed, {name for parameter in self.params for name in parameter.opts})
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
@@ -114,6 +126,7 @@ def sentence(error: BaseException) -> str:
 
 def complain(text: str) -> None:
     """Say on stderr why the program stops; a closed stderr is nobody's concern."""
+
     with contextlib.suppress(OSError):
         print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
 
@@ -186,7 +199,8 @@ def main() -> None:
     prepare_streams()
     gc.set_threshold(COLLECT_EVERY)
     try:
-        app(prog_name="hopbytes")  # also under `python -m hopbytes`
+        with clean_end():
+            app(prog_name="hopbytes")  # also under `python -m hopbytes`
     except OSError as error:  # --help and --version, printed before any verb
         complain(sentence(error))
         sys.exit(FAILED)

@@ -19,7 +19,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Compare benchmark results with a baseline: geometric means, wins, failures, broken bounds."""
-    from hopbytes.cli.output import print_json
+    from hopbytes.cli.output import print_json, print_text
     from hopbytes.report.compare import compare as standings
     from hopbytes.report.compare_text import describe
     from hopbytes.report.results import read_results
@@ -28,4 +28,4 @@ def compare(
     if json:
         print_json(comparison.to_dict())
     else:
-        print(describe(comparison))
+        print_text(describe(comparison))

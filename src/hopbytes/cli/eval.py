@@ -8,7 +8,7 @@ import typer
 
 from hopbytes.cli.launching_options import given_mapping
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.options import Json, PatternFile, ReadingOptions, SpreadOptions
+from hopbytes.cli.options import All, Json, PatternFile, ReadingOptions, SpreadOptions
 
 
 def eval(
@@ -25,7 +25,8 @@ def eval(
         typer.Option(
             "--placement",
             metavar="ORDER",
-            help="Instead of MAPPING, what a launcher does: default:block, cyclic, bynode or plane=N.",
+            help="What a launcher does: fill (mpirun), block (srun), cyclic, bynode or plane=N. Judged "
+            "instead of MAPPING; beside MAPPING it is what that is compared with.",
         ),
     ] = None,
     mapping_format: Annotated[
@@ -35,26 +36,33 @@ def eval(
         ),
     ] = None,
     json: Json = False,
+    all: All = False,
 ) -> None:
-    """Print all metrics of a placement of PATTERN, beside in-order and random placement."""
+    """Print what a placement of PATTERN is worth beside the launcher's own: a verdict and a table."""
     import hopbytes as hb
-    from hopbytes.cli.output import print_json, print_table
+    from hopbytes.cli.output import print_json, print_table, tell
     from hopbytes.launcher import launcher_placement
+    from hopbytes.launching.usual import usual_order
+    from hopbytes.report.summary import RANDOM_SEEDS
+    from hopbytes.report.verdict import verdict
 
-    if (mapping is None) == (placement is None):
+    if mapping is None and placement is None:
         raise typer.BadParameter("say what to judge: either MAPPING or --placement ORDER")
     # A stored mapping brings its machine along.
     where = None if mapping is not None and machine.unsaid else machine.allocation()
+    tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)
-    if placement is not None:
+    if mapping is None:
         assert where is not None
-        per = machine.tasks_per_unit()
-        placed = launcher_placement(where, graph.n, placement, per=per, **spread.keywords())
+        options = {"per": machine.tasks_per_unit(), **spread.keywords()}
+        placed = launcher_placement(where, graph.n, str(placement), **options)
+        placement = None
     else:
-        assert mapping is not None
         placed = given_mapping(mapping, mapping_format, where, graph.n, graph)
-    evaluation = hb.evaluate(graph, placed)
+    launcher = placement or usual_order(mapping_format, placed.where)
+    evaluation = hb.evaluate(graph, placed, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
     if json:
-        print_json(evaluation.to_dict())
+        print_json({"verdict": verdict(evaluation, placed), **evaluation.to_dict()})
     else:
-        print_table(evaluation)
+        print(*verdict(evaluation, placed), "", sep="\n")
+        print_table(evaluation, complete=all)

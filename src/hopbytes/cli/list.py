@@ -14,11 +14,11 @@ def list(
     json: Json = False,
 ) -> None:
     """List what is registered under a kind, with its options."""
-    from hopbytes.cli.output import print_json
+    from hopbytes.cli.output import print_json, print_text
     from hopbytes.report.catalogue import catalogue, describe
 
     rows = catalogue(kind)
     if json:
         print_json(rows)
     else:
-        print(describe(rows))
+        print_text(describe(rows))

@@ -55,7 +55,7 @@ class MachineOptions:
     hosts: Hosts = None
     exclude: Annotated[
         list[str] | None,
-        _machine("--exclude", metavar="WHAT", help="Leave cores out, such as core=0. May be repeated."),
+        _machine("--exclude", metavar="WHAT", help="Leave out core=0 or node=n[3-5], say. May be repeated."),
     ] = None
     reserve: Annotated[
         str | None,

@@ -33,10 +33,37 @@ PatternFile: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, _output("--json", help="Print one line of JSON on stdout.")]
 Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Say nothing but errors.")]
+All: TypeAlias = Annotated[
+    bool, _output("--all", help="Print every metric, and compare with random placements as well.")
+]
+ComparedOrder: TypeAlias = Annotated[
+    str | None,
+    _output(
+        "--placement",
+        metavar="ORDER",
+        help="Compare with this order of a launcher: fill (mpirun), block (srun), cyclic, bynode, plane=N.",
+    ),
+]
 OutputFile: TypeAlias = Annotated[
     str | None,
     _output("--output", "-o", metavar="FILE", help="Where to write (stdout); several files take it as stem."),
 ]
+
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``."""
+    import re
+
+    parts = re.findall(r"([0-9.]+)\s*(s|m|h)", text.lower())
+    try:
+        if parts and re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", text.lower()):
+            return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
 
 
 @dataclass(frozen=True)
@@ -79,9 +106,13 @@ class SpreadOptions:
         int | None,
         problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
     ] = None
-    pack: Annotated[bool, problem("--pack", help="Fill node after node instead of spreading evenly.")] = (
-        False
-    )
+    pack: Annotated[
+        bool, problem("--pack", help="Fill node after node, as mpirun does (default: the cheapest slots).")
+    ] = False
+    spread: Annotated[
+        bool,
+        problem("--spread", help="Equally many on every node, as srun does: more memory bandwidth each."),
+    ] = False
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks` and of launchers' placements."""
@@ -96,21 +127,25 @@ class ProblemOptions:
         bool | None,
         problem(
             "--partition/--processes",
-            help="Many tasks per slot within a bound, or one each. Unsaid: a partition from 8 per slot on.",
+            help="Many tasks per slot within a bound, or one each. Default: one each for recorded processes "
+            "and launchers, else a partition from 8 tasks per slot on.",
         ),
     ] = None
     imbalance: Annotated[
-        float,
-        problem("--imbalance", metavar="E", help="Partition: no load above (1 + E) times the mean (0.03)."),
-    ] = 0.03
+        str,
+        problem(
+            "--imbalance", metavar="E",
+            help="Partition: no load above (1 + E) times the mean; 0.03 or 3% (0.03).",
+        ),
+    ] = "0.03"
     strict_balance: Annotated[
         bool, problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
     ] = False
 
-    def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks`."""
+    def keywords(self, *, launches: bool) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`; files for launchers are of processes."""
         return {
-            "partition": self.partition,
+            "partition": False if self.partition is None and launches else self.partition,
             "imbalance": self.imbalance,
             "strict_balance": self.strict_balance,
         }
@@ -147,7 +182,10 @@ class MethodOptions:
     ] = None
     time_limit: Annotated[
         float | None,
-        _method("--time-limit", metavar="SECONDS", help="Stop then, counted from the end of reading."),
+        _method(
+            "--time-limit", metavar="TIME", parser=seconds,
+            help="Stop then, counted from the end of reading: seconds, or 90s, 5m, 1h.",
+        ),
     ] = None
     work_limit: Annotated[
         int | None,
@@ -207,6 +245,20 @@ class WritingOptions:
         """Return these options with another format where none was given; FILE.json is a stored mapping."""
         said = self.format is not None or form is None or (output or "").endswith(".json")
         return self if said else dataclasses.replace(self, format=form)
+
+    def launches(self, output: str | None) -> bool:
+        """Whether the file is for a launcher, which starts processes."""
+        from hopbytes.formats.choosing import format_to_write
+
+        if _standard(output) and self.format is None:
+            return False
+        return bool(format_to_write(output or "-", self.format, "placement").can.launcher)
+
+    def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
+        """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
+        from hopbytes.launching.usual import said_nothing, slots_for
+
+        return slots_for(self.format, launched) if said_nothing(options) else {}
 
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hopbytes.errors import printable
 
 if TYPE_CHECKING:
+    from hopbytes.formats.exchange import Receipt
+    from hopbytes.launching.present import Advice
     from hopbytes.metrics.evaluation import Evaluation
 
 T = TypeVar("T")
@@ -28,35 +31,51 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def print_table(evaluation: Evaluation) -> None:
-    """Print the metrics; in colour and no wider than the window on a terminal."""
+def print_table(evaluation: Evaluation, *, complete: bool) -> None:
+    """Print the metrics, or those most people want; no wider than the window on a terminal."""
     if not sys.stdout.isatty():
-        print_text(str(evaluation))
+        from hopbytes.metrics.text import plain_table
+
+        print_text(plain_table(evaluation, complete))
         return
     from rich.console import Console
 
     from hopbytes.report.tables import evaluation_table
 
     console = Console()
-    console.print(evaluation_table(evaluation, console.width))
+    console.print(evaluation_table(evaluation, console.width, complete=complete))
 
 
 def print_text(text: str) -> None:
     """Print lines for people; what names in files hold beyond letters is no order to the terminal."""
-    print(printable(text, "\n"))
+    print(printable(text, "\n\t"))
 
 
 def tell(*sentences: str) -> None:
     """Say something to the person at the terminal, if anybody listens; data never goes this way."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(sentence, "\n"), file=sys.stderr, flush=True)
+            print(printable(sentence, "\n\t"), file=sys.stderr, flush=True)
 
 
-def tell_launch(command: str) -> None:
-    """Say what to type, if there is anything to type."""
-    if command:
-        tell(f"launch: {command}")
+def advice_for(
+    receipt: Receipt | None, form: str | None, record: dict[str, Any] | None = None
+) -> Advice | None:
+    """Return what to type to start what was written, if there is anything; a record for JSON gets it too."""
+    if receipt is None or not receipt.launch:
+        return None
+    from hopbytes.launching.present import advice
+
+    found = advice(receipt, form or "", os.environ)
+    if record is not None:
+        record["notices"] += found.notices
+        record |= {"launch": found.command, "launches": dict(found.others)}
+    return found
+
+
+def launch_lines(advice: Advice | None) -> list[str]:
+    """Return what to type; these are the last lines, so that they are found."""
+    return [f"{label}: {command}" for label, command in advice.lines] if advice else []
 
 
 def seconds_of(work: Callable[[], T]) -> tuple[T, float]:

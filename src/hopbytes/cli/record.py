@@ -39,27 +39,36 @@ def record(
     no_hosts: Annotated[
         bool, typer.Option("--no-hosts", help="Do not ask for the host of every rank by one more launch.")
     ] = False,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher", metavar="KIND",
+            help="Kind of launcher that a wrapper stands for: openmpi, hydra, slurm, …, other.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Run a program unchanged and write its communication pattern.
 
-    Input, output, signals and exit code are the program's own.
+    Input, output, signals and exit code are the program's own. The last line says what to do next.
     """
     import hopbytes as hb
     from hopbytes.cli.app import complain
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
+    from hopbytes.record.next_step import next_step, target_of
     from hopbytes.record.session import record as recorded
 
     words = command_words(command)
     check_target(output, writing.format, holds="pattern", force=writing.force)
     done = recorded(
         words, collectives=collectives, skip_first=skip_first, phase=phase, per_communicator=per_communicator,
-        compiler=compiler, hosts=not no_hosts,
+        compiler=compiler, hosts=not no_hosts, launcher=launcher,
     )
     if done.graph is None:
         complain(done.problem)
         raise typer.Exit(done.code or 1)
+    output = target_of(output, done.graph)
     receipt = hb.write(done.graph, output, writing.format, force=writing.force)
     if not quiet:
         graph = done.graph
@@ -67,4 +76,5 @@ def record(
         tell(*graph.meta.get("notices", ()), *receipt.notices)
         size = f"{graph.total_volume:,} bytes in {messages:,} messages"
         tell(f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}")
+        tell(*next_step(output, words, graph, launcher))
     raise typer.Exit(done.code)

@@ -32,7 +32,7 @@ def replay(
 
     Needs mpi4py and hopbytes on the compute nodes. Nothing is judged: compare the numbers yourself.
     """
-    from hopbytes.cli.output import print_json
+    from hopbytes.cli.output import print_json, print_text
     from hopbytes.launching.replay import replay as replayed
 
     words = command_words(command)
@@ -44,4 +44,4 @@ def replay(
     if json:
         print_json(measured.to_dict())
     else:
-        print(measured.summary())
+        print_text(measured.summary())

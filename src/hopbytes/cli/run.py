@@ -52,6 +52,7 @@ def run(
     from hopbytes.launching.command import LaunchCommand
     from hopbytes.launching.launch import launch
     from hopbytes.launching.start import checked_command, machine_said
+    from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import map_summary
 
     words = command_words(command)
@@ -64,8 +65,8 @@ def run(
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
     mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
     if not quiet:
-        summary = map_summary(graph.weighing(mapping.info["weight"]), mapping)
-        tell(*where.notices, *mapping.info["notices"], summary)
+        summary = map_summary(graph, mapping, launcher=usual_order(typed.launcher.form, where))
+        tell(*where.notices, *mapping.info["notices"], *summary)
     extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
     say = (lambda *sentences: None) if quiet else tell
     code = launch(

@@ -28,7 +28,7 @@ def show(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Draw a machine into FILE.svg, .png or .pdf (matplotlib)."
+            "--output", "-o", metavar="FILE", help="Draw a machine: FILE.svg, or .png and .pdf (matplotlib)."
         ),
     ] = None,
     force: Annotated[
@@ -36,7 +36,7 @@ def show(
     ] = False,
 ) -> None:
     """Describe a machine spec, a pattern or mapping file, or a registered name."""
-    from hopbytes.cli.output import print_json, print_text
+    from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.thing import draw_thing, explain
 
     told = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
@@ -45,6 +45,7 @@ def show(
         if route is not None or json:
             raise typer.BadParameter("-o draws a machine: leave --route and --json away")
         draw_thing(thing, output, force=force, machine_options=given)
+        tell(f"{output} written")
         return
     facts, text = explain(thing, route=route, machine_options=given, **reading.keywords())
     if json:

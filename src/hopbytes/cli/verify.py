@@ -53,7 +53,7 @@ def verify(
         for sentence in outcome.verdict.wrong[:20]:
             print_text(sentence)
         if len(outcome.verdict.wrong) > 20:
-            print(f"… and {len(outcome.verdict.wrong) - 20} more")
+            print_text(f"… and {len(outcome.verdict.wrong) - 20} more")
         if not quiet:
             tell(outcome.summary())
     if outcome.code:

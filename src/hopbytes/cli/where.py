@@ -26,4 +26,4 @@ def where(
     mapping = placement_launched(where, words)
     receipt = writing.write(mapping, output)
     if not quiet:
-        tell(*receipt.notices)
+        tell(*mapping.info.get("notices", ()), *receipt.notices)

@@ -31,7 +31,7 @@ def write(
     quiet: Quiet = False,
 ) -> None:
     """Write the files a launcher needs from a stored mapping: map once, launch often."""
-    from hopbytes.cli.output import tell, tell_launch
+    from hopbytes.cli.output import advice_for, launch_lines, tell
     from hopbytes.hostlist import read_hosts
 
     writing.check(output)
@@ -41,5 +41,5 @@ def write(
     hosts = None if machine.hosts is None or where is not None else read_hosts(machine.hosts)
     receipt = writing.write(stored, output, hosts=hosts, **launching.keywords())
     if not quiet:
-        tell(*receipt.notices)
-        tell_launch(receipt.launch)
+        advice = advice_for(receipt, writing.format)
+        tell(*receipt.notices, *(advice.notices if advice else ()), *launch_lines(advice))

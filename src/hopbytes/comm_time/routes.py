@@ -89,7 +89,7 @@ def time_on_routes(graph: CommGraph, where: Allocation, pe: Int32, times: RouteT
     messages = traffic(graph, graph.messages, where, pe, "weight time", priced=False)
     used = np.flatnonzero(volumes.amounts)
     moved = zip(volumes.amounts[used].tolist(), times.link_byte[used].tolist(), strict=True)
-    total: int = times.hop * int(messages.amounts.sum()) >> messages.shift
+    total: int = times.hop * messages.total >> messages.shift
     total += sum(amount * price for amount, price in moved) >> volumes.shift
     level = _level_of_arcs(graph, where, pe)
     counts, sizes = graph.arc_messages(), graph.arc_volumes()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hopbytes.engine.control import interruptible
 from hopbytes.engine.places import Vicinity
-from hopbytes.kernels.base import Int32, Int64, compiled, optional
+from hopbytes.kernels.base import Int32, Int64, compiled, optional, optional32
 
 
 class Routing(NamedTuple):
@@ -19,13 +19,17 @@ class Routing(NamedTuple):
     ----------
     form, numbers, table, first, head
         Routes between endpoints as compiled code takes them (see ``core/routes.hpp``).
-    endpoints : int32[P]
-        Endpoint of every place.
+    endpoints : int32[P x ports]
+        Endpoint of every port, place by place.
     links : int
     prices : int64[links] or None
         A common multiple of all capacities over the capacity of the link; None when all are equal.
     shift : int
         Amounts on links are in units of 2^-shift; 0 where every flow takes a single path.
+    ports : int
+        Ports of every place, see :class:`hopbytes.nodal.ports.Ports`.
+    out_ports, in_ports : int32[m] or None
+        Port that each arc leaves its place by, and the one it reaches the other by; None with one port.
     """
 
     form: int
@@ -37,6 +41,9 @@ class Routing(NamedTuple):
     links: int
     prices: Int64 | None
     shift: int
+    ports: int = 1
+    out_ports: Int32 | None = None
+    in_ports: Int32 | None = None
 
 
 class Traffic(NamedTuple):
@@ -192,7 +199,8 @@ def _search(
         lambda: compiled.routed_search(
             job, *routing[:6], routing.links, optional(routing.prices), routing.shift,
             traffic.indptr, traffic.targets, optional(traffic.volumes), traffic.sizes, traffic.capacities,
-            *vicinity, np.array(options, np.int64), weights, classes, control, result,
+            routing.ports, optional32(routing.out_ports), optional32(routing.in_ports), *vicinity,
+            np.array(options, np.int64), weights, classes, control, result,
         ),
         control, deadline, len(traffic.targets) + len(vicinity.near),
     )

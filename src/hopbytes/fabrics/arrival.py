@@ -59,7 +59,8 @@ def follow(fabric: Fabric) -> Arrival:
     Raises
     ------
     FormatError
-        Tables that send messages of some adapter round in a circle; names the switches of the circle.
+        Tables that send messages of some adapter round in a circle; names the switches of the circle, with
+        the GUID and the place of the table of each.
     UnsupportedError
         The fabric has no tables.
 
@@ -103,12 +104,20 @@ def _refuse_circles(fabric: Fabric, end: Int32) -> None:
         walk.append(switch)
         switch = int(fabric.link_target[fabric.forward[switch, adapter]])
     circle = [*walk[walk.index(switch) :], switch]
-    names = " -> ".join(repr(fabric.switches[number].name) for number in circle[:8])
+    names = " -> ".join(_said_switch(fabric, number) for number in circle[:6])
     raise FormatError(
         "forwarding tables", None,
         f"messages to {fabric.adapters[adapter].name!r} run in a circle: "
-        f"{names}{' -> …' if len(circle) > 8 else ''}",
+        f"{names}{' -> …' if len(circle) > 6 else ''}",
     )
+
+
+def _said_switch(fabric: Fabric, number: int) -> str:
+    """Name a switch so that it can be found: several may have one description."""
+    switch = fabric.switches[number]
+    details = [f"GUID 0x{switch.guid:016x}"] if switch.guid else []
+    details += [fabric.tables[number]] if fabric.tables else []
+    return f"{switch.name!r}" + (f" ({', '.join(details)})" if details else "")
 
 
 def route(fabric: Fabric, source: int, target: int) -> list[int]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.ibtables import NO_PORT, SwitchTable
+from hopbytes.fabrics.restored import restored_tables
 from hopbytes.fabrics.survey import Device, Survey
 
 Int32 = NDArray[np.int32]
@@ -40,6 +41,8 @@ class Fabric:
         Link by which each switch forwards to each adapter, -1 for none; None without tables.
     notices : tuple of str
         Sentences for the user: what was left out, what had to be assumed.
+    tables : tuple of str
+        File and line of the forwarding table of every switch; empty without tables.
     """
 
     switches: tuple[Device, ...]
@@ -51,6 +54,7 @@ class Fabric:
     link_capacity: Int64
     forward: Int32 | None
     notices: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     @property
     def n_links(self) -> int:
@@ -108,12 +112,22 @@ def build_fabric(survey: Survey, tables: Sequence[SwitchTable] | None, lid_offse
             survey.fail(end.line, f"port {end.near_port}, expected at most {PORTS - 2}")
     capacity, assumed = link_rates([end.rate for end in ends])
     notices += assumed
-    forward = None
+    if survey.one_sided:
+        first, count = survey.one_sided[0], len(survey.one_sided)
+        verb = "is" if count == 1 else "are"
+        notices.append(
+            f"{count} cable{'s' * (count > 1)} {verb} listed from one end only ({survey.path}:{first}): "
+            "taken to work both ways"
+        )
+    forward: Int32 | None = None
+    places: tuple[str, ...] = ()
     if tables is not None:
         link_of_port = np.full((len(switches), PORTS), -1, np.int32)
         out = np.flatnonzero(sources < len(switches))
         link_of_port[sources[out], source_ports[out]] = out
-        forward = _forward(survey, switches, adapters, tables, link_of_port, lid_offset)
+        tables, restored = restored_tables(survey, tables)
+        notices += restored
+        forward, places = _forward(survey, switches, adapters, tables, link_of_port, lid_offset)
         unknown = [device.name for device in adapters if not device.lid]
         if unknown:
             notices.append(f"{len(unknown)} adapters have no LID and cannot be reached: {unknown[0]}, …")
@@ -122,7 +136,7 @@ def build_fabric(survey: Survey, tables: Sequence[SwitchTable] | None, lid_offse
         np.array([number[end.far] for end in ends], np.int32),
         source_ports,
         np.array([end.far_port for end in ends], np.int32),
-        capacity, forward, tuple(notices),
+        capacity, forward, tuple(notices), places,
     )
 
 
@@ -148,7 +162,7 @@ def _forward(
     tables: Sequence[SwitchTable],
     link_of_port: Int32,
     lid_offset: int,
-) -> Int32:
+) -> tuple[Int32, tuple[str, ...]]:
     _check_lids(survey, (*switches, *adapters))
     lids = np.array(
         [device.lid + min(lid_offset, 2**device.lmc - 1) for device in adapters], np.int64
@@ -183,7 +197,7 @@ def _forward(
             f"{len(missing)} of {len(switches)} switches have no forwarding table "
             f"({', '.join(map(repr, missing[:3]))}), expected one for each",
         )
-    return forward
+    return forward, tuple(f"{seen[index].path}:{seen[index].line}" for index in range(len(switches)))
 
 
 def _check_lids(survey: Survey, devices: tuple[Device, ...]) -> None:

@@ -25,7 +25,9 @@ class Files:
     tables: tuple[str, ...]
 
 
-def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0) -> Fabric:
+def read_fabric(
+    path: str, tables: str | None = None, lid_offset: int = 0, *, routed: bool = True
+) -> Fabric:
     """Read a fabric from a folder (or one discovery file).
 
     Parameters
@@ -38,11 +40,13 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0) -> Fa
         ``dump_fts_minhop.txt.gz`` or ``ibroutes/*``, relative to the folder, or a path.
     lid_offset : int
         See :func:`hopbytes.fabrics.fabric.build_fabric`.
+    routed : bool
+        False: tables are not read at all, and may be of any kind or number.
 
     Returns
     -------
     Fabric
-        Without forwarding when the folder has no tables.
+        Without forwarding when the folder has no tables, or they are not wanted.
 
     Raises
     ------
@@ -53,11 +57,19 @@ def read_fabric(path: str, tables: str | None = None, lid_offset: int = 0) -> Fa
     -----
     O(bytes of the files). Files are told apart by content, not by name.
     """
-    files = sort_files(path, tables)
-    if len(files.discovery) != 1:
-        found = ", ".join(map(repr, files.discovery[:3])) or "none"
-        raise FormatError(path, None, f"discovery files: {found}; expected one output of ibnetdiscover")
-    return build_fabric(read_discovery(files.discovery[0]), read_all_tables(files.tables), lid_offset)
+    files = sort_files(path, tables, routed=routed)
+    if not files.discovery:
+        raise FormatError(path, None, "no discovery file, expected one output of ibnetdiscover")
+    if len(files.discovery) > 1:
+        found = ", ".join(repr(os.path.relpath(name, path)) for name in files.discovery[:3])
+        more = f" and {len(files.discovery) - 3} more" * (len(files.discovery) > 3)
+        raise FormatError(
+            path, None,
+            f"{len(files.discovery)} discovery files ({found}{more}), expected one: name the one to use "
+            f"and its tables, as in ib:{files.discovery[0]}:tables=dump_fts.txt",
+        )
+    found_tables = read_all_tables(files.tables) if routed else None
+    return build_fabric(read_discovery(files.discovery[0]), found_tables, lid_offset)
 
 
 def read_discovery(path: str) -> Survey:
@@ -83,8 +95,8 @@ def read_all_tables(paths: tuple[str, ...]) -> list[SwitchTable] | None:
     return [table for path in paths for table in ibtables.read_tables(path)]
 
 
-def sort_files(path: str, tables: str | None) -> Files:
-    """Find out what each file of a folder holds.
+def sort_files(path: str, tables: str | None, *, routed: bool = True) -> Files:
+    """Find out what each file of a folder holds; tables are looked for when routes are wanted.
 
     Raises
     ------
@@ -104,9 +116,12 @@ def sort_files(path: str, tables: str | None) -> Files:
             chosen = [tables]
         if not chosen:
             raise FormatError(path, None, f"tables={tables}: no such file in {folder}")
+    elif not routed:
+        chosen = []
     else:
         chosen = [name for name in candidates if name not in discovery and _is_table(name)]
-        _refuse_several_sets(path, folder, chosen)
+        if len(discovery) < 2:  # of two fabrics that is the first thing to say
+            _refuse_several_sets(path, folder, chosen)
     return Files(tuple(discovery), tuple(chosen))
 
 

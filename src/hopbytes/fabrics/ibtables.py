@@ -17,12 +17,23 @@ HEADER = re.compile(
     re.MULTILINE,
 )
 ROW = re.compile(rb"^0x([0-9a-fA-F]{1,4})[ \t]+([0-9]{1,3}|[?-]+|UNREACHABLE)(?=[ \t\r:\n]|$)", re.MULTILINE)
+PORT_GUID = re.compile(rb"portguid 0x([0-9a-fA-F]{1,16})\b")
 ANY_ROW = re.compile(rb"^0x", re.MULTILINE)
 COUNT = re.compile(rb"^([0-9]{1,9}) valid lids dumped", re.MULTILINE)
 SWITCH_LID = re.compile(rb"Lid ([0-9]{1,5})\b")
 
 #: No port: the address is not reachable from this switch.
 NO_PORT = 255
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulRow:
+    """A row whose LID stands in several rows of its table, and the port GUID of the receiver beside it."""
+
+    line: int
+    lid: int
+    port: int
+    guid: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +53,8 @@ class SwitchTable:
         Addresses listed.
     ports : uint8[rows]
         Port they leave by; 0 = this switch itself, 255 = none.
+    doubtful : tuple of DoubtfulRow
+        Rows that are not among `lids`, since another has the same LID.
     """
 
     guid: int
@@ -51,6 +64,7 @@ class SwitchTable:
     line: int
     lids: NDArray[np.int64]
     ports: NDArray[np.uint8]
+    doubtful: tuple[DoubtfulRow, ...] = ()
 
 
 def is_mine(head: str) -> bool:
@@ -69,8 +83,8 @@ def read_tables(path: str) -> list[SwitchTable]:
     Raises
     ------
     FormatError
-        With path and line: no table at all, a row that cannot be read, a LID twice, fewer rows than the
-        table says it has.
+        With path and line: no table at all, a row that cannot be read, a LID twice without port GUIDs, fewer
+        rows than the table says it has.
 
     Notes
     -----
@@ -110,13 +124,32 @@ def _table(path: str, text: bytes, header: re.Match[bytes], line: int) -> Switch
             path, line + text.count(b"\n", 0, count.start()),
             f"{int(count[1])} valid lids by the table's own count, but {len(rows)} rows: is the file cut?",
         )
-    order = np.argsort(lids, kind="stable")
-    repeated = np.flatnonzero(np.diff(lids[order]) == 0)
-    if len(repeated):
-        row = int(order[repeated[0] + 1])
-        what = f"LID 0x{lids[row]:04x} a second time in one table"
-        raise FormatError(path, _line_of_row(text, line, row), what)
-    return SwitchTable(guid, int(lid[1]) if lid else 0, name, path, line, lids, ports.astype(np.uint8))
+    repeated = (np.bincount(lids, minlength=1) > 1)[lids]
+    doubtful = _doubtful(path, text, line, lids, ports, repeated)
+    return SwitchTable(
+        guid, int(lid[1]) if lid else 0, name, path, line, lids[~repeated],
+        ports[~repeated].astype(np.uint8), doubtful,
+    )
+
+
+def _doubtful(
+    path: str, text: bytes, line: int, lids: NDArray[np.int64], ports: NDArray[np.int64],
+    repeated: NDArray[np.bool_],
+) -> tuple[DoubtfulRow, ...]:
+    """Rows with LIDs that stand in several rows; each has to say whose address it is by the GUID."""
+    if not repeated.any():
+        return ()
+    starts = [found.start() for found in ROW.finditer(text)]
+    rows = []
+    for row in np.flatnonzero(repeated).tolist():
+        end = text.find(b"\n", starts[row])
+        guid = PORT_GUID.search(text, starts[row], len(text) if end < 0 else end)
+        at = _line_of_row(text, line, row)
+        if guid is None:
+            what = f"LID 0x{lids[row]:04x} in several rows of one table, this one without a port GUID"
+            raise FormatError(path, at, f"{what}, expected each once")
+        rows.append(DoubtfulRow(at, int(lids[row]), int(ports[row]), int(guid[1], 16)))
+    return tuple(rows)
 
 
 def _line_of_row(text: bytes, line: int, row: int) -> int:

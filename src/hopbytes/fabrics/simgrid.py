@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.fabrics.simgrid_platform import Cluster, Hop, Platform, Zone
 from hopbytes.hostlist import HOST_NAME
 from hopbytes.safe_xml import Element, read_xml
 
@@ -17,70 +16,7 @@ PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, 
 BINARY = {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 #: Elements that are read; those that say something about the network and are not read are refused.
-REFUSED = {"peer", "cabinet", "trace_connect", "bypassRoute", "bypassZoneRoute", "bypassASroute", "include"}
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A ``<cluster>``: hosts of one kind.
-
-    Parameters
-    ----------
-    name : str
-    hosts : tuple of str
-        In the order of the radical.
-    topology : str
-        ``FLAT``, ``TORUS``, ``FAT_TREE`` or ``DRAGONFLY``.
-    parameters : str
-        ``topo_parameters`` as written.
-    bandwidth : int
-        Bytes per second of a host's (or the topology's) links.
-    backbone : int or None
-        Bytes per second of the backbone all traffic crosses.
-    shared : bool
-        One link carries both directions of a host.
-    line : int
-    """
-
-    name: str
-    hosts: tuple[str, ...]
-    topology: str
-    parameters: str
-    bandwidth: int
-    backbone: int | None
-    shared: bool
-    line: int
-
-
-@dataclass(slots=True)
-class Platform:
-    """What a platform file holds.
-
-    Parameters
-    ----------
-    path : str
-    clusters : dict of name → Cluster
-    hosts : dict of name → line
-        Hosts given one by one.
-    links : dict of name → bytes per second
-    split : set of str
-        Links that carry each direction on its own (SPLITDUPLEX).
-    routes, zone_routes : dict of (source, target) → links
-        Between hosts, and between clusters; both directions where the file says so.
-    """
-
-    path: str
-    clusters: dict[str, Cluster] = field(default_factory=dict)
-    hosts: dict[str, int] = field(default_factory=dict)
-    links: dict[str, int] = field(default_factory=dict)
-    split: set[str] = field(default_factory=set)
-    routes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    zone_routes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def host_names(self) -> tuple[str, ...]:
-        """All hosts, cluster by cluster, then single ones."""
-        return (*(host for cluster in self.clusters.values() for host in cluster.hosts), *self.hosts)
+REFUSED = {"peer", "trace_connect", "bypassRoute", "bypassZoneRoute", "bypassASroute", "include"}
 
 
 def bytes_per_second(path: str, line: int, text: str) -> int:
@@ -117,6 +53,7 @@ class _Reader:
 
     def __init__(self, path: str) -> None:
         self.platform = Platform(path)
+        self.zone = ""  # the one being read
 
     def fail(self, line: int, what: str) -> FormatError:
         return FormatError(self.platform.path, line, what)
@@ -124,20 +61,39 @@ class _Reader:
     def read(self, element: Element) -> None:
         """Read an element and, for zones, those inside."""
         tag, attributes, line = element.tag, element.attributes, element.line
-        if tag == "cluster":
-            self._cluster(attributes, line)
-        elif tag == "host":
-            self._host(self._needed(attributes, "id", tag, line), line)
-        elif tag == "link":
-            self._link(attributes, line)
-        elif tag in ("route", "zoneRoute", "ASroute"):
-            self._route(element)
-        elif tag in REFUSED:
+        if tag in REFUSED:
             where = f"{self.platform.path}:{line}"
             raise UnsupportedError(f"{where}: <{tag}> is not read, only clusters, links and routes are")
-        elif tag in ("platform", "zone", "AS"):
+        if tag in ("zone", "AS", "platform"):
+            around = self.zone
+            name = "" if tag == "platform" else self._needed(attributes, "id", tag, line)
+            self._open(name, attributes.get("routing", "Full").upper(), line)
             for child in element.children:
                 self.read(child)
+            self.zone = around
+        elif tag in ("cluster", "host", "router", "link", "host_link", "backbone", "cabinet"):
+            getattr(self, f"_{tag}")(attributes, line)
+        elif tag in ("route", "zoneRoute", "ASroute"):
+            self._route(element)
+
+    def _open(self, name: str, routing: str, line: int) -> Zone:
+        if name in self.platform.zones:
+            raise self.fail(line, f"zone {name!r} a second time, expected distinct names")
+        zone = Zone(name, self.zone, routing)
+        if name:
+            self._point(name, line)
+        self.platform.zones[name] = zone
+        self.zone = name
+        return zone
+
+    def _point(self, name: str, line: int) -> None:
+        """Add a host, router or zone to the zone being read."""
+        if name in self.platform.home:
+            first = self.platform.hosts.get(name)
+            at = f", first at line {first}" if first else ""
+            raise self.fail(line, f"{name!r} a second time{at}: expected distinct names")
+        self.platform.home[name] = self.zone
+        self.platform.zones[self.zone].points.append(name)
 
     def _route(self, element: Element) -> None:
         attributes, line = element.attributes, element.line
@@ -147,12 +103,14 @@ class _Reader:
             name = self._needed(crossed.attributes, "id", "link_ctn", crossed.line)
             direction = crossed.get("direction").upper()
             links.append(f"{name}_{direction}" if direction in ("UP", "DOWN") else name)
-        ways = [(source, target, tuple(links))]
+        inside = attributes.get("gw_src") or source, attributes.get("gw_dst") or target
+        ways = [(source, target, Hop(tuple(links), *inside))]
         if element.get("symmetrical", "YES").upper() in ("YES", "TRUE") and source != target:
-            ways.append((target, source, tuple(_reversed(name) for name in reversed(links))))
-        table = self.platform.routes if element.tag == "route" else self.platform.zone_routes
-        for one, other, names in ways:
-            if table.setdefault((one, other), names) != names:
+            back = tuple(_reversed(name) for name in reversed(links))
+            ways.append((target, source, Hop(back, inside[1], inside[0])))
+        hops = self.platform.zones[self.zone].hops
+        for one, other, hop in ways:
+            if hops.setdefault((one, other), hop).links != hop.links:
                 raise self.fail(line, f"a second route from {one!r} to {other!r}, expected one")
 
     def _needed(self, attributes: dict[str, str], key: str, tag: str, line: int) -> str:
@@ -160,41 +118,89 @@ class _Reader:
             raise self.fail(line, f"<{tag}> without {key}=, expected one")
         return attributes[key]
 
-    def _host(self, name: str, line: int) -> None:
+    def _host(self, attributes: dict[str, str], line: int) -> None:
+        name = self._needed(attributes, "id", "host", line)
         if not HOST_NAME.fullmatch(name):
             raise self.fail(line, f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only")
-        if name in self.platform.hosts:
-            raise self.fail(line, f"host {name!r} a second time, first at line {self.platform.hosts[name]}")
+        self._point(name, line)
         self.platform.hosts[name] = line
+
+    def _router(self, attributes: dict[str, str], line: int) -> None:
+        name = self._needed(attributes, "id", "router", line)
+        self._point(name, line)
+        self.platform.zones[self.zone].router = name
 
     def _link(self, attributes: dict[str, str], line: int) -> None:
         name = self._needed(attributes, "id", "link", line)
+        text = self._needed(attributes, "bandwidth", "link", line)
+        split = attributes.get("sharing_policy", "SHARED").upper() in ("SPLITDUPLEX", "FULLDUPLEX")
+        self._add_link(name, bytes_per_second(self.platform.path, line, text), split, line)
+
+    def _add_link(self, name: str, bandwidth: int, split: bool, line: int) -> None:
         if name in self.platform.links:
             raise self.fail(line, f"link {name!r} a second time, expected distinct names")
-        text = self._needed(attributes, "bandwidth", "link", line)
-        self.platform.links[name] = bytes_per_second(self.platform.path, line, text)
-        if attributes.get("sharing_policy", "SHARED").upper() in ("SPLITDUPLEX", "FULLDUPLEX"):
+        self.platform.links[name] = bandwidth
+        if split:
             self.platform.split.add(name)
+
+    def _backbone(self, attributes: dict[str, str], line: int) -> None:
+        self._link(attributes, line)
+        self.platform.zones[self.zone].backbone = attributes["id"]
+
+    def _host_link(self, attributes: dict[str, str], line: int) -> None:
+        zone = self.platform.zones[self.zone]
+        name = self._needed(attributes, "id", "host_link", line)
+        zone.up[name] = self._needed(attributes, "up", "host_link", line)
+        zone.down[name] = self._needed(attributes, "down", "host_link", line)
+
+    def _cabinet(self, attributes: dict[str, str], line: int) -> None:
+        bandwidth = bytes_per_second(
+            self.platform.path, line, self._needed(attributes, "bw", "cabinet", line)
+        )
+        self._star(self._names("cabinet", attributes, line), bandwidth, False, line)
+
+    def _star(self, hosts: tuple[str, ...], bandwidth: int, shared: bool, line: int) -> None:
+        """Add hosts with links of their own to the zone being read."""
+        zone = self.platform.zones[self.zone]
+        for host in hosts:
+            self._point(host, line)
+            self.platform.hosts[host] = line
+            zone.up[host], zone.down[host] = (
+                (f"{host} link",) * 2 if shared else (f"{host} up", f"{host} down")
+            )
+            for name in dict.fromkeys((zone.up[host], zone.down[host])):
+                self._add_link(name, bandwidth, False, line)
+
+    def _names(self, tag: str, attributes: dict[str, str], line: int) -> tuple[str, ...]:
+        prefix, suffix = attributes.get("prefix", ""), attributes.get("suffix", "")
+        numbers = self._radical(self._needed(attributes, "radical", tag, line), line)
+        hosts = tuple(f"{prefix}{number}{suffix}" for number in numbers)
+        if not HOST_NAME.fullmatch(hosts[0]):
+            raise self.fail(line, f"host name {hosts[0][:40]!r}, expected letters, digits, '.', '_' and '-'")
+        return hosts
 
     def _cluster(self, attributes: dict[str, str], line: int) -> None:
         name = self._needed(attributes, "id", "cluster", line)
-        if name in self.platform.clusters:
-            raise self.fail(line, f"cluster {name!r} a second time, expected distinct names")
         path = self.platform.path
-        prefix, suffix = attributes.get("prefix", ""), attributes.get("suffix", "")
-        hosts = tuple(
-            f"{prefix}{number}{suffix}"
-            for number in self._radical(self._needed(attributes, "radical", "cluster", line), line)
-        )
-        if not HOST_NAME.fullmatch(hosts[0]):
-            raise self.fail(line, f"host name {hosts[0][:40]!r}, expected letters, digits, '.', '_' and '-'")
+        hosts = self._names("cluster", attributes, line)
         backbone = attributes.get("bb_bw")
-        self.platform.clusters[name] = Cluster(
+        cluster = Cluster(
             name, hosts, attributes.get("topology", "FLAT").upper(), attributes.get("topo_parameters", ""),
             bytes_per_second(path, line, self._needed(attributes, "bw", "cluster", line)),
             bytes_per_second(path, line, backbone) if backbone else None,
             attributes.get("sharing_policy", "SPLITDUPLEX").upper() == "SHARED", line,
         )
+        around = self.zone
+        zone = self._open(name, "CLUSTER", line)
+        zone.cluster = self.platform.clusters[name] = cluster
+        default = f"{attributes.get('prefix', '')}{name}_router{attributes.get('suffix', '')}"
+        zone.router = attributes.get("router_id") or default
+        self._point(zone.router, line)
+        self._star(hosts, cluster.bandwidth, cluster.shared, line)
+        if cluster.backbone is not None:
+            zone.backbone = f"{name} backbone"
+            self._add_link(zone.backbone, cluster.backbone, False, line)
+        self.zone = around
 
     def _radical(self, text: str, line: int) -> list[int]:
         numbers: list[int] = []
@@ -214,7 +220,7 @@ def _reversed(name: str) -> str:
 
 
 def read_simgrid(path: str) -> Platform:
-    """Read a SimGrid platform (version 4): clusters, and zones of hosts, links and full routes.
+    """Read a SimGrid platform (version 4): clusters, and zones of hosts, links and routes.
 
     Parameters
     ----------
@@ -227,7 +233,7 @@ def read_simgrid(path: str) -> Platform:
         With path and line: no such XML, attributes that are missing or cannot be read, names twice, no
         host at all.
     UnsupportedError
-        Elements that change routes and are not read (peers, cabinets, bypasses).
+        Elements that change routes and are not read (peers, bypasses).
 
     Notes
     -----
@@ -235,10 +241,6 @@ def read_simgrid(path: str) -> Platform:
     """
     reader = _Reader(path)
     reader.read(read_xml(path, root="platform"))
-    names = reader.platform.host_names
-    if not names:
+    if not reader.platform.hosts:
         raise FormatError(path, None, "no host, expected a <cluster> or <host>")
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise FormatError(path, None, f"host {twice!r} in two places, expected distinct names")
     return reader.platform

@@ -70,12 +70,15 @@ class Survey:
     ends : dict of (key, port) → End
     dropped : dict of str → int
         What was left out, and how often: aggregation nodes, routers.
+    one_sided : list of int
+        Lines of cables that the file lists from one end only.
     """
 
     path: str
     devices: dict[str, Device] = field(default_factory=dict)
     ends: dict[tuple[str, int], End] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
+    one_sided: list[int] = field(default_factory=list)
 
     def plug(self, end: End) -> None:
         """Add one end of a cable.
@@ -118,6 +121,7 @@ class Survey:
                 self.fail(end.line, f"a cable to {end.far!r}, which is never described: is the file cut?")
             back = self.ends.get((end.far, end.far_port))
             if back is None:
+                self.one_sided.append(end.line)
                 back = End(end.far, end.far_port, end.near, end.near_port, end.rate, end.line)
                 self.ends[end.far, end.far_port] = back
             if (back.far, back.far_port) != (end.near, end.near_port):

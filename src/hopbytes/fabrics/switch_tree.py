@@ -13,12 +13,13 @@ MAX_HEIGHT = 60
 
 @dataclass(slots=True)
 class Switch:
-    """A switch (or block of nodes) with what hangs below it."""
+    """A switch (or block of nodes) with what hangs below it; `kind` names the level of such units."""
 
     name: str
     line: int | None
     switches: list[str] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,14 @@ class SwitchTree:
     switches : dict of name → Switch
     level_names : tuple of str
         Names to give to the levels from the innermost switches outwards; ``switch2``, … beyond them.
+    notices : list of str
+        What the reader has to say.
     """
 
     path: str
     switches: dict[str, Switch] = field(default_factory=dict)
     level_names: tuple[str, ...] = ("leaf",)
+    notices: list[str] = field(default_factory=list)
 
     def add(self, switch: Switch) -> None:
         """Add a switch.
@@ -95,7 +99,8 @@ class SwitchTree:
         """
         parents = self._parents()
         heights = self._heights(parents)
-        notices, hosts_of = self._hosts()
+        several, hosts_of = self._hosts()
+        notices = [*self.notices, *several]
         alive = self._with_hosts(parents, hosts_of)
         if not alive:
             raise FormatError(self.path, None, "no node below any switch, expected at least one")
@@ -107,7 +112,8 @@ class SwitchTree:
         names = [tuple(units)]
         if len(units) > 1:
             notices.append(f"{len(units)} switches have nothing above them: a common root is assumed")
-        for height in range(max(heights[name] for name in units), 0, -1):
+        top = max(heights[name] for name in units)
+        for height in range(top, 0, -1):
             row, below = [], []
             for name in units:
                 inside = [name]
@@ -120,10 +126,14 @@ class SwitchTree:
             units = below
         hosts = [host for name in units for host in hosts_of[name]]
         rows.append(tuple(len(hosts_of[name]) for name in units))
-        return self._named(rows, names, hosts, notices)
+        # A unit of a smaller height stands in for the units that are missing above it.
+        own = [[n for n in units if heights[n] == top - level] for level, units in enumerate(names)]
+        kinds = [{self.switches[name].kind for name in units} for units in own]
+        return self._named(rows, names, kinds, hosts, notices)
 
     def _named(
-        self, rows: list[tuple[int, ...]], names: list[tuple[str, ...]], hosts: list[str], notices: list[str]
+        self, rows: list[tuple[int, ...]], names: list[tuple[str, ...]], kinds: list[set[str]],
+        hosts: list[str], notices: list[str],
     ) -> LeveledTree:
         inner = len(rows) - 1  # the row of hosts
         kept = [level for level in range(inner) if max(rows[level]) > 1]
@@ -132,7 +142,9 @@ class SwitchTree:
             outwards = inner - 1 - level
             known = outwards < len(self.level_names)
             number = outwards - len(self.level_names) + 2  # leaves are switches of level 1
-            labels.append(self.level_names[outwards] if known else f"switch{number}")
+            kind = next(iter(kinds[level])) if len(kinds[level]) == 1 else ""
+            usual = self.level_names[outwards] if known else f"switch{number}"
+            labels.append(kind if kind and kind not in labels else usual)
         return LeveledTree(
             (*labels, "node"),
             (*(rows[level] for level in kept), rows[inner]),

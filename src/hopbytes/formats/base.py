@@ -16,7 +16,12 @@ from hopbytes.mapping import Mapping
 from hopbytes.opening import MAX_BYTES
 from hopbytes.registry import Registry
 
-formats: Registry[Format] = Registry("format", "hopbytes.formats", ("graph_", "place_"))
+#: What people call formats after the file or the launcher.
+ALIASES = {
+    "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
+}  # fmt: skip
+
+formats: Registry[Format] = Registry("format", "hopbytes.formats", ("graph_", "place_"), ALIASES)
 
 #: How much of a file formats see when they are asked whether it is theirs.
 HEAD_BYTES = 4096
@@ -57,6 +62,9 @@ class Can:
         The program that reads the file; "" for files that are not for launchers.
     tested_with_launcher : bool
         The tests run that launcher on what is written.
+    usual_order : {"fill", "block"}
+        How the launcher places ranks by itself: "fill" fills node after node, "block" gives every node
+        equally many.
     """
 
     any_host_order: bool = False
@@ -68,6 +76,29 @@ class Can:
     gpus: bool = False
     launcher: str = ""
     tested_with_launcher: bool = False
+    usual_order: str = "fill"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchLine:
+    """One of several commands for the same files: which of them is right depends on the MPI that is there.
+
+    Parameters
+    ----------
+    mpi : str
+        For people: ``"Open MPI 5"``.
+    family : str
+        Name of the placement format that its launcher reads by itself: ``"openmpi"``, ``"hydra"``.
+    command : str
+        With ``{stem}`` where the file name belongs.
+    version : str
+        Major version the command is for; "" for all.
+    """
+
+    mpi: str
+    family: str
+    command: str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +119,8 @@ class Written:
         Suffixes of the files that are scripts.
     placed : Mapping or None
         The placement that was written, where it is not the very one that was given but just as good.
+    lines : tuple of LaunchLine
+        The commands for different MPIs, `launch` among them; empty where one command is for all.
     """
 
     files: Dictionary[str, Content]
@@ -95,6 +128,7 @@ class Written:
     notices: tuple[str, ...] = ()
     executable: tuple[str, ...] = ()
     placed: Mapping | None = None
+    lines: tuple[LaunchLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +187,10 @@ class Format(ABC):
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
     can: ClassVar[Can] = Can()
+    #: Written files name hopbytes in their first 4 KiB, so that they may be replaced without --force.
+    marked: ClassVar[bool] = True
+    #: Begins a line that readers skip: :func:`hopbytes.write` puts the mark in front of the content.
+    comment: ClassVar[str] = ""
     several_files: ClassVar[bool] = False  # always, so that standard output is no place for it
     misread: ClassVar[str] = ""  # characters in a file's name that the launcher takes for something else
     misread_in_folders: ClassVar[str] = ""  # the same in the name of any folder the file lies in
@@ -176,3 +214,10 @@ class Format(ABC):
         `name` is in small letters and without the suffix of a compression; `head` is the first 4 KiB.
         Asked only when the suffix alone does not decide.
         """
+
+    def doubt(self, source: Source) -> str | None:
+        """Why content that seems to be this format may be meant as another; None when nothing speaks for it.
+
+        Asked before reading, when nobody named the format; naming it settles the doubt.
+        """
+        return None

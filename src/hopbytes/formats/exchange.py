@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import READING, WRITING, Format, Source, Written, formats
-from hopbytes.formats.files import atomic_write, may_write, open_source, plain_name
+from hopbytes.formats.base import MARK, READING, WRITING, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.choosing import check_generator, format_named, format_to_write, recognise
+from hopbytes.formats.files import atomic_write, may_write, open_source
 from hopbytes.graph import CommGraph
+from hopbytes.machines.level_names import one_host
+from hopbytes.machines.tree import Tree
 from hopbytes.mapping import Mapping
 from hopbytes.opening import MAX_BYTES, path_text
 from hopbytes.patterns.base import is_pattern_spec, pattern
@@ -22,13 +26,14 @@ class Receipt:
     """What :func:`write` did: the files, the command to type ("" if none), sentences for the user.
 
     `placed` is the placement that was written: slots may have been renumbered inside nodes, which
-    changes no metric. None for patterns.
+    changes no metric. None for patterns. `lines` are the commands for different MPIs, where they differ.
     """
 
     paths: tuple[str, ...]
     launch: str = ""
     notices: tuple[str, ...] = ()
     placed: Mapping | None = None
+    lines: tuple[LaunchLine, ...] = ()
 
 
 def read(
@@ -84,11 +89,16 @@ def read(
     _check_options(options, READING)
     if format is None and holds != "placement" and _means_pattern(path):
         return pattern(path_text(path))
+    if format is None and holds == "pattern":
+        check_generator(path)
     with open_source(path, max_bytes=max_bytes, options=options) as source:
-        chosen = formats[format] if format is not None else recognise(source, holds)
+        chosen = format_named(format, holds) if format is not None else recognise(source, holds)
         if holds is not None and chosen.holds != holds:
             what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
             raise UnsupportedError(f"{source.name}: {what}")
+        doubt = chosen.doubt(source) if format is None else None
+        if doubt is not None:
+            raise FormatError(source.name, None, doubt)
         try:
             return chosen.read(source)
         except MemoryError:
@@ -113,29 +123,6 @@ def _check_options(options: Dictionary[str, Any], known: tuple[str, ...]) -> Non
 
 def _means_pattern(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and is_pattern_spec(path) and not os.path.exists(path)
-
-
-def recognise(source: Source, holds: str | None = None) -> Format:
-    """Return the format of an opened file: by suffix, else (or among several) by content."""
-    name = plain_name(os.path.basename(source.name)).lower()
-    named = "graph_" if holds == "pattern" else ""
-    known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
-    candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
-    # Traces may be called .txt like placements: where anything may come, first lines tell.
-    if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
-        return candidates[0][1]
-    head = source.head()
-    if len(candidates) == 1:
-        only = candidates[0][1]
-        others = [] if only.sniff(name, head) else [f for _, f in known if f.sniff(name, head)]
-        return others[0] if len(others) == 1 else only
-    fitting = [(key, f) for key, f in candidates or known if f.sniff(name, head)]
-    if len(fitting) == 1:
-        return fitting[0][1]
-    names = ", ".join(key for key, _ in fitting or known)
-    found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
-    option = "--mapping-format" if holds == "placement" else "--input-format"
-    raise FormatError(source.name, None, f"{found} (say which: format=, {option})")
 
 
 def write(
@@ -182,7 +169,7 @@ def write(
         raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
     _check_options(options, WRITING)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
-    chosen = _writer(path, format, holds)
+    chosen = format_to_write(path, format, holds)
     _check_place(path, chosen)
     written: Written
     if isinstance(thing, CommGraph):
@@ -194,15 +181,42 @@ def write(
     if len(written.files) > 1:
         _check_stem(path)
     for suffix in written.files:
-        may_write(path + suffix, force)
+        may_write(path + suffix, force, _unmarked(chosen))
     atomic_write(
-        {path + suffix: content for suffix, content in written.files.items()},
+        {path + suffix: _content(chosen, path, suffix, content) for suffix, content in written.files.items()},
         [path + suffix for suffix in written.executable],
     )
-    texts = (written.launch, *written.notices)
-    launch, *notices = (text.replace("{stem}", _typed(path)) for text in texts)
     placed = written.placed or (thing if isinstance(thing, Mapping) else None)
-    return Receipt(tuple(path + suffix for suffix in written.files), launch, tuple(notices), placed)
+    typed = _typed(path)
+    texts = (written.launch, *written.notices, *_said_hosts(thing, chosen))
+    launch, *notices = (text.replace("{stem}", typed) for text in texts)
+    lines = (replace(line, command=line.command.replace("{stem}", typed)) for line in written.lines)
+    paths = tuple(path + suffix for suffix in written.files)
+    return Receipt(paths, launch, tuple(notices), placed, tuple(lines))
+
+
+def _unmarked(chosen: Format) -> str:
+    """Name of a format without room for our mark, "" for others."""
+    return "" if chosen.marked else formats.name_of(chosen) or "such"
+
+
+def _content(chosen: Format, path: str, suffix: str, content: Content) -> Content:
+    """Return what goes into a file: our mark in front where the format has comments, but not in a pipe."""
+    if suffix or path == "-" or not chosen.comment:
+        return content
+    mark = f"{chosen.comment} {MARK}\n"
+    if isinstance(content, str):
+        return mark + content
+    return itertools.chain((mark.encode(),), (content,) if isinstance(content, bytes) else content)
+
+
+def _said_hosts(thing: CommGraph | Mapping, chosen: Format) -> tuple[str, ...]:
+    """Say that launch files are for one host when the levels of a machine name no node."""
+    if not isinstance(thing, Mapping) or not chosen.can.launcher:
+        return ()
+    machine = thing.where.machine
+    said = one_host(machine.levels, machine.n_cores) if isinstance(machine, Tree) else None
+    return () if said is None or any(said in notice for notice in thing.where.notices) else (said,)
 
 
 def _typed(path: str) -> str:
@@ -274,7 +288,7 @@ def check_target(
         written.
     """
     path = _target(path)
-    chosen = _writer(path, format, holds)
+    chosen = format_to_write(path, format, holds)
     if path == "-":
         if chosen.several_files:
             raise _needs_a_name(format)
@@ -282,35 +296,12 @@ def check_target(
     if os.path.isdir(path):
         raise UnsupportedError(f"{path}: cannot be written: a folder, expected a file name")
     _check_place(path, chosen)
-    may_write(path, force)
+    may_write(path, force, _unmarked(chosen))
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
     if not os.access(folder, os.W_OK):
         raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
-
-
-def _writer(path: str, format: str | None, holds: str) -> Format:
-    """Return the format to write: by name, else by suffix."""
-    if format is None:
-        return _by_suffix(path, holds)
-    chosen = formats[format]
-    if chosen.holds != holds:
-        known = ", ".join(key for key, f in formats.items() if f.holds == holds)
-        what = f"holds a {chosen.holds}, expected one for a {holds}: {known}"
-        raise UnsupportedError(f"format {format!r} {what}")
-    return chosen
-
-
-def _by_suffix(path: str, holds: str) -> Format:
-    name = plain_name(os.path.basename(path)).lower()
-    known = [(key, f) for key, f in formats.items() if f.holds == holds]
-    fitting = [f for _, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
-    if len(fitting) != 1:
-        names = ", ".join(key for key, _ in known)
-        what = f"the suffix does not name a {holds} format"
-        raise UnsupportedError(f"{path}: {what} (say which: format=, --format, one of {names})")
-    return fitting[0]
 
 
 def convert(

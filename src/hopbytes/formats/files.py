@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Content, Source
+from hopbytes.formats.replacing import Part, alone_in, gone_if_killed
 from hopbytes.opening import COMPRESSIONS, MAX_BYTES, open_stream, path_text, plain_name
 
 __all__ = ["atomic_write", "is_ours", "may_write", "open_source", "plain_name"]
@@ -63,18 +63,23 @@ def is_ours(path: str) -> bool:
         return False
 
 
-def may_write(path: str, force: bool = False) -> None:
-    """Raise UnsupportedError when a file is there that we did not write, unless `force`."""
+def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
+    """Raise UnsupportedError when a file is there that we do not know as ours, unless `force`.
+
+    `unmarked` names a format whose files have no room for our mark.
+    """
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return
-    raise UnsupportedError(f"{path}: exists and was not written by hopbytes (force, --force overwrite it)")
+    why = f"{unmarked} files do not say who wrote them" if unmarked else f"it does not say {MARK!r}"
+    raise UnsupportedError(f"{path} exists, and {why}: --force overwrites")
 
 
 def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()) -> None:
     """Write several files so that each is either complete or untouched.
 
-    Everything is first written beside its target; only when all of it is there do the new files take
-    their places. Names ending in .gz, .xz or .bz2 are compressed; ``-`` is standard output.
+    Everything is first written into files without a name (or beside its target, where the file system has
+    none); only when all of it is there do the new files take their places, those of one call together.
+    Names ending in .gz, .xz or .bz2 are compressed; ``-`` is standard output.
     Files that are no regular files (pipes, devices) are written directly.
 
     Parameters
@@ -87,32 +92,45 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
     UnsupportedError
         A folder that is missing or may not be written, a full disk.
     """
-    finished: list[tuple[str, str]] = []
+    parts: list[Part] = []
     scripts = set(executable)
     path = ""
     try:
-        for path, content in files.items():
-            if path == "-":
-                sys.stdout.buffer.writelines(_pieces(content))
-                sys.stdout.buffer.flush()
-                continue
-            target = os.path.realpath(path)
-            if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-                with open(target, "wb") as device:
-                    device.writelines(_pieces(content))
-                continue
-            finished.append((_write_beside(target, content, 0o777 if path in scripts else 0o666), target))
-        while finished:
-            os.replace(*finished[0])
-            finished.pop(0)
+        with gone_if_killed(parts):
+            for path, content in files.items():
+                target = _direct_target(path)
+                if target is not None:
+                    _write_directly(target, content)
+                    continue
+                parts.append(Part(os.path.realpath(path), 0o777 if path in scripts else 0o666))
+                _fill(parts[-1], content)
+            with alone_in([os.path.dirname(part.target) for part in parts]):
+                for part in parts:
+                    part.put_in_place()
     except BrokenPipeError:
         raise
     except OSError as error:
         name = "standard output" if path == "-" else path
         raise UnsupportedError(f"{name}: cannot be written: {error.strerror}") from None
     finally:
-        for unfinished, _ in finished:
-            os.unlink(unfinished)
+        for part in parts:
+            part.discard()
+
+
+def _direct_target(path: str) -> str | None:
+    """Return what is written to as it is (standard output, pipes, devices); None for files to replace."""
+    target = os.path.realpath(path)
+    special = path == "-" or (os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode))
+    return (path if path == "-" else target) if special else None
+
+
+def _write_directly(target: str, content: Content) -> None:
+    if target == "-":
+        sys.stdout.buffer.writelines(_pieces(content))
+        sys.stdout.buffer.flush()
+        return
+    with open(target, "wb") as device:
+        device.writelines(_pieces(content))
 
 
 def _pieces(content: Content) -> Iterable[bytes]:
@@ -121,18 +139,9 @@ def _pieces(content: Content) -> Iterable[bytes]:
     return (content,) if isinstance(content, bytes) else content
 
 
-def _write_beside(target: str, content: Content, mode: int) -> str:
-    # mkstemp would give mode 0600 to a file that is meant to be shared; this one follows the umask.
-    folder, name = os.path.split(target)
-    path = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as stored, _compressing(target, stored) as stream:
-            stream.writelines(_pieces(content))
-    except BaseException:
-        os.unlink(path)
-        raise
-    return path
+def _fill(part: Part, content: Content) -> None:
+    with part.stream() as stored, _compressing(part.target, stored) as stream:
+        stream.writelines(_pieces(content))
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 from hopbytes.formats.base import Format, Source, Written, formats
 from hopbytes.formats.matrix import looks_like_matrix, read_matrix, write_matrix
-from hopbytes.graph import CommGraph
+from hopbytes.graph import PROCESSES, CommGraph
 
 
 class Dense(Format):
@@ -15,6 +15,7 @@ class Dense(Format):
 
     holds = "pattern"
     suffixes = (".mat",)
+    comment = "#"
     summary = "dense matrix of bytes, separated by blanks, no header"
 
     def sniff(self, name: str, head: bytes) -> bool:
@@ -23,7 +24,8 @@ class Dense(Format):
 
     def read(self, source: Source) -> CommGraph:
         """Return a directed graph; zeros are no arcs."""
-        return CommGraph.from_dense(read_matrix(source), meta={"name": source.title, "format": "dense"})
+        meta = {"name": source.title, "format": "dense", "tasks": PROCESSES}
+        return CommGraph.from_dense(read_matrix(source), meta=meta)
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
         """Write the volumes."""

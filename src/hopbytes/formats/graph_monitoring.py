@@ -14,6 +14,8 @@ from hopbytes.graph import CommGraph
 #: E: point-to-point of the program. I: what collectives became. S and R: one-sided, put and got.
 #: C says again what I holds, as calls; counting it would count collectives twice.
 SENT, GOT = (b"E", b"I", b"S"), b"R"
+#: Communicators of which every process is a member, whoever named the others.
+CERTAIN = (b"MPI_COMM_WORLD", b"MPI_COMM_SELF")
 PARTS = re.compile(r"(?P<before>.*\.)(?P<rank>\d{1,9})(?P<after>\.prof)")
 HEADING = b"# POINT TO POINT"
 
@@ -50,11 +52,17 @@ formats.register("monitoring")(Monitoring())
 
 
 def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set[int], int]:
-    """Add what one file says; return the ranks that wrote it and the size of MPI_COMM_WORLD (0: unknown)."""
-    own, members = set[int](), 0
+    """Add what one file says; return the ranks that wrote it and the size of MPI_COMM_WORLD (0: unknown).
+
+    The number behind O2A, A2O and A2A is the writing rank only for a communicator that the rank is a member
+    of. Between two groups it is a rank of the other group, or -1, and the name does not tell the two apart.
+    """
+    own, members, certain = set[int](), 0, True
     for place, line in lines(stream, name):
         fields = line.split()
         if not fields or fields[0].startswith(b"#"):
+            # The headings of the next file, where several were joined.
+            certain = True
             continue
         letter = fields[0]
         if letter in SENT or letter == GOT:
@@ -67,9 +75,11 @@ def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set
             if letter == GOT:
                 source, target = target, source
             traffic.add(source, target, volume, count)
-        elif letter in (b"O2A", b"A2O", b"A2A") and len(fields) > 1:
-            own.add(rank(name, place, fields[1]))
+        elif letter in (b"O2A", b"A2O", b"A2A"):
+            if certain and len(fields) > 1:
+                own.add(rank(name, place, fields[1]))
         elif letter == b"D":
+            certain = fields[1:2] in ([known] for known in CERTAIN)
             if fields[1:2] == [b"MPI_COMM_WORLD"]:
                 members = max(members, _members(name, place, fields[-1]))
         elif letter != b"C":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from io import BufferedReader
 
 from hopbytes.errors import FormatError, UnsupportedError
@@ -22,10 +23,11 @@ from hopbytes.formats.recorded import (
 from hopbytes.formats.text import shown
 from hopbytes.graph import CommGraph
 
-#: ``ti_trace0.txt`` counts from 0, ``…_rank-1.txt``, as ``smpirun -trace-ti`` calls it, from 1.
-FROM_ZERO = re.compile(r"(?P<before>.*?trace)(?P<rank>\d{1,9})(?P<after>\.txt|)")
+#: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.
+FROM_ZERO = re.compile(r"(?P<before>.*?(?:trace|actions))(?P<rank>\d{1,9})(?P<after>\.txt|)")
 FROM_ONE = re.compile(r"(?P<before>.*rank-)(?P<rank>\d{1,9})(?P<after>\.txt)")
 FIRST = re.compile(rb"\d+ (init|comm_size|compute)\b")
+DECIMAL = re.compile(rb"\d{1,40}(\.\d{0,40})?([eE]\+?\d{1,2})?")
 #: Bytes of the predefined datatypes by the number traces give them (SimGrid 3.32).
 TYPE_BYTES = {
     0: 8, 1: 4, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1, 7: 8, 11: 4, 12: 8, 14: 16, 16: 1, 17: 1, 20: 8, 24: 8, 26: 16,
@@ -67,6 +69,7 @@ class Simgrid(Format):
             for place, fields in _actions(name, stream):
                 trace.take(name, place, fields)
         n = max([trace.size - 1, *trace.seen, *trace.traffic.targets], default=-1) + 1
+        trace.take_waiting(n)
         check_complete(source.name, trace.seen, n)
         trace.collectives.expand_into(trace.traffic, model, n)
         notices = left_out(model, trace.collectives.calls, trace.collectives.volume)
@@ -93,6 +96,7 @@ class _Trace:
         self.traffic, self.collectives = Traffic(), Collectives()
         self.seen, self.size = set[int](), 0
         self.default: dict[int, int] = {}
+        self.waiting: list[tuple[str, int, list[bytes]]] = []
 
     def take(self, name: str, place: int, fields: list[bytes]) -> None:
         """Take one action."""
@@ -124,15 +128,23 @@ class _Trace:
         elif action == b"barrier":
             self.collectives.add(self.own, "barrier", 0)
         elif action in (b"alltoallv", b"allgatherv", b"gatherv", b"scatterv", b"reducescatter"):
-            self._lists(action)
+            if self.size:
+                self._lists(action)
+            else:  # old traces do not tell how many ranks there are
+                self.waiting.append((self.name, self.place, [str(self.own).encode(), action, *self.values]))
+
+    def take_waiting(self, n: int) -> None:
+        """Take the actions with lists whose length is only known when all of the trace has been read."""
+        self.size = n
+        for name, place, fields in self.waiting:
+            self.take(name, place, fields)
 
     def _add(self, kind: str, count_at: int, type_at: int, root: int = 0) -> None:
         self.collectives.add(self.own, kind, self._number(count_at) * self._size(type_at), root)
 
     def _lists(self, action: bytes) -> None:
-        """Calls with a count per rank; the number of ranks is known from ``comm_size`` or from the length."""
-        length, extra = len(self.values), {b"alltoallv": 2, b"reducescatter": 0}.get(action, 1)
-        n = self.size or (length - 2 - extra) // (2 if action == b"alltoallv" else 1)
+        """Calls with a count per rank."""
+        n = self.size
         if action == b"alltoallv":
             size = self._size(2 + 2 * n)
             counts = [self._number(1 + i) * size for i in range(n)]
@@ -157,7 +169,11 @@ class _Trace:
         return self.values[at]
 
     def _number(self, at: int) -> int:
-        return number(self.name, self.place, self._field(at).removesuffix(b".000000"), "a whole number")
+        token = self._field(at)
+        if DECIMAL.fullmatch(token):  # exactly: 2.5e8, 65536.000000
+            value = Fraction(token.decode())
+            token = str(value.numerator).encode() if value.denominator == 1 else token
+        return number(self.name, self.place, token, "a whole number")
 
     def _size(self, at: int) -> int:
         if at >= len(self.values):

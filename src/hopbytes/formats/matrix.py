@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import Source, Written
+from hopbytes.formats.base import HEAD_BYTES, MARK, Source, Written
 from hopbytes.formats.graph_edges import fields_of
 from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import first_line, read_table
@@ -18,6 +18,9 @@ from hopbytes.graph import CommGraph
 
 #: A larger matrix would fill some ten gigabytes with mostly zeros.
 LARGEST_MATRIX = 50_000
+
+#: Numbers of tasks below this are small: a first column of larger ones is no column of tasks.
+LARGEST_SMALL_TASK = 10_000
 
 
 def read_matrix(source: Source, whole: bool = False) -> NDArray[Any]:
@@ -52,6 +55,28 @@ def looks_like_matrix(head: bytes, comma: bool) -> bool:
         return False
     columns = counts.pop()
     return columns == len(complete) if len(head) < 4096 else columns >= len(complete) and columns > 4
+
+
+def maybe_edges(head: bytes) -> str | None:
+    """Why a few lines may as well be an edge list: as many lines as numbers in each, the first two tasks.
+
+    Two to four numbers a line. A matrix of traffic has zeros on its diagonal, or is written by us; the first
+    two numbers of an arc are small whole ones.
+    """
+    lines = [fields_of(line) for line in head.split(b"\n")]
+    rows = [row for row in lines if row]
+    size = len(rows)
+    if not 2 <= size <= 4 or len(head) >= HEAD_BYTES or MARK.encode() in head:
+        return None
+    if any(len(row) != size for row in rows) or not any(rows[i][i].strip(b"0.") for i in range(size)):
+        return None
+    if not all(field.isdigit() and int(field) < LARGEST_SMALL_TASK for row in rows for field in row[:2]):
+        return None
+    columns = ("from, to", "from, to, bytes", "from, to, bytes, messages")[size - 2]
+    return (
+        f"{size} lines of {size} numbers, a matrix of {size} tasks or an edge list ({columns}): say which by "
+        "--input-format csv or --input-format edges"
+    )
 
 
 def write_matrix(graph: CommGraph, options: Dictionary[str, Any], separator: str) -> Written:

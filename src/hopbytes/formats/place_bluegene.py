@@ -25,6 +25,7 @@ class BlueGene(Format):
     """
 
     holds = "placement"
+    marked = False
     summary = "Blue Gene map file: torus coordinates and place in the node"
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,

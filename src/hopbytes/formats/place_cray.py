@@ -20,6 +20,7 @@ from hopbytes.spread import spread
 
 RANKS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 PER_LINE = 16
+PER_NODE = re.compile(f"# rank order {MARK}: [0-9]+ nodes x ([0-9]{{1,9}}) ranks".encode(), re.ASCII)
 
 
 class Cray(Format):
@@ -38,7 +39,7 @@ class Cray(Format):
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, gpus=True,
-        launcher="srun with Cray MPICH",
+        launcher="srun with Cray MPICH", usual_order="block",
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
@@ -76,7 +77,8 @@ class Cray(Format):
     def read(self, source: Source) -> Mapping:
         """Return the mapping of an order file: ranges such as ``0-3`` are allowed, ``#`` begins a comment.
 
-        Slot k is the k-th PE in use; with fewer ranks than PEs, those that ``map`` would use.
+        Slot k is the k-th PE in use; with fewer ranks than PEs, so many on every node as our own first line
+        says, otherwise equally many on all nodes.
         Options: `where`, `n`.
 
         Raises
@@ -89,9 +91,10 @@ class Cray(Format):
             More ranks than PEs.
         """
         where = allocation_of(source, "an order of ranks")
+        said = PER_NODE.match(source.head())
         order = _ranks(source)
         check_count(source, len(order))
-        slots = spread(where, len(order))
+        slots = spread(where, len(order), tasks_per_node=int(said[1]) if said and len(order) else None)
         pe = np.empty(len(order), np.int32)
         pe[order] = slots
         return Mapping(pe, where, {"problem": "processes", "mapper": source.title})

@@ -27,11 +27,12 @@ class Flux(HostList):
     """
 
     ranks = staticmethod(rank_hosts)
+    marked = False
     summary = "Flux task map by host with cpu-affinity=map:, or place.sh where nodes differ"
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, gpus=True,
-        launcher="flux run",
+        launcher="flux run", usual_order="block",
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:

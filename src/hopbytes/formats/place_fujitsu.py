@@ -25,6 +25,7 @@ class Fujitsu(Format):
     """
 
     holds = "placement"
+    marked = False
     summary = "coordinates of every rank for Fujitsu's mpiexec -vcoordfile"
     can = Can(
         any_host_order=True, scattered_ranks=True, unequal_nodes=True, launcher="mpiexec of Fujitsu MPI"

@@ -170,7 +170,7 @@ class _Record:
             capacity=self._per_slot("capacity", np.int64, len(slots)),
             endpoints=self._per_slot("endpoints", np.int32, len(slots)),
             gpus=self._per_slot("gpus", np.int32, len(slots)),
-        )
+        ).in_use()
 
     def machine(self) -> Machine:
         try:

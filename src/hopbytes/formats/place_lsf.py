@@ -1,4 +1,4 @@
-"""lsf: a host file for bsub, which places ranks where a job is submitted."""
+"""lsf: a host file for bsub, and the host of every rank for the launcher inside the job."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 from hopbytes.formats.base import Can, Written, formats
-from hopbytes.formats.host_lists import HostList, counted_hosts
-from hopbytes.formats.launching import PROGRAM, assumptions, prepare
+from hopbytes.formats.host_lists import HostList, counted_hosts, hosts_by_rank
+from hopbytes.formats.launching import assumptions, prepare
+from hopbytes.formats.place_pbs import rank_by_rank
 from hopbytes.formats.place_script import place_script
 from hopbytes.mapping import Mapping
 
@@ -15,12 +16,16 @@ from hopbytes.mapping import Mapping
 class Lsf(HostList):
     """Lines ``host ranks`` in rank order for ``bsub -hostfile``; a host may come again. place.sh binds.
 
-    Source: IBM Spectrum LSF 10.1, bsub -hostfile, "User-specified host file".
+    bsub takes the number of slots from the file and must not be told one (``-n``). The launcher inside the
+    job would fill host by host whatever the order of the lines (Open MPI), so it gets the host of every
+    rank in ``.ranks``.
+
+    Source: IBM Spectrum LSF 10.1, bsub -hostfile, "User-specified host file" ("Do not use with -n").
     """
 
     title = "LSF host file"
     ranks = staticmethod(counted_hosts)
-    summary = "LSF host file for bsub -hostfile, with place.sh for the cores"
+    summary = "LSF host file for bsub -hostfile, host of every rank, with place.sh for the cores"
     several_files = True
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
@@ -29,7 +34,7 @@ class Lsf(HostList):
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the host file, ``.place.sh`` and the command.
+        """Return the host file, ``.ranks``, ``.place.sh`` and the commands of the MPIs it may be for.
 
         Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`).
 
@@ -41,10 +46,14 @@ class Lsf(HostList):
         launch = prepare(mapping, options)
         lines = [self.head("ranks in order")]
         lines += [f"{launch.hosts[run.node]} {run.count}" for run in launch.runs()]
-        command = f"bsub -n {launch.n} -hostfile {{stem}} mpirun -n {launch.n} sh {{stem}}.place.sh {PROGRAM}"
-        files = {"": "\n".join(lines) + "\n", ".place.sh": place_script(launch)}
-        notices = [*assumptions(launch), "mpirun must follow LSF's order of hosts and not bind by itself"]
-        return Written(files, command, tuple(notices), (".place.sh",))
+        files = {
+            "": "\n".join(lines) + "\n",
+            ".ranks": hosts_by_rank(launch),
+            ".place.sh": place_script(launch),
+        }
+        commands = rank_by_rank("mpiexec", launch.n, "{stem}.ranks", "bsub -hostfile {stem} ")
+        notices = tuple(assumptions(launch))
+        return Written(files, commands[0].command, notices, (".place.sh",), lines=commands)
 
 
 formats.register("lsf")(Lsf())

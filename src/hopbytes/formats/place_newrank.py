@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import MARK, Can, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.files import open_source
 from hopbytes.formats.host_lists import allocation_of, check_count
 from hopbytes.formats.launching import PROGRAM, Launch, by_script, prepare
@@ -72,13 +72,16 @@ class NewRank(Format):
         if launch.carries:  # by the launcher's own number of a process, which is the old rank
             files[".place.sh"] = place_script(launch, order=new.tolist())
             scripts = (".place.sh",)
-        return Written(files, _command(launch, launched), _notices(launch, launched), scripts)
+        commands = _commands(launch, launched)
+        first = commands[0].command if commands else ""
+        return Written(files, first, _notices(launch, launched), scripts, lines=commands)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a file of new ranks: where they sit when ranks start as `launched` says.
 
         Options: `where`; `launched` as for writing (default: block or cyclic as our own last line says,
-        else block); `n`. The launcher is taken to use the PEs that ``map`` would use.
+        else block); `n`. Launched by block, ranks fill node after node; by cyclic, every node has equally
+        many.
 
         Raises
         ------
@@ -100,7 +103,9 @@ class NewRank(Format):
             raise FormatError(source.name, None, f"new rank {rank} {times} times, expected every rank once")
         launched = source.options.get("launched") or _said(source, data)
         info = {"problem": "processes", "mapper": source.title}
-        in_order = Mapping(spread(where, len(new)).astype(np.int32), where, info)
+        # mpirun --map-by core fills nodes, mpirun --map-by node deals ranks over all of them.
+        slots = spread(where, len(new), pack=launched == "block", evenly=launched == "cyclic")
+        in_order = Mapping(slots.astype(np.int32), where, info)
         pe = np.empty(len(new), np.int32)
         pe[new] = _launched_pe(prepare(in_order, {}), launched)
         return Mapping(pe, where, info)
@@ -152,13 +157,30 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
     return placed.pe
 
 
-def _command(launch: Launch, launched: str) -> str:
-    if not launch.carries:
-        by = {"block": "core", "cyclic": "node"}.get(launched)
-        return f"mpirun -n {launch.n} --map-by {by} --bind-to core {PROGRAM}" if by else ""
-    by = {"block": "slot", "cyclic": "node"}.get(launched)
-    program = f"sh {{stem}}.place.sh {PROGRAM}"
-    return f"mpirun -n {launch.n} --map-by {by} --bind-to none {program}" if by else ""
+def _commands(launch: Launch, launched: str) -> tuple[LaunchLine, ...]:
+    """How each launcher is told to start ranks as `launched` says; it may not do so by itself.
+
+    Slots that carry GPUs without known cores leave binding to nobody, and a script names the GPUs.
+    """
+    if launched not in ("block", "cyclic"):
+        return ()
+    block, bare = launched == "block", launch.carries
+    turns = () if block else ("-ppn 1",)
+    by = "node" if not block else "slot" if bare else "core"
+    pinned = "-genv I_MPI_PIN=off" if bare else "-genv I_MPI_PIN_DOMAIN=core -genv I_MPI_PIN_ORDER=compact"
+    said = {
+        ("Open MPI", "openmpi", "mpirun"): (f"--map-by {by} --bind-to {'none' if bare else 'core'}",),
+        ("MPICH", "hydra", "mpiexec.hydra"): (*turns, f"-bind-to {'none' if bare else 'core'}"),
+        ("Intel MPI", "intel", "mpirun"): (*turns, pinned),
+        ("Slurm", "slurm", "srun"): (
+            f"--distribution={launched}:block --cpu-bind={'none' if bare else 'cores'}",
+        ),
+    }
+    program = f"sh {{stem}}.place.sh {PROGRAM}" if bare else PROGRAM
+    return tuple(
+        LaunchLine(mpi, family, " ".join([f"{launcher} -n {launch.n}", *options, program]))
+        for (mpi, family, launcher), options in said.items()
+    )
 
 
 def _notices(launch: Launch, launched: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import MARK, Can, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
 from hopbytes.formats.launching import (
     ASSUMED_CPUS,
@@ -19,6 +19,7 @@ from hopbytes.formats.launching import (
     number_list,
     prepare,
 )
+from hopbytes.formats.openmpi_limits import openmpi_limits
 from hopbytes.formats.place_script import place_script
 from hopbytes.formats.rankfile import read_rankfile
 from hopbytes.mapping import Mapping
@@ -53,10 +54,9 @@ class OpenMpi(Format):
         """Return the rankfile, the hostfile ``.hosts`` and the command.
 
         Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.launching.prepare`);
-        `version`, ``"4"`` for a command that Open MPI 4 takes. Slots
-        with GPUs, or of different numbers of cores, need ``.place.sh``, which tells every rank its own and
-        binds as well. Without host
-        names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
+        `version`, ``"4"`` or ``"5"`` for the command of that version alone. Slots with GPUs, or of
+        different numbers of cores, need ``.place.sh``, which tells every rank its own and binds as well.
+        Without host names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
         A rankfile binds whatever it is told beside it (Open MPI 4), so slots that are GPUs without cores get
         a list of hosts instead, mapped in sequence and unbound, and ``.place.sh``.
 
@@ -64,30 +64,31 @@ class OpenMpi(Format):
         ------
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.launching.prepare`.
+        UnsupportedError
+            A version that is neither; hardware threads in a rankfile for version 4.
         """
+        version = options.get("version")
+        if version not in (None, "4", "5"):
+            raise UnsupportedError(f"version={version!r} of Open MPI, expected '4' or '5'")
         launch = prepare(mapping, options)
         if not launch.binds:
             return _unbound(launch)
         slots, threads = _slots(launch)
-        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts"
-        if options.get("version") == "4":
-            if threads:
-                raise UnsupportedError(HARDWARE_THREADS)
-            command += " -rf {stem}"
-        else:
-            command += " --map-by rankfile:file={stem}" + (":hwtcpus" if threads else "")
-            command += " --bind-to :overload-allowed" if launch.most_tasks_on_a_slot() > 1 else ""
+        if threads and version == "4":
+            raise UnsupportedError(HARDWARE_THREADS)
         files = {"": _rankfile(launch, slots, threads), ".hosts": _hostfile(launch)}
         scripted, openmp = _threads(launch)
-        command += openmp
         program = f"sh {{stem}}.place.sh {PROGRAM}" if scripted else PROGRAM
+        lines = _lines(launch, threads, f"{openmp} {program}")
+        lines = tuple(line for line in lines if version in (None, line.version))
         if scripted:  # the launcher binds, the script tells each rank its GPUs and its number of threads
             files[".place.sh"] = place_script(launch)
         executable = tuple(suffix for suffix in files if suffix == ".place.sh")
-        notices = _notices(launch, threads, f"{openmp} {program}")
+        notices = _notices(launch, threads)
+        notices += openmpi_limits(launch, threads, version)
         if scripted and not launch.numbering.known:
             notices += (ASSUMED_CPUS,)
-        return Written(files, f"{command} {program}", notices, executable)
+        return Written(files, lines[0].command, notices, executable, lines=lines)
 
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a rankfile; see :func:`hopbytes.formats.rankfile.read_rankfile`.
@@ -163,12 +164,27 @@ def _threads(launch: Launch) -> tuple[bool, str]:
     return False, f" -x OMP_NUM_THREADS={width} -x OMP_PLACES=cores" if width > 1 else ""
 
 
-def _notices(launch: Launch, threads: bool, program: str) -> tuple[str, ...]:
+def _lines(launch: Launch, threads: bool, program: str) -> tuple[LaunchLine, ...]:
+    """Return the commands: version 5 dropped an option of version 4, which does not know its successor."""
+    common = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts"
+    five = f"{common} --map-by rankfile:file={{stem}}" + (":hwtcpus" if threads else "")
+    five += " --bind-to :overload-allowed" if launch.most_tasks_on_a_slot() > 1 else ""
+    lines = [LaunchLine("Open MPI 5", "openmpi", f"{five}{program}", "5")]
+    if not threads:
+        # It refuses +n0 beside a hostfile: only a batch system's nodes can be counted (tried with 4.1.4).
+        hosts = "" if launch.invented else " --hostfile {stem}.hosts"
+        four = f"mpirun -n {launch.n}{hosts} -rf {{stem}}{program}"
+        lines.append(LaunchLine("Open MPI 4", "openmpi", four, "4"))
+    return tuple(lines)
+
+
+def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
     notices = []
     if launch.invented:
         notices.append(
             f"host names are unknown: put the real ones into {{stem}}.hosts for {launch.hosts[0]}, ... or "
             "give --hosts; inside a batch job leave '--hostfile {stem}.hosts' away instead"
+            + ("" if threads else " (Open MPI 4 counts nodes only there)")
         )
     if threads:
         notices.append(HARDWARE_THREADS)
@@ -177,11 +193,6 @@ def _notices(launch: Launch, threads: bool, program: str) -> tuple[str, ...]:
                 "Open MPI 5.0 refuses rankfiles with more ranks than cores on a node (tried with 5.0.11); "
                 "the formats slurm and newrank have no such limit"
             )
-    elif launch.invented:
-        notices.append(f"Open MPI 4, inside a batch job: mpirun -n {launch.n} -rf {{stem}}{program}")
-    else:
-        command = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts -rf {{stem}}{program}"
-        notices.append(f"Open MPI 4: {command}")
     return tuple(notices)
 
 

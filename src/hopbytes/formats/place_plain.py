@@ -20,6 +20,7 @@ class Plain(Format):
 
     holds = "placement"
     suffixes = (".txt", ".map", ".part")
+    comment = "#"
     summary = "PE of task i in line i"
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
@@ -63,7 +64,9 @@ formats.register("plain")(Plain())
 
 
 def _fast(data: bytes, limit: int) -> Int32 | None:
-    """Parse well-formed text without comments; None for anything else."""
+    """Parse well-formed text without comments but at the start; None for anything else."""
+    while data.startswith(COMMENTS):
+        data = data.partition(b"\n")[2]
     words = data.split()
     if not words or words != [line.strip() for line in data.splitlines()]:
         return None

@@ -35,7 +35,7 @@ class Slurm(HostList):
     can = Can(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True,
-        launcher="srun", tested_with_launcher=True,
+        launcher="srun", usual_order="block", tested_with_launcher=True,
     )
 
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:

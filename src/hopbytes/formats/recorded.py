@@ -15,7 +15,7 @@ from hopbytes.collectives import check_model, expand, expand_between
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.formats.text import check_tasks, shown
-from hopbytes.graph import CommGraph
+from hopbytes.graph import PROCESSES, CommGraph
 from hopbytes.integers import MAX_SUM
 from hopbytes.opening import open_stream
 
@@ -65,7 +65,7 @@ class Traffic:
         if tasks > n:
             raise FormatError(source.name, None, f"task {tasks - 1}, expected 0 to {n - 1}")
         notices = [*facts.pop("notices", ()), *emptiness(n, src)]
-        meta = {"name": source.title, "format": format, **facts}
+        meta = {"name": source.title, "format": format, "tasks": PROCESSES, **facts}
         if notices:
             meta["notices"] = notices
         return CommGraph.from_edges(src, dst, volumes, counts, n=n, meta=meta)

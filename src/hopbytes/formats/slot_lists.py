@@ -67,6 +67,14 @@ class Slots:
             self._seen[key] = self._look_up(*key, place)
         return self._seen[key]
 
+    def possible(self, node: int, cpus: Iterable[int]) -> tuple[int, ...]:
+        """Return the PEs of a node that have any of these CPUs; all of the node where no CPU is said."""
+        known = self.places(node, "cpu")
+        numbers = sorted(set(cpus)) or known
+        places = np.array([place for number in numbers for place in known.get(number, ())], np.int64)
+        pes = np.unique(self._pe_of_place[places]) if len(places) else places
+        return tuple(pes[pes >= 0].tolist())
+
     def _look_up(self, node: int, counting: Counting, numbers: tuple[int, ...], place: Place) -> int:
         known, what = self.places(node, counting), WORDS[counting]
         missing = [number for number in numbers if number not in known]

@@ -21,6 +21,7 @@ USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 compiled: Any = _core
 
 _NO_INT64: Int64 = np.empty(0, np.int64)
+_NO_INT32: Int32 = np.empty(0, np.int32)
 
 
 def implementation(twin: str) -> Any:
@@ -31,3 +32,8 @@ def implementation(twin: str) -> Any:
 def optional(array: Int64 | None) -> Int64:
     """Return the empty array that compiled code reads as 'all ones'."""
     return _NO_INT64 if array is None else array
+
+
+def optional32(array: Int32 | None) -> Int32:
+    """Return the empty array for None."""
+    return _NO_INT32 if array is None else array

@@ -11,7 +11,7 @@ _kernel = implementation("grouping")
 #: Names of the heuristics, in the order in which they are tried; the first of equals wins.
 HEURISTICS = (
     "packed", "smallest_first", "largest_last", "weighted_degree",
-    "heaviest_edge", "least_degree", "in_order",
+    "heaviest_edge", "least_degree", "in_order", "exact",
 )  # fmt: skip
 
 
@@ -40,7 +40,8 @@ def group_objects(
 
     Notes
     -----
-    Listed: O(C(p, arity) · (arity + log p)) and a bounded search. Otherwise O(m log p) and, per object, as
+    Listed: O(C(p, arity) · (arity + log p)) and a bounded search; up to 12 objects also O(3^p), and no
+    grouping leaves less ("exact" where the heuristics miss it). Otherwise O(m log p) and, per object, as
     many steps as its group has neighbours.
 
     Examples

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import shlex
+import shutil
 from dataclasses import dataclass
 
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.launching.launchers import Launcher, recognise
+from hopbytes.launching.launchers import ASSIGNMENT, Launcher, recognise
 
 #: Options that may come several times, each time for something else.
 REPEATED = ("genv", "o", "mca", "x")
-#: A variable of a shell or of a launcher whose ranks get it by its words.
-ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,39 +40,72 @@ class LaunchCommand:
     ----------
     launcher : Launcher
     start : tuple of str
-        The words that start it: ``("mpirun",)``.
+        The words that start it: ``("mpirun",)``, perhaps with ``env`` and assignments in front.
     options : tuple of Option
     program : tuple of str
         The program it starts, with its arguments; empty when none was given.
+    others : tuple of LaunchCommand
+        Options and programs behind ``:``, which are started with the first.
     """
 
     launcher: Launcher
     start: tuple[str, ...]
     options: tuple[Option, ...]
     program: tuple[str, ...]
+    others: tuple[LaunchCommand, ...] = ()
 
     @classmethod
-    def parse(cls, words: list[str]) -> LaunchCommand:
+    def parse(cls, words: list[str], kind: str | None = None, *, several: bool = False) -> LaunchCommand:
         """Take a command apart.
+
+        Parameters
+        ----------
+        words : list of str
+        kind : str, optional
+            See :func:`hopbytes.launching.launchers.recognise`.
+        several : bool
+            Programs behind ``:`` are taken apart as well instead of refused.
 
         Raises
         ------
         UnsupportedError
             No launcher that is known; several programs in one command.
         """
-        launcher, size = recognise(words)
-        options, program = _options(launcher, words[size:])
-        command = cls(launcher, tuple(words[:size]), options, program)
-        at_once = [o.words[0] for o in options if o.name in launcher.several]
-        at_once += [":"] if ":" in program and launcher.form != "slurm" else []
+        launcher, size = recognise(words, kind)
+        if several:
+            parts = _at_colons(words[size:])
+            first, *others = (cls(launcher, tuple(words[:size]), *_options(launcher, part)) for part in parts)
+            command = dataclasses.replace(first, others=tuple(others))
+        else:
+            command = cls(launcher, tuple(words[:size]), *_options(launcher, words[size:]))
+        at_once = [o.words[0] for part in command.parts for o in part.options if o.name in launcher.several]
+        if not several and ":" in command.program and launcher.form != "slurm":
+            at_once.append(":")
         if at_once:
-            what = f"{at_once[0]} starts several programs, expected one program for all ranks"
-            raise UnsupportedError(f"{words[0]}: {what}")
+            expected = "one program for all ranks"
+            if several:
+                expected = "all of them in the command: -n 2 ./a : -n 2 ./b"
+            what = f"{at_once[0]} starts several programs, expected {expected}"
+            raise UnsupportedError(f"{command.tool}: {what}")
         return command
+
+    @property
+    def parts(self) -> tuple[LaunchCommand, ...]:
+        """Itself and what stands behind ``:``."""
+        return (self, *self.others)
+
+    @property
+    def tool(self) -> str:
+        """The launcher as it was typed, without what ``env`` sets."""
+        words = (word for word in self.start if os.path.basename(word) != "env")
+        return next(word for word in words if not ASSIGNMENT.fullmatch(word))
 
     @property
     def count(self) -> int | None:
         """Number of ranks asked for; None when the command leaves it to the launcher."""
+        if self.others:
+            counts = [dataclasses.replace(part, others=()).count for part in self.parts]
+            return None if None in counts else sum(count or 0 for count in counts)
         for option in self.options:
             if option.name in self.launcher.counts and option.value.isdecimal():
                 return int(option.value)
@@ -94,7 +127,7 @@ class LaunchCommand:
                 raise UnsupportedError(f"{self.start[0]}: {said}, expected a number of ranks, {n} here")
         if self.count not in (None, n):
             raise InfeasibleError(
-                f"{self.start[0]} starts {self.count} ranks, expected {n} as in the placement"
+                f"{self.tool} starts {self.count} ranks, expected {n} as in the placement"
             )
 
     def placing(self) -> list[Option]:
@@ -108,7 +141,11 @@ class LaunchCommand:
 
     def words(self) -> list[str]:
         """Return the command as a list of words."""
-        return [*self.start, *(word for option in self.options for word in option.words), *self.program]
+        words = list(self.start)
+        for place, part in enumerate(self.parts):
+            words += [":"] if place else []
+            words += [*(word for option in part.options for word in option.words), *part.program]
+        return words
 
     def _places(self, option: Option) -> bool:
         if option.name in self.launcher.placing:
@@ -119,10 +156,25 @@ class LaunchCommand:
         return option.name in ("o", "setopt") and about.startswith(("cpu-affinity", "gpu-affinity"))
 
 
+def _at_colons(words: list[str]) -> list[list[str]]:
+    """Cut a command's words where another program begins."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == ":":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
 def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
     """Cut words into options and the program; the first word that is no option begins the program."""
     options: list[Option] = []
     place = 0
+    if launcher.form == "other":
+        while place < len(words) and not (words[place][:1] != "-" and shutil.which(words[place])):
+            place += 1
+        return tuple(Option(word.lstrip("-"), (word,)) for word in words[:place]), tuple(words[place:])
     while place < len(words):
         word = words[place]
         if word == "--":
@@ -170,7 +222,7 @@ def _check_nodes(command: LaunchCommand, ours: tuple[Option, ...]) -> None:
     for option in command.options:
         if option.name in ("N", "nodes") and option.value.isdecimal() and option.value != used:
             said = " ".join(option.words)
-            raise InfeasibleError(f"{command.start[0]}: {said}, expected {used} nodes as in the placement")
+            raise InfeasibleError(f"{command.tool}: {said}, expected {used} nodes as in the placement")
 
 
 def _sets(option: Option) -> tuple[str, str] | None:
@@ -206,7 +258,8 @@ def placed(command: LaunchCommand, written: str) -> Start:
     while ASSIGNMENT.fullmatch(words[0]):
         name, _, value = words.pop(0).partition("=")
         environment.append((name, value))
-    ours, program = _options(command.launcher, words[len(command.start) :])
+    own = len(command.start) - command.start.index(command.tool)  # two of `flux run`
+    ours, program = _options(command.launcher, words[own:])
     launcher, typed = command.launcher, command.options
     if any(option.name == "map-by" and option.value == "seq" for option in ours):
         # A list of hosts that ranks take in sequence is the placement itself: it replaces the user's.

@@ -118,6 +118,13 @@ LAUNCHERS: dict[str, Launcher] = {
     "mvapich": _MVAPICH,
 }
 
+#: A launcher nobody here knows: its program is the first word that can be executed, options are left alone.
+OTHER = Launcher("another launcher", "other", "", {}, frozenset(), counts=())
+#: Kinds that a command may be said to be of, as ``--launcher`` does.
+KINDS = {**LAUNCHERS, "other": OTHER}
+#: A variable of a shell or of a launcher whose ranks get it by its words.
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=.*", re.DOTALL)
+
 #: What ``--version`` prints, and whose that is. In this order: Intel's mpiexec.hydra names itself as well.
 _SAYS = (
     (re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+)"), "openmpi"),
@@ -128,46 +135,109 @@ _SAYS = (
 )
 
 
-def recognise(words: list[str]) -> tuple[Launcher, int]:
+#: Programs that put a script into a queue.
+SUBMITTERS = ("sbatch", "qsub", "bsub", "oarsub", "msub", "condor_submit")
+
+
+def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]:
     """Return the launcher a command begins with, and how many words that is.
+
+    Parameters
+    ----------
+    words : list of str
+        ``env`` with assignments may stand in front.
+    kind : str, optional
+        What the launcher is like, a key of `KINDS`, for the wrappers that sites have; by default its name and
+        what it says of itself tell.
 
     Raises
     ------
     UnsupportedError
         No command, a program that is not installed, or none of the launchers known.
     """
-    if not words:
+    before = _prefix(words)
+    if len(words) == before:
         raise UnsupportedError("no command, expected a launcher after -- such as: -- mpirun -n 64 ./app")
-    path = shutil.which(words[0])
+    word = words[before]
+    if os.path.basename(word) in SUBMITTERS:
+        raise UnsupportedError(
+            f"{word} submits a job and starts no ranks: call hopbytes inside the job script, in front of "
+            "srun or mpirun"
+        )
+    path = shutil.which(word)
     if path is None:
         what = "not installed or not in PATH, expected a launcher such as mpirun"
-        raise UnsupportedError(f"{words[0]}: {what}")
-    name = os.path.basename(words[0])
+        raise UnsupportedError(f"{word}: {what}")
+    if kind is not None:
+        if kind not in KINDS:
+            raise UnsupportedError(f"--launcher {kind}: no kind, expected one of {', '.join(KINDS)}")
+        return _with_version(KINDS[kind], _version_in_path(kind)), before + 1 + (kind == "flux")
+    name = os.path.basename(word)
     if name in ("srun", "mpirun_rsh"):
-        return LAUNCHERS["slurm" if name == "srun" else "mvapich"], 1
+        return LAUNCHERS["slurm" if name == "srun" else "mvapich"], before + 1
     if name == "flux":
-        if words[1:2] not in (["run"], ["submit"]):
+        if words[before + 1 : before + 2] not in (["run"], ["submit"]):
             raise UnsupportedError("flux: expected flux run")
-        return LAUNCHERS["flux"], 2
-    said = _version(path)
+        return LAUNCHERS["flux"], before + 2
+    launcher = asked(path)
+    if launcher is not None:
+        return launcher, before + 1
+    names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
+    way_out = "; 'hopbytes record --launcher KIND' says what a wrapper is like"
+    what = f"no launcher that is known, expected one of {names}, such as mpirun -n 16"
+    raise UnsupportedError(f"{word}: {what}{way_out}")
+
+
+def _prefix(words: list[str]) -> int:
+    """Return how many words stand before the launcher: ``env`` and what it sets."""
+    if not words or os.path.basename(words[0]) != "env":
+        return 0
+    size = 1
+    while size < len(words) and ASSIGNMENT.fullmatch(words[size]):
+        size += 1
+    if size < len(words) and words[size].startswith("-"):
+        raise UnsupportedError(f"env {words[size]}: expected assignments only, as in: env NAME=x mpirun …")
+    return size
+
+
+def _version_in_path(kind: str) -> str:
+    """Return the version of the launcher of that kind in PATH, where it matters; "" where there is none."""
+    if kind != "openmpi":
+        return ""
+    try:
+        found, _ = recognise(["mpirun"])
+    except UnsupportedError:
+        return ""
+    return found.version if found.form == kind else ""
+
+
+def asked(path: str, patience: float = 60) -> Launcher | None:
+    """Return whose launcher a program is, by what its ``--version`` prints; None where that says nothing.
+
+    Raises
+    ------
+    UnsupportedError
+        It cannot be started, or did not answer within `patience` seconds.
+    """
+    said = _version(path, patience)
     for pattern, known in _SAYS:
         found = pattern.search(said)
         if found:
             version = found[1] if found.groups() else ""
-            return _with_version(LAUNCHERS[known], version), 1
-    names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
-    raise UnsupportedError(f"{words[0]}: no launcher that is known, expected one of {names}")
-
-
-def _version(path: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnsupportedError(f"{path} --version: {type(error).__name__}, expected its version") from None
-    return done.stdout + done.stderr
+            return _with_version(LAUNCHERS[known], version)
+    return None
 
 
 def _with_version(launcher: Launcher, version: str) -> Launcher:
     return dataclasses.replace(launcher, version=version)
+
+
+def _version(path: str, patience: float) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=patience,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnsupportedError(f"{path} --version: {type(error).__name__}, expected its version") from None
+    return done.stdout + done.stderr

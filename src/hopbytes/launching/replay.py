@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import subprocess
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +15,15 @@ import numpy as np
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand, Start
-from hopbytes.launching.replay_program import MARK
+from hopbytes.launching.replay_program import LONE, MARK, UNDER_WAY
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
 from hopbytes.machines.base import Int64
 from hopbytes.mapping import Mapping
+from hopbytes.programs import heard
 
+#: The probable reason when processes do not find each other.
+OTHER_MPI = "does mpi4py load the launcher's MPI? (MPI4PY_LIBMPI=FILE names it)"
+ALONE = re.compile(re.escape(LONE) + "(.{0,60})")
 #: Bytes that the busiest rank sends in a round unless the caller says otherwise.
 MOST_BYTES = 64 * 2**20
 
@@ -140,16 +144,14 @@ def replay(
 
 def _measured(start: Start) -> tuple[float, ...]:
     environment = {**os.environ, **dict(start.environment)}
-    try:
-        done = subprocess.run(
-            start.words, env=environment, stdout=subprocess.PIPE, text=True, errors="replace",
-            stdin=subprocess.DEVNULL,
-        )
-    except OSError as error:
-        raise UnsupportedError(f"{start.words[0]}: {error.strerror}, expected a launcher") from None
-    for line in done.stdout.splitlines():
+    said, code = heard(start.words, environment=environment, sign=UNDER_WAY, hint=OTHER_MPI)
+    for line in said.splitlines():
         _, mark, record = line.partition(MARK)
         if mark:
             return tuple(float(value) for value in json.loads(record)["seconds"])
-    what = f"ended with code {done.returncode} and no measurement (the nodes need hopbytes and mpi4py)"
-    raise HopbytesError(f"{start.words[0]} {what}")
+    alone = ALONE.findall(said)
+    if len(alone) > 1:
+        what = f"each process is alone under {alone[0].strip()}: {OTHER_MPI}"
+    else:
+        what = f"ended with code {code} and no measurement (the nodes need hopbytes and mpi4py)"
+    raise HopbytesError(f"{start.words[0]}: {what}")

@@ -13,6 +13,9 @@ import numpy as np
 
 #: Begins the line with the result, so that it is found among what launchers print.
 MARK = "hopbytes-replay "
+#: What rank 0 says once all processes have met, and what one says that is alone though others were started.
+UNDER_WAY = "hopbytes-replay-under-way"
+LONE = "hopbytes-replay-alone "
 
 
 def main(arguments: list[str]) -> int:
@@ -28,10 +31,15 @@ def main(arguments: list[str]) -> int:
         indptr, targets, sizes = data["indptr"], data["targets"], data["bytes"]
     rounds = int(arguments[1])
     if comm.Get_size() != len(indptr) - 1:
-        if comm.Get_rank() == 0:
+        if comm.Get_size() == 1:
+            print(LONE + MPI.Get_library_version().split(",")[0].splitlines()[0], flush=True)
+        elif comm.Get_rank() == 0:
             found = f"{comm.Get_size()} processes, expected {len(indptr) - 1} as in the pattern"
             print(found, file=sys.stderr)
         return 1
+    comm.Barrier()
+    if comm.Get_rank() == 0:
+        print(UNDER_WAY, flush=True)
     seconds = _rounds(comm, indptr, targets, sizes, rounds)
     slowest = np.empty(rounds)
     comm.Reduce(seconds, slowest, op=MPI.MAX, root=0)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from hopbytes.mapping import Mapping
 
 #: Options of launchers that name a file of hosts.
 HOST_FILES = ("hostfile", "machinefile", "f")
+#: How often removing a folder is tried, and the seconds between.
+REMOVALS, BETWEEN_REMOVALS = 20, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,37 +88,46 @@ def machine_said(command: LaunchCommand) -> str:
 
 @contextmanager
 def launch_files(stem: str | None) -> Iterator[str]:
-    """Give a stem for launch files: the one given, or one in a folder that is removed afterwards.
-
-    The folder lies in the current one, which all nodes of a job usually share.
-    """
+    """Give a stem for launch files: the one given, or one in a folder that is removed afterwards."""
     if stem is not None:
         yield stem
         return
-    folder = _folder_here()
-    if not folder.isprintable() or ":" in folder:
-        folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
-    try:
+    with shared_folder() as folder:
+        if not folder.isprintable() or ":" in folder:
+            folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
         yield os.path.join(folder, "placement")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _folder_here() -> str:
-    """Make a folder for passing files in the current one, which all nodes of a job usually share.
+@contextmanager
+def shared_folder() -> Iterator[str]:
+    """Give a new folder in the current one, which all nodes of a job usually share; removed afterwards.
+
+    Its name is chosen before it is made, so that a signal in between leaves nothing. Processes that are about
+    to end may still write there, so removing it is tried more than once.
 
     Raises
     ------
     UnsupportedError
         The current folder is gone or may not be written.
     """
+    folder = ""
     try:
-        return tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
-    except OSError as error:
-        raise UnsupportedError(
-            f"the current folder cannot take the files of a launch: {error.strerror}, expected one that all "
-            "nodes share and that may be written"
-        ) from None
+        try:
+            folder = os.path.join(os.getcwd(), f".hopbytes-{secrets.token_hex(8)}")
+            os.mkdir(folder, 0o700)
+        except OSError as error:
+            raise UnsupportedError(
+                f"the current folder cannot take the files of a launch: {error.strerror}, expected one that "
+                "all nodes share and that may be written"
+            ) from None
+        yield folder
+    finally:
+        for _ in range(REMOVALS):
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.lexists(folder):
+                break
+            time.sleep(BETWEEN_REMOVALS)
 
 
 def prepare_start(
@@ -153,8 +165,8 @@ def prepare_start(
         What was written says something else than the mapping.
     """
     form = command.launcher.form
-    if form == "openmpi" and command.launcher.version == "4":
-        options["version"] = "4"
+    if form == "openmpi":
+        options["version"] = "4" if command.launcher.version == "4" else "5"
     if not nameless:
         _check_names(mapping, command, options.get("hosts"))
     receipt = write(mapping, stem, form, force=force, **options)
@@ -168,9 +180,12 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
     nodes = int(mapping.where.machine.node_of_core()[-1]) + 1
     if nodes == 1 or hosts or mapping.where.hosts:
         return
-    own_list = any(option.name in command.launcher.hosts for option in command.options)
-    if command.launcher.form == "openmpi" and own_list and mapping.where.has_cores:
-        return  # the rankfile counts the hosts of the user's own list
+    listed = any(option.name in command.launcher.hosts for option in command.options)
+    if command.launcher.form == "openmpi" and listed and mapping.where.has_cores:
+        if command.launcher.version != "4":
+            return  # the rankfile counts the hosts of the user's own list
+        what = "Open MPI 4 counts hosts of a batch system only, not of a hostfile"
+        raise InfeasibleError(f"{nodes} nodes without names: {what}; expected --hosts with their names")
     raise InfeasibleError(
         f"{nodes} nodes without names, expected --on job, or --hosts with the names of all of them"
     )

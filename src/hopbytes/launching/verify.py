@@ -10,7 +10,7 @@ from hopbytes.allocation import Allocation
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.symmetry import renumbered
 from hopbytes.launching.command import LaunchCommand, Start
-from hopbytes.launching.compare import Verdict, compare, placement_seen
+from hopbytes.launching.compare import Verdict, compare, placement_by_node
 from hopbytes.launching.probe import Seen, probe, probe_words
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
 from hopbytes.mapping import Mapping
@@ -102,7 +102,7 @@ def verify_launch(
         return _outcome(mapping, prepared.placed, prepared.start, command, hosts or ())
 
 
-def seen_launch(words: list[str]) -> dict[int, Seen]:
+def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
     """Start a probe with a command as it is and return where each rank was seen.
 
     Raises
@@ -110,7 +110,6 @@ def seen_launch(words: list[str]) -> dict[int, Seen]:
     HopbytesError
         No rank answered.
     """
-    command = LaunchCommand.parse(words)
     start = _probing(command)
     seen, code, said = probe(start, command.launcher)
     if code or not seen:
@@ -119,8 +118,8 @@ def seen_launch(words: list[str]) -> dict[int, Seen]:
 
 
 def placement_launched(where: Allocation, words: list[str]) -> Mapping:
-    """Return the mapping of a real launch; see :func:`hopbytes.launching.compare.placement_seen`."""
-    return placement_seen(where, seen_launch(words), words[0])
+    """Return the mapping of a real launch; see :func:`hopbytes.launching.compare.placement_by_node`."""
+    return placement_by_node(where, seen_launch(LaunchCommand.parse(words)), words[0])
 
 
 def _probing(command: LaunchCommand) -> Start:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -233,6 +233,10 @@ class Machine(ABC):
         """Host name of every node, where the machine's source has them; else empty."""
         return ()
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Names of the coordinates that a table of hosts may give, and int64[coordinates, nodes]."""
+        return (), np.empty((0, 0), np.int64)
+
     def keeps_names(self) -> bool:
         """Whether nodes cannot be called otherwise than :meth:`node_names` says."""
         return False
@@ -241,13 +245,37 @@ class Machine(ABC):
         """What to add to an error about hosts the machine does not have."""
         return ""
 
-    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
-        """int32[slots]: endpoint each slot sends through, from its node and GPU; None: that of its cores."""
-        return None
+    def for_nodes(self, nodes: Int32) -> Machine:
+        """The machine as a job uses it whose slots lie on these nodes; all nodes keep their numbers."""
+        return self
+
+    def slot_endpoints(
+        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+    ) -> tuple[Int32 | None, tuple[str, ...]]:
+        """int32[slots]: endpoint each slot sends through, from its node and GPU; None: that of its cores.
+
+        Parameters
+        ----------
+        nodes, gpus : int32[slots]
+            Node of each slot and the number of its GPU there; `gpus` is None for slots without GPUs.
+        tree_of : callable
+            From a node to its tree, which knows the adapters near its GPUs; None where nobody knows it.
+
+        Returns
+        -------
+        endpoints : int32[slots] or None
+        notices : tuple of str
+            What had to be assumed.
+        """
+        return None, ()
 
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user about where the machine came from."""
         return ()
+
+    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Those of the notices that matter to a job on some of the nodes (bool[nodes])."""
+        return self.notices()
 
     def job(self) -> Job | None:
         """The job the machine belongs to, with what it asked for; None when it was described otherwise."""

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError
 from hopbytes.hostlist import match_hosts, read_hosts
-from hopbytes.machines.base import Machine
+from hopbytes.machines.base import Int64, Machine
 
 
 class ChosenHosts(NamedTuple):
-    """The machine to use, names of all its nodes (or none), and bool[nodes]: those that may be used."""
+    """The machine to use, names of all its nodes (or none), bool[nodes]: those to use, and what to say."""
 
     machine: Machine
     names: tuple[str, ...]
     used: NDArray[np.bool_]
+    notices: tuple[str, ...] = ()
 
 
 def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenHosts:
@@ -29,14 +30,16 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     machine : Machine
     hosts : str, sequence of str or None
         See :func:`hopbytes.hostlist.read_hosts`. None: all nodes. ``nodes:0-15``, ``first:…``,
-        ``scattered:…``, ``sfc:…``: some of them, see :func:`hopbytes.machines.drawn_nodes.draw_nodes`.
+        ``scattered:…``, ``sfc:…``: some of them, see :func:`hopbytes.machines.drawn_nodes.draw_nodes`. A file
+        with a table of places: see :func:`hopbytes.machines.placed_hosts.placed_hosts`.
 
     Returns
     -------
     ChosenHosts
         Names the machine knows choose among its nodes, by the exact or else the short name. One described
         node without a name becomes as many as there are hosts. As many hosts as nodes are new names for
-        all of them, in machine order. Fewer, on a generated network, are its own names ``n0``, ``n1``, …
+        all of them, in machine order. Fewer, on a generated network, are its own names ``n0``, ``n1``, …, or
+        else new names for its first nodes, with a notice.
 
     Raises
     ------
@@ -55,6 +58,11 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
 
     if is_drawn(hosts):
         return ChosenHosts(machine, known, draw_nodes(machine, str(hosts)))
+    from hopbytes.machines.placed_hosts import placed_hosts
+
+    placed = None if known and machine.keeps_names() else placed_hosts(machine, hosts)
+    if placed is not None:
+        return _some(machine, placed.names, placed.nodes, nodes)
     names = read_hosts(hosts)
     short = {name.partition(".")[0] for name in known}
     if known and (machine.keeps_names() or any(name.partition(".")[0] in short for name in names)):
@@ -79,6 +87,11 @@ def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHost
     own = tuple(f"n{node}" for node in range(nodes))
     known = set(own)
     wrong = [name for name in dict.fromkeys(names) if name not in known]
+    if len(wrong) == len(names) < nodes:
+        first = f"{len(names)} hosts are taken to be the first nodes of {nodes}, in machine order"
+        columns = ",".join(("node", *(machine.node_places()[0] or ("x", "y", "…"))))
+        hint = f"a file for --hosts with lines {columns} says where they are"
+        return _some(machine, names, np.arange(len(names)), nodes, (f"{first}: {hint}",))
     if wrong:
         what = f"{len(names)} hosts for {nodes} nodes, {len(wrong)} of them none of n0 to n{nodes - 1} "
         listed = f"({', '.join(wrong[:3])})"
@@ -87,3 +100,16 @@ def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHost
     used = np.zeros(nodes, np.bool_)
     used[[int(name[1:]) for name in names]] = True
     return ChosenHosts(machine, own, used)
+
+
+def _some(
+    machine: Machine, names: Sequence[str], places: Int64, nodes: int, notices: tuple[str, ...] = ()
+) -> ChosenHosts:
+    """Name some nodes and use only these; the others keep names of their own."""
+    taken = set(names)
+    own = [f"n{node}" if f"n{node}" not in taken else f"n{node}-unused" for node in range(nodes)]
+    used = np.zeros(nodes, np.bool_)
+    used[places] = True
+    for name, place in zip(names, places.tolist(), strict=True):
+        own[place] = name
+    return ChosenHosts(machine, tuple(own), used, notices)

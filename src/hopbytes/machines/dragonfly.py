@@ -142,6 +142,11 @@ class Dragonfly(NetworkMachine):
         """Two nodes of one router are two hops apart."""
         return 2 * self.hop_distance
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Group of every node, and switch in the group."""
+        switch = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
+        return ("group", "switch"), np.stack(np.divmod(switch, self.routers))
+
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Groups, then routers, then nodes."""
         for size in (self.routers * self.nodes, self.nodes, 1):
@@ -172,7 +177,7 @@ def _network(
     first_global = first_local + total * (routers - 1)
     capacity = np.zeros(first_global + total * ports, np.int64)
     capacity[:first_local], capacity[first_local:first_global] = bandwidth[:2]
-    peers, backs = _peers(groups, routers * ports, arrangement)
+    peers, backs = peers_of_ports(groups, routers * ports, arrangement)
     capacity[first_global:] = np.where(backs.reshape(-1) >= 0, bandwidth[2], 0)
 
     def name_router(group: int, router: int) -> str:
@@ -222,7 +227,7 @@ def _network(
     )
 
 
-def _peers(groups: int, ports: int, arrangement: str) -> tuple[Int64, Int64]:
+def peers_of_ports(groups: int, ports: int, arrangement: str) -> tuple[Int64, Int64]:
     """int64[groups, ports]: group at the far end of each port, and its port there (-1: no link)."""
     group, port = np.meshgrid(np.arange(groups), np.arange(ports), indexing="ij")
     if groups == 1:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
-from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import Int32, Int64
-from hopbytes.machines.network import Network, Wiring
+from hopbytes.machines.fabric_network import fabric_network
+from hopbytes.machines.gpu_rails import adapters_of_gpus
+from hopbytes.machines.network import Network
 from hopbytes.machines.networked import NetworkMachine, check_nodes
+from hopbytes.machines.node_tree import NodeTree
 from hopbytes.machines.seams import split_by_distance
 from hopbytes.machines.tree import Tree
 
@@ -34,11 +38,16 @@ class FabricMachine(NetworkMachine):
         Nodes in machine order, with the adapters their tasks may use.
     rails : str
         Which adapter the cores of a host use: ``first`` all the same; ``same`` equal shares of the cores
-        use the first, second, ... adapter, as many as every host has, so that equal cores meet on
-        one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
-        the adapters in the order of the GPUs, equal shares each.
+        use the first, second, ... adapter, as many as every host of the job has, so that equal cores
+        meet on one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
+        the adapter nearest to their GPU, or equal shares in the order of the GPUs where nobody knows it.
     per_hop, inside
         See :class:`hopbytes.machines.networked.NetworkMachine`.
+    spread : bool
+        Flows divide evenly over all shortest ways between switches, as adaptive routing aims at, instead of
+        taking the routes of the tables.
+    nodes : tuple of int
+        Hosts of the job, by which ``same`` counts adapters; empty: all hosts.
 
     Raises
     ------
@@ -54,6 +63,8 @@ class FabricMachine(NetworkMachine):
     rails: str = "first"
     per_hop: int | None = None
     inside: Tree | None = None
+    spread: bool = False
+    nodes: tuple[int, ...] = ()
     links: Network | None = field(default=None, repr=False)
     arrival: Arrival | None = field(default=None, repr=False)
 
@@ -62,12 +73,12 @@ class FabricMachine(NetworkMachine):
             raise FormatError("--rails", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
         if self.links is None:  # a copy with another inside keeps its routes
             object.__setattr__(self, "arrival", follow(self.fabric))
-            object.__setattr__(self, "links", fabric_network(self.fabric, self.hosts))
+            object.__setattr__(self, "links", fabric_network(self.fabric, self.hosts, spread=self.spread))
         check_nodes(self)
 
     def _identity(self) -> tuple[object, ...]:
         names = tuple((host.name, host.adapter_names) for host in self.hosts)
-        return self.text, self.rails, self.hop_distance, self.inside, names
+        return self.text, self.rails, self.hop_distance, self.inside, names, self._adapters_each()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FabricMachine) and self._identity() == other._identity()
@@ -95,6 +106,10 @@ class FabricMachine(NetworkMachine):
 
     def notices(self) -> tuple[str, ...]:
         """What was left out or assumed, hosts without a name, pairs of adapters without a route."""
+        return self.notices_on(np.ones(len(self.hosts), np.bool_))
+
+    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
+        """The same for a job on some hosts: pairs of others do not matter to it."""
         notices = list(self.fabric.notices)
         nameless = sum(not host.named for host in self.hosts)
         if nameless:
@@ -102,19 +117,46 @@ class FabricMachine(NetworkMachine):
                 f"{nameless} adapters name no host and count as hosts of their own: "
                 "--node-name-map says whose they are"
             )
-        used = np.unique(self._adapters())
+        notices += self._fewer_rails()
         lost = self._unrouted(used)
         if len(lost):
             names = [self.fabric.adapters[number].name for number in lost[0]]
             notices.append(f"{len(lost)} pairs of adapters have no route, as {names[0]!r} to {names[1]!r}")
         return tuple(notices)
 
-    def _unrouted(self, used: Int64) -> Int64:
+    def for_nodes(self, nodes: Int32) -> FabricMachine:
+        """The same fabric, with the rails that all hosts of a job have."""
+        return replace(self, nodes=tuple(np.unique(nodes).tolist())) if self.rails == "same" else self
+
+    def _adapters_each(self) -> tuple[int, ...]:
+        """Return how many adapters every host of the job uses with ``same``; nothing with other rules."""
+        if self.rails != "same":
+            return ()
+        return (min(len(self.hosts[node].adapters) for node in self.nodes or range(self.n_nodes)),)
+
+    def _fewer_rails(self) -> list[str]:
+        """Say that ``same`` leaves adapters of some hosts unused, and because of which host."""
+        used = [self.hosts[node] for node in self.nodes or range(self.n_nodes)]
+        least = min(used, key=lambda host: len(host.adapters))
+        count, most = len(least.adapters), max(len(host.adapters) for host in used)
+        if self.rails != "same" or count == most:
+            return []
+        first = "the first adapter" if count == 1 else f"the first {count} adapters"
+        return [
+            f"rails=same uses {first} of each host, since {least.name} has no more; other hosts have up to "
+            f"{most} (rails=spread uses all of them, --hosts leaves hosts out)"
+        ]
+
+    def _unrouted(self, used: NDArray[np.bool_]) -> Int64:
+        """int64[pairs, 2]: adapters of different hosts in use, without a route from the one to the other."""
         assert self.arrival is not None
         lost = self.arrival.unrouted(self.fabric)
         owner = np.full(len(self.fabric.adapters), -1, np.int64)
-        owner[self._adapters()] = [node for node, host in enumerate(self.hosts) for _ in host.adapters]
-        matters = np.isin(lost, used).all(axis=1) & (owner[lost[:, 0]] != owner[lost[:, 1]])
+        owner[self._adapters()] = [
+            node if used[node] else -1 for node, host in enumerate(self.hosts) for _ in host.adapters
+        ]
+        host = owner[lost]
+        matters = (host >= 0).all(axis=1) & (host[:, 0] != host[:, 1])
         found: Int64 = lost[matters]
         return found
 
@@ -131,22 +173,21 @@ class FabricMachine(NetworkMachine):
             return first[node].astype(np.int32)
         cores = np.bincount(node, minlength=len(self.hosts))
         place = np.arange(len(node)) - (np.cumsum(cores) - cores)[node]
-        count = np.full(len(adapters), adapters.min()) if self.rails == "same" else adapters
+        # A host outside the job may have fewer adapters than those of the job share.
+        count = np.minimum(adapters, self._adapters_each()[0]) if self.rails == "same" else adapters
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
-    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
-        """int32[slots]: adapter of the GPU of each slot with ``rails=gpu``, else None: that of its cores."""
+    def slot_endpoints(
+        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+    ) -> tuple[Int32 | None, tuple[str, ...]]:
+        """int32[slots]: adapter nearest to the GPU of each slot with ``rails=gpu``, else None."""
         if self.rails != "gpu":
-            return None
+            return None, ()
         if gpus is None:
             raise UnsupportedError(
                 "rails=gpu needs a slot per GPU: --per gpu, and nodes that know their GPUs (hwloc:FILE)"
             )
-        adapters = np.array([len(host.adapters) for host in self.hosts], np.int64)
-        first = np.cumsum(adapters) - adapters
-        count = np.zeros(len(self.hosts), np.int64)
-        np.maximum.at(count, nodes, gpus.astype(np.int64) + 1)
-        return (first[nodes] + gpus * adapters[nodes] // count[nodes]).astype(np.int32)
+        return adapters_of_gpus(self.hosts, nodes, gpus, tree_of)
 
     def keeps_names(self) -> bool:
         """Hosts are those of the fabric."""
@@ -175,69 +216,7 @@ class FabricMachine(NetworkMachine):
         return [nodes[part == number] for number in range(int(part.max()) + 1)]
 
 
-def _host_of_endpoint(hosts: tuple[Host, ...]) -> list[int]:
-    """Return the host of each endpoint, nothing where every host has a single one."""
-    owner = [number for number, host in enumerate(hosts) for _ in host.adapters]
-    return owner if len(owner) > len(hosts) else []
-
-
 def names_hint(hosts: tuple[Host, ...]) -> str:
     """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
     return f"; {nameless} adapters name no host: --node-name-map says whose they are" if nameless else ""
-
-
-def fabric_network(fabric: Fabric, hosts: tuple[Host, ...]) -> Network:
-    """Return the network whose endpoints are the adapters of hosts, in their order.
-
-    Parameters
-    ----------
-    fabric : Fabric
-    hosts : tuple of Host
-
-    Raises
-    ------
-    UnsupportedError
-        The fabric has no routes.
-
-    Notes
-    -----
-    Adapters of no host and the links to them are left out; the other links keep their order.
-    O(links + switches x endpoints).
-    """
-    if fabric.forward is None:
-        raise UnsupportedError("the fabric has no forwarding tables, so its routes are not known")
-    switches = len(fabric.switches)
-    adapters = np.array([number for host in hosts for number in host.adapters], np.int64)
-    vertex = np.full(switches + len(fabric.adapters), -1, np.int64)
-    vertex[switches + adapters] = np.arange(len(adapters))
-    vertex[:switches] = len(adapters) + np.arange(switches)
-    source, target = vertex[fabric.link_source], vertex[fabric.link_target]
-    kept = np.flatnonzero((source >= 0) & (target >= 0))
-    number = np.full(fabric.n_links + 1, -1, np.int32)  # one more: -1 stays -1
-    number[kept] = np.arange(len(kept))
-    first = np.full(len(adapters) + switches, -1, np.int32)
-    first[len(adapters) :] = np.arange(switches)
-    from_adapter = np.flatnonzero(source[kept] < len(adapters))
-    first[source[kept][from_adapter]] = -2 - from_adapter
-    form = RouteForm(
-        "forwarding",
-        np.array([len(adapters), len(first), len(kept), *_host_of_endpoint(hosts)], np.int64),
-        np.ascontiguousarray(number[fabric.forward[:, adapters]]).reshape(-1),
-        first,
-        target[kept].astype(np.int32),
-    )
-    names = [f"{host.name} {label}" for host in hosts for label in host.adapter_names]
-    names += [switch.name for switch in fabric.switches]
-
-    def name_link(link: int) -> str:
-        old = int(kept[link])
-        ports = f"port {int(fabric.link_source_port[old])} to {int(fabric.link_target_port[old])}"
-        return f"{names[int(source[old])]} -> {names[int(target[old])]} ({ports})"
-
-    unit = "bytes/s" if int(fabric.link_capacity.max(initial=1)) > 1 else "as given"
-    return Network(
-        form, len(adapters), switches, np.ascontiguousarray(fabric.link_capacity[kept]), unit,
-        name_link, names.__getitem__,
-        lambda: Wiring(source[kept], target[kept], np.arange(len(adapters)), len(first)),
-    )

@@ -128,6 +128,13 @@ class FatTree(NetworkMachine):
         """Number of nodes."""
         return self.nodes
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Leaf switch of every node; with three levels or more also the group of leaves it is in."""
+        leaf = np.arange(self.n_nodes, dtype=np.int64) // self.below[0]
+        if len(self.below) < 3:
+            return ("switch",), leaf[None, :]
+        return ("group", "switch"), np.stack(np.divmod(leaf, self.below[1]))
+
     def cables_per_level(self) -> list[int]:
         """Cables between each level and the one above, in the whole tree."""
         counts, leaves, width = [], 1, 1

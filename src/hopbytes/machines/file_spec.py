@@ -61,6 +61,8 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
     --------
     >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
     FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10, levels={})
+    >>> file_spec("ib", "a:b/c:tables=fe80:1/*", {"tables": "FILE"}).options
+    {'tables': 'fe80:1/*'}
     """
     options: dict[str, str] = {}
     per_hop: int | None = None
@@ -82,7 +84,12 @@ def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
             _store(kind, text, options, keys, key, value)
             rest = head
         else:
-            break
+            start = max((rest.rfind(f":{name}=") for name in keys), default=-1)
+            if start < 1:
+                break
+            key, _, value = rest[start + 1 :].partition("=")  # a value with colons, as names of subnets have
+            _store(kind, text, options, keys, key, value)
+            rest = rest[:start]
     if not rest:
         known = "".join(f"[:{name}={example}]" for name, example in keys.items())
         raise bad(f"{kind}: without a path, expected {kind}:PATH{known}")

@@ -18,6 +18,8 @@ KINDS = {
 }  # fmt: skip
 #: Objects that hang beside the tree.
 OUTSIDE = ("Bridge", "PCIDev", "OSDev", "Misc")
+#: Outermost objects. hwloc 1.x leaves the machine out where something else is the same.
+ROOTS = ("Machine", "System", "NUMANode", "Group", "Package", "Socket", "Die")
 NEWEST = 3
 WORD = re.compile(r"(?:0x)?([0-9a-fA-F]{1,8})?", re.ASCII)
 
@@ -62,11 +64,11 @@ def read_hwloc(path: str) -> NodeTree:
             "(lstopo --of xml --export-xml-flags v2 writes an older one)"
         )
     roots = list(top.named("object"))
-    if len(roots) != 1 or roots[0].get("type") not in ("Machine", "System"):
+    if len(roots) != 1 or roots[0].get("type") not in ROOTS:
         what = f"{len(roots)} outermost objects, expected one of type Machine"
         raise FormatError(path, top.line, what)
     reader = _Objects(path)
-    machine = Part("machine", 0, reader.inside(roots[0]))
+    machine = Part("machine", 0, reader.inside(top if reader.kind(roots[0]) else roots[0]))
     allowed = reader.usable(roots[0])
     host = next((info.get("value") for info in _infos(top, roots[0]) if info.get("name") == "HostName"), "")
     gpus = find_gpus(path, top, roots[0], allowed)

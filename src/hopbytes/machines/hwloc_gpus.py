@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from hopbytes.machines.hwloc_adapters import adapters_of, find_adapters
 from hopbytes.machines.node_tree import Gpu
 from hopbytes.safe_xml import Element
 
@@ -24,6 +25,7 @@ class _Device:
     """Something that may be a GPU: the device of the bus, or one of the operating system without a bus."""
 
     where: frozenset[int]
+    path: tuple[int, ...] = ()  # objects it hangs in
     bus: str = ""
     kind: str = ""
     maker: str = ""
@@ -55,35 +57,40 @@ def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> tu
 
     devices: list[_Device] = []
     packages: dict[str, frozenset[int]] = {}
-    stack: list[tuple[Element, frozenset[int], _Device | None]] = [(machine, frozenset(usable), None)]
+    stack: list[tuple[Element, frozenset[int], _Device | None, tuple[int, ...]]] = [
+        (machine, frozenset(usable), None, ())
+    ]
     while stack:
-        element, here, device = stack.pop()
+        element, here, device, path_in = stack.pop()
         kind = element.get("type")
         if kind == "PCIDev":
-            device = _on_the_bus(element, here)
+            device = _on_the_bus(element, here, path_in)
             devices.append(device)
         elif kind == "OSDev":
             _add_name(element, here, device, devices)
         elif "cpuset" in element.attributes:
-            inside = parse_cpuset(element.get("cpuset"), path, element.line) & usable
-            here = frozenset(inside) or here
+            held = parse_cpuset(element.get("cpuset"), path, element.line) & usable
+            here = frozenset(held) or here
             if kind in ("Package", "Socket"):
                 packages[f"Package:{element.get('gp_index')}"] = here
-        stack.extend((child, here, device) for child in reversed(list(element.named("object"))))
+        inside = (*path_in, id(element))
+        stack.extend((child, here, device, inside) for child in reversed(list(element.named("object"))))
     found = [device for device in devices if device.names] or [d for d in devices if _computes(d)]
     ties = _ties(top)
     near = {id(d): _nearest(d, packages, ties, len(usable)) for d in found}
     found.sort(key=lambda device: (_number(device), device.bus))
+    adapters = adapters_of([device.path for device in found], find_adapters(machine))
     return tuple(
-        Gpu(number, _name(device), tuple(sorted(near[id(device)]))) for number, device in enumerate(found)
+        Gpu(number, _name(device), tuple(sorted(near[id(device)])), adapter)
+        for number, (device, adapter) in enumerate(zip(found, adapters, strict=True))
     )
 
 
-def _on_the_bus(element: Element, here: frozenset[int]) -> _Device:
+def _on_the_bus(element: Element, here: frozenset[int], path: tuple[int, ...]) -> _Device:
     found = PCI_TYPE.match(element.get("pci_type"))
     kind, maker = (found[1], found[2] or "") if found else ("", "")
     own_name = {f"PCIDev:{element.get('gp_index')}"}
-    return _Device(here, element.get("pci_busid"), kind, maker.lower(), ids=own_name)
+    return _Device(here, path, element.get("pci_busid"), kind, maker.lower(), ids=own_name)
 
 
 def _add_name(

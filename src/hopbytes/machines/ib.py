@@ -19,8 +19,10 @@ KEYS = {
     "names": "FILE",
     "hosts": "n[1-8]",
     "lid": "0",
-    "routes": "shortest",
+    "routes": "shortest|spread",
 }
+#: Routes that need no tables: one shortest way per destination, or all of them alike.
+ROUTES = ("shortest", "spread")
 
 
 @machines.register("ib")
@@ -37,6 +39,7 @@ class InfiniBand(FabricMachine):
     - ``hosts`` (or ``@n[1-8]``): the hosts to keep
     - ``lid``: which of the 2**lmc addresses of an adapter messages are sent to
     - ``routes=shortest``: shortest routes instead of tables
+    - ``routes=spread``: every flow divides evenly over all shortest ways, which adaptive routing aims at
 
     Examples
     --------
@@ -55,9 +58,13 @@ class InfiniBand(FabricMachine):
         options = spec.options
         offset = number_of("ib", "lid", options["lid"], 0, 127) if "lid" in options else 0
         wanted = options.get("routes")
-        if wanted not in (None, "shortest"):
-            raise FormatError("machine", None, f"ib: routes={wanted[:20]!r}, expected routes=shortest")
-        fabric = read_fabric(spec.path, options.get("tables"), offset)
+        if wanted not in (None, *ROUTES):
+            what = f"ib: routes={wanted[:20]!r}, expected routes=shortest or routes=spread"
+            raise FormatError("machine", None, what)
+        if wanted and "tables" in options:
+            what = f"reads no tables, expected tables= or routes={wanted}, not both"
+            raise FormatError("machine", None, f"ib: routes={wanted} {what}")
+        fabric = read_fabric(spec.path, options.get("tables"), offset, routed=not wanted)
         if wanted:
             fabric = with_shortest_routes(fabric)
         elif fabric.forward is None:
@@ -69,7 +76,7 @@ class InfiniBand(FabricMachine):
         hosts = group_hosts(fabric.adapters, names, options.get("adapters"))
         return cls(
             spec.text("ib"), fabric, keep_hosts(hosts, options.get("hosts")), options.get("rails", "first"),
-            spec.per_hop,
+            spec.per_hop, spread=wanted == "spread",
         )
 
 

@@ -83,44 +83,68 @@ def numbered(chain: Sequence[str]) -> list[str]:
     return names
 
 
-def common_order(chains: Iterable[Sequence[str]]) -> list[str]:
-    """Return one order of names, outermost first, in which every chain appears.
+def aligned(chains: Iterable[Sequence[str]]) -> tuple[list[str], dict[tuple[str, ...], list[str]]]:
+    """Find one order of names, outermost first, in which every chain appears, and the chains' names in it.
 
     Parameters
     ----------
     chains : iterable of sequences of str
         Names of the kinds from the outside to the inside, distinct within a chain.
 
-    Raises
-    ------
-    ValueError
-        Two chains nest the same two kinds the other way round.
+    Returns
+    -------
+    order : list of str
+    names : dict of chain → list of str
+        Names of the parts of every chain in `order`. Where two chains nest two kinds the other way round (a
+        memory node around groups here, in a group there), the kind that matters less is called otherwise in
+        one of them: ``group-2`` is a group inside a memory node.
 
     Notes
     -----
-    A new name goes between its neighbours at the place its kind usually has.
+    A new name goes between its neighbours at the place its kind usually has. O(names²) for each chain.
 
     Examples
     --------
-    >>> common_order([["package", "l3", "core"], ["package", "die", "core"]])
+    >>> aligned([["package", "l3", "core"], ["package", "die", "core"]])[0]
     ['package', 'die', 'l3', 'core']
+    >>> aligned([["numa", "group", "pu"], ["group", "numa", "pu"]])[1][("numa", "group", "pu")]
+    ['numa', 'group-2', 'pu']
     """
     order: list[str] = []
+    names: dict[tuple[str, ...], list[str]] = {}
     for chain in sorted({tuple(chain) for chain in chains}, key=lambda chain: (-len(chain), chain)):
-        after = 0
-        for place, name in enumerate(chain):
-            if name in order:
-                if order.index(name) < after:
-                    raise ValueError(f"{name} lies outside and inside {order[after - 1]}")
-                after = order.index(name) + 1
-                continue
-            # Not beyond the next name of the chain that already has a place.
-            fixed = [order.index(later) for later in chain[place + 1 :] if later in order]
-            end = min(fixed, default=len(order))
-            if end < after:
-                raise ValueError(f"{order[end]} lies outside and inside {chain[place - 1]}")
-            while after < end and usual_depth(order[after]) < usual_depth(name):
-                after += 1
-            order.insert(after, name)
+        names[chain] = _in_order(list(chain), order)
+        _insert(names[chain], order)
+    return order, names
+
+
+def _in_order(chain: list[str], order: Sequence[str]) -> list[str]:
+    """Give other numbers to names of a chain until the rest stands in it as in `order`."""
+    while True:
+        places = [(order.index(name), name) for name in chain if name in order]
+        crossed = [
+            name for at, (here, name) in enumerate(places)
+            if any((there - here) * (other - at) < 0 for other, (there, _) in enumerate(places))
+        ]
+        if not crossed:
+            return chain
+        name = max(crossed, key=worth)
+        number = int(name.partition("-")[2] or 1) + 1  # numbers grow, so this ends
+        while f"{base_kind(name)}-{number}" in chain:
+            number += 1
+        chain[chain.index(name)] = f"{base_kind(name)}-{number}"
+
+
+def _insert(chain: Sequence[str], order: list[str]) -> None:
+    """Put the new names of a chain between those that have a place, where their kinds usually lie."""
+    after = 0
+    for place, name in enumerate(chain):
+        if name in order:
+            after = order.index(name) + 1
+            continue
+        # Not beyond the next name of the chain that already has a place.
+        end = min((order.index(later) for later in chain[place + 1 :] if later in order), default=len(order))
+        while after < end and usual_depth(order[after]) < usual_depth(name):
             after += 1
-    return order
+        order.insert(after, name)
+        after += 1

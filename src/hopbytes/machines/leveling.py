@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError
 from hopbytes.machines.base import Int64, Level
-from hopbytes.machines.kinds import base_kind, common_order, default_distance, worth
+from hopbytes.machines.kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node_tree import NodeTree
 from hopbytes.machines.tree import Tree
 
@@ -44,24 +44,14 @@ def level(nodes: Sequence[NodeTree], tree_of_node: Sequence[int]) -> Leveled:
     Leveled
         Levels that are the same units everywhere are one level with the distance of the outermost.
 
-    Raises
-    ------
-    UnsupportedError
-        Two nodes nest the same kinds the other way round.
-
     Notes
     -----
     Two PUs are as far apart as the outermost kind among the parts of the smallest unit that holds both: an
     uneven tree stays uneven, and the cores of a package without dies are no further apart because another
     package has dies. O(PUs x kinds) for each distinct node.
     """
-    try:
-        kinds = common_order(node.kinds for node in nodes)
-    except ValueError as error:
-        raise UnsupportedError(f"nodes that are too unlike: {error}, expected one way of nesting") from None
-    paths = [_filled(node, kinds) for node in nodes]
-    real = {kind for node in nodes for kind in node.kinds}
-    columns = [kind for kind in kinds if kind in real]
+    columns, names = aligned(node.kinds for node in nodes)
+    paths = [_filled(node, names[node.kinds], columns) for node in nodes]
     ends = np.cumsum([0, *(len(paths[which]) for which in tree_of_node)])
     levels = [np.repeat(np.arange(len(tree_of_node), dtype=np.int64), np.diff(ends))]
     for column in range(len(columns)):
@@ -69,15 +59,17 @@ def level(nodes: Sequence[NodeTree], tree_of_node: Sequence[int]) -> Leveled:
     return _merged(["node", *columns], levels)
 
 
-def _filled(node: NodeTree, kinds: Sequence[str]) -> Int64:
+def _filled(node: NodeTree, names: Sequence[str], kinds: Sequence[str]) -> Int64:
     """int64[p, kinds]: unit of every PU at every level, also where the node has no such unit.
+
+    `names` are those that the kinds of the node have among `kinds`.
 
     Kinds that none of the parts of a unit has are passed through by the unit as a whole; where some parts
     have a kind, the others stand beside them one by one.
     """
     count = len(node.os_pus)
     units = np.full((count, len(kinds)), -1, np.int64)
-    for column, kind in enumerate(node.kinds):
+    for column, kind in enumerate(names):
         units[:, kinds.index(kind)] = node.units[:, column]
     filled = np.empty_like(units)
     group = np.zeros(count, np.int64)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import gcd
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
 from hopbytes.kernels.routes import RouteForm, Routes
+from hopbytes.machines.capacities import link_prices
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
-#: Prices of links are exact while the least common multiple of all capacities stays below this.
-MOST_PRICE = 2**24
 #: Flows whose routes are held at the same time; the lists of links are built batch by batch.
 BATCH = 2**16
 #: Pairs of endpoints looked at for the diameter and the mean distance.
@@ -112,6 +111,37 @@ class Network:
         flat = kernels.route_hops(self.form, self._endpoints(a), self._endpoints(b))
         return flat.reshape(a.shape)
 
+    def mean_hops(self, sources: Any, targets: Any) -> tuple[Int64, int]:
+        """Return how many links flows cross on average over their paths, exactly.
+
+        Returns
+        -------
+        int64[flows]
+            Links times the denominator; negative without a route.
+        int
+            The denominator, 1 where all paths of a flow are equally long.
+
+        Notes
+        -----
+        O(flows) where routes are shortest ones, else O(links of all paths), `BATCH` flows at a time.
+        """
+        if self.shortest:
+            return self.hops(sources, targets), 1
+        parts: list[Int64] = []
+        common = 1
+        for _, routes in self.batches(sources, targets):
+            above, parted = routes.numerators, routes.denominators
+            if above is None or parted is None:
+                above = parted = np.ones(len(routes.links), np.int64)
+            below = lcm(common, *np.unique(parted).tolist())
+            shares = np.concatenate([[0], np.cumsum(above * (below // parted))])
+            parts = [part * (below // common) for part in parts]
+            parts.append(shares[routes.indptr[1:]] - shares[routes.indptr[:-1]])
+            common = below
+        lengths = np.concatenate([np.empty(0, np.int64), *parts])
+        lengths[self.hops(sources, targets).reshape(-1) < 0] = -1
+        return lengths, common
+
     def routes(self, sources: Any, targets: Any) -> Routes:
         """Return the links that flows take, all at once: for batches, see :meth:`batches`."""
         return kernels.route_links(self.form, self._endpoints(sources), self._endpoints(targets))
@@ -132,44 +162,23 @@ class Network:
         return np.ascontiguousarray(wide, dtype=np.int32).reshape(-1)
 
     def prices(self) -> tuple[Int64 | None, int]:
-        """Return what makes loads of links with different capacities comparable in integers.
+        """Return what makes loads of links with different capacities comparable in integers, for searches.
 
         Returns
         -------
         prices : int64[n_links] or None
-            Common multiple of all capacities divided by each capacity; None when all are equal.
+            Integers in the ratio of 1 / capacity; None when all are equal.
         unit : int
             Congestion of a link, volume / capacity, is volume x price / unit.
 
         Notes
         -----
-        When the least common multiple over the greatest common divisor exceeds 2**24, prices are rounded
-        to that many parts of the smallest one and congestion is that exact.
+        Where the least common multiple of the capacities makes prices above 2**16, they are rounded: to a
+        relative error of 2**-24 where such prices exist below that, else to 2**-12 in the worst case, and
+        beyond where capacities differ by a factor of more than 2**20. Placements are
+        judged by exact fractions all the same, see :func:`hopbytes.objectives.links.traffic`.
         """
-        present = np.unique(self.capacity[self.capacity > 0]).tolist()
-        if not present:
-            return None, 1
-        if len(present) == 1:
-            return None, present[0]
-        divisor = gcd(*present)
-        multiple = 1
-        for value in present:
-            reduced = value // divisor
-            multiple = multiple * reduced // gcd(multiple, reduced)
-            if multiple > MOST_PRICE:
-                # The largest capacity gets the price that leaves relative errors below 2**-20.
-                multiple = present[-1] // divisor * 2**20
-                break
-        exact = {value: (2 * multiple * divisor + value) // (2 * value) for value in present}
-        if exact[present[0]] > 2**40:
-            raise ScaleError(
-                f"link capacities from {present[0]} to {present[-1]} {self.unit} are too far apart "
-                "to compare exactly, expected a ratio below 2^20"
-            )
-        prices = np.zeros(self.n_links, np.int64)
-        for value, price in exact.items():
-            prices[self.capacity == value] = price
-        return prices, multiple * divisor
+        return link_prices(self)
 
     def describe(self) -> dict[str, Any]:
         """Return what there is: endpoints, switches, links, capacities, diameter, mean distance.

@@ -49,8 +49,6 @@ class NodeMachine(Machine):
     ------
     FormatError
         Distances for levels that are not there, or that shrink outwards.
-    UnsupportedError
-        Nodes too unlike for one tree.
     """
 
     text: str

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Int32, Int64
-from hopbytes.machines.kinds import common_order, numbered, usual_depth
+from hopbytes.machines.kinds import aligned, numbered, usual_depth
 
 #: No node has more hardware threads, and no operating system numbers them higher.
 MAX_PUS = 2**16
@@ -27,6 +28,14 @@ class Part:
     inside: tuple[Part, ...] = ()
 
 
+class NearAdapter(NamedTuple):
+    """A network adapter: its name, its number among those of the node in natural order, and their number."""
+
+    name: str
+    number: int
+    together: int
+
+
 @dataclass(frozen=True, slots=True)
 class Gpu:
     """A GPU of a node.
@@ -39,11 +48,14 @@ class Gpu:
         What the operating system or its driver calls it, such as ``cuda0``; or its PCI address.
     pus : tuple of int
         Hardware threads near it (numbers of the operating system), ascending; all of the node when unknown.
+    adapter : NearAdapter or None
+        The network adapter it is nearest to on the PCI bus; None when unknown.
     """
 
     index: int
     name: str
     pus: tuple[int, ...] = ()
+    adapter: NearAdapter | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +177,7 @@ def node_tree(
     Raises
     ------
     FormatError
-        No usable PU, a PU twice, or kinds nested both ways round.
+        No usable PU, or a PU twice.
 
     Notes
     -----
@@ -179,11 +191,9 @@ def node_tree(
     (('core', 'pu'), [2, 1, 3], [0, 1, 1])
     """
     chains = _chains(root)
-    names = [numbered([part.kind for part in chain]) for chain in chains]
-    try:
-        kinds = common_order(names)
-    except ValueError as error:
-        raise FormatError(where, None, f"{error}, expected one way of nesting in a node") from None
+    found = [tuple(numbered([part.kind for part in chain])) for chain in chains]
+    kinds, renamed = aligned(found)
+    names = [renamed[chain] for chain in found]
     units = np.full((len(chains), len(kinds)), -1, np.int32)
     columns = {name: column for column, name in enumerate(kinds)}
     seen: list[dict[int, int]] = [{} for _ in kinds]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Int64, Level, Machine
@@ -66,6 +67,10 @@ class NodesOn(Wrapped):
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the sources of both parts."""
         return (*self.base.notices(), *self.nodes.notices())
+
+    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
+        """What of that matters to a job on some nodes."""
+        return (*self.base.notices_on(used), *self.nodes.notices())
 
     def job(self) -> Job | None:
         """The job the nodes belong to."""

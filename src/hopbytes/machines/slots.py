@@ -15,6 +15,7 @@ from hopbytes.machines.base import NODE_NAMES, Int64, Machine
 from hopbytes.machines.chosen_hosts import choose_hosts
 from hopbytes.machines.file_spec import with_options
 from hopbytes.machines.gpu_level import asked_of_gpus, gpu_of_place, gpu_of_slots
+from hopbytes.machines.level_names import assumed, level_name
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.machines.units import (
     capacities,
@@ -59,7 +60,8 @@ def machine(
         ``"n[001-016]"``, a file, ``"-"``: the nodes to use, where the machine knows their names; else new
         names for all of them, in machine order. One described node becomes as many.
     exclude : str or sequence of str
-        Cores to leave out: ``"node=3"``, ``"core=0"`` (of every node), ``"l3.core=0"`` (of every l3).
+        Cores to leave out: ``"node=3"``, ``"node=n[3-5]"`` (hosts by name), ``"core=0"`` (of every node),
+        ``"l3.core=0"`` (of every l3).
     reserve : str, optional
         ``"1/l3"``: leave out the first core still allowed in every l3.
     cores_per_task : int, optional
@@ -108,30 +110,32 @@ def machine(
     if hosts is not None and not isinstance(hosts, str):
         hosts = texts_of("hosts", hosts)
     spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
-    hardware, names, used = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
+    hardware, names, used, said = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
     of_hosts = used[hardware.node_of_core()]
     allowed = of_hosts.copy()
     for text in texts_of("exclude", exclude):
-        allowed &= ~excluded(hardware, text)
+        allowed &= ~excluded(hardware, text, hosts=names)
     if reserve is not None:
         allowed &= ~reserved(hardware, allowed, reserve)
     if not allowed.any():
         gone = said_cores(hardware, of_hosts)
         raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
+    per = None if per is None else level_name(per)
     per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
-    where = _cut(hardware, allowed, names, size, per)
-    sizes = capacities(hardware, texts_of("capacity", capacity))
+    where = _cut(hardware, allowed, names, size, per).in_use()
+    sizes = capacities(hardware, texts_of("capacity", capacity), names)
     job = hardware.job()
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
-    endpoints = hardware.slot_endpoints(where.node_of_pe, where.gpus)
+    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.node_tree)
+    of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices_on(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*hardware.notices(), *missing, *where.notices),
+        notices=(*said, *of_hardware, *of_rails, *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )
@@ -179,7 +183,7 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
 
 def _place_name(hardware: Machine, per: str | None) -> str | None:
     """Return the level whose units are the places slots are made of; None when that is single leaves."""
-    has_cores = hardware.level_named(("core",)) is not None
+    has_cores = hardware.level_named(("core",)) is not None or hardware.level_same_as("core") is not None
     whole_cores = per == "core" or (per != "pu" and hardware.level_named(("pu",)) is not None)
     return "core" if has_cores and whole_cores else None
 

@@ -21,6 +21,7 @@ import re
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.level_names import check_order, level_among, level_name, without_commas
 from hopbytes.machines.recognise import kind_of_file
 from hopbytes.machines.tree import MAX_LEVELS, Tree, shorten
 
@@ -69,6 +70,8 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
     if hierarchy:
         return from_hierarchy(text, distance)
     parts = [part.strip() for part in re.split(r"\s/\s", text)]
+    if len(parts) > 1 and "[" not in text and all(map(_is_tree, parts)):
+        parts = [" ".join(parts)]  # one tree, so that distances left out grow through all of it
     latency = None
     if parts[0].partition(":")[0] in machines:  # of a level it belongs to the level
         from hopbytes.machines.timed_links import take_latency
@@ -133,15 +136,22 @@ def with_distances(machine: Machine, distance: str) -> Machine:
                 "--distance", None, f"{shorten(item)}, expected LEVEL=N with N an integer >= 0, like l3=3"
             )
         wanted[name] = int(value)
-    return machine.with_distances(wanted)
+    names = [level.name for level in machine.levels]
+    return machine.with_distances({level_among(name, names): value for name, value in wanted.items()})
 
 
 def _parse_part(text: str) -> Machine:
     kind, colon, rest = text.partition(":")
+    kind = kind.replace("+", "_plus")  # dragonfly+ lives in a file, so it has a name that a file can have
     if kind != "tree" and kind in machines and (colon or machines[kind].stands_alone):
         return machines[kind].parse(rest)
     of_file = kind_of_file(text)
     return _parse_tree(text) if of_file is None else machines[of_file].parse(text)
+
+
+def _is_tree(part: str) -> bool:
+    kind = part.partition(":")[0]
+    return kind not in machines and kind_of_file(part) is None
 
 
 def _parse_tree(text: str) -> Tree:
@@ -156,9 +166,13 @@ def _parse_tree(text: str) -> Tree:
         try:
             level, count = _parse_level(token, default_distance=10 ** (len(tokens) - 1 - outside))
         except FormatError as error:
+            parted = without_commas(tokens)
+            if parted is not None:
+                raise FormatError("machine", None, f"levels are separated by blanks: {parted!r}") from None
             raise (_with_kinds(token, error) if outside == 0 else error) from None
         tiers.append(level)
         children.append(count)
+    check_order([level.name for level in tiers], tokens)
     return Tree(tuple(tiers), tuple(children))
 
 
@@ -205,7 +219,7 @@ def _parse_level(token: str, default_distance: int) -> tuple[Level, int | tuple[
             "machine", None,
             f"{shorten(token)}: distance {shorten(distance_text)}, expected an integer from 0 to 2**62",
         )
-    level = Level(name, int(distance_text) if at else default_distance, **keys, capacity=capacity)
+    level = Level(level_name(name), int(distance_text) if at else default_distance, **keys, capacity=capacity)
     return level, _parse_count(token, count_text)
 
 

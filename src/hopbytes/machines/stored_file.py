@@ -14,7 +14,7 @@ from hopbytes.machines.base import Level, Machine
 from hopbytes.machines.job_environment import Job
 from hopbytes.machines.kinds import DEFAULT_DISTANCE, base_kind
 from hopbytes.machines.node_machine import NodeMachine, check_names
-from hopbytes.machines.node_tree import MAX_PUS, Gpu, NodeTree
+from hopbytes.machines.node_tree import MAX_PUS, Gpu, NearAdapter, NodeTree
 from hopbytes.machines.sysfs import format_list, parse_list
 from hopbytes.opening import open_stream
 
@@ -74,7 +74,10 @@ def _job_record(job: Job) -> dict[str, Any]:
 
 def _tree_record(tree: NodeTree) -> dict[str, Any]:
     rows = np.column_stack([tree.os_pus, tree.logical_pus, tree.logical_cores, tree.units])
-    gpus = [{"index": gpu.index, "name": gpu.name, "pus": format_list(gpu.pus)} for gpu in tree.gpus]
+    gpus = [
+        {"index": gpu.index, "name": gpu.name, "pus": format_list(gpu.pus), "adapter": gpu.adapter}
+        for gpu in tree.gpus
+    ]
     return {"kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist()}
 
 
@@ -181,10 +184,21 @@ class Record:
             ):  # fmt: skip
                 raise self.bad("gpus are no list of index, name and pus")
             near = parse_list(item["pus"], self.path)
-            gpus.append(Gpu(item["index"], item["name"][:80], tuple(sorted(near))))
+            gpus.append(Gpu(item["index"], item["name"][:80], tuple(sorted(near)), self.adapter(item)))
         if len({gpu.index for gpu in gpus}) != len(gpus):
             raise self.bad("a GPU twice, expected every index once")
         return tuple(gpus)
+
+    def adapter(self, item: Mapping[str, Any]) -> NearAdapter | None:
+        """Adapter near a GPU: name, number and count, or nothing."""
+        found = item.get("adapter")
+        if found is None:
+            return None
+        name, number, count = found if isinstance(found, list) and len(found) == 3 else (None, -1, 0)
+        whole = isinstance(number, int) and isinstance(count, int)
+        if not isinstance(name, str) or not whole or not 0 <= number < count < MAX_PUS:
+            raise self.bad(f"adapter {str(found)[:60]} of a GPU, expected its name, its number, how many")
+        return NearAdapter(name[:80], number, count)
 
     def job(self, hosts: tuple[str, ...]) -> Job | None:
         """The job it was stored in."""

@@ -46,7 +46,8 @@ class Synthetic(NodeMachine):
     """Nodes in hwloc's synthetic notation, ``synthetic:pack:2 numa:2 core:8 pu:2``, also for several hosts.
 
     Counts are children per parent, outermost first; ``[numa]`` hangs a memory node at the level before it;
-    ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight.
+    ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight, and
+    ``synthetic:core:4@n[1-8],synthetic:core:8@n[9-16]`` unlike nodes.
 
     Examples
     --------
@@ -62,13 +63,23 @@ class Synthetic(NodeMachine):
         Raises
         ------
         FormatError
-            Text that is no such notation, more than 65536 PUs, indexes that do not fit.
+            Text that is no such notation, more than 65536 PUs, indexes that do not fit; hosts missing where
+            there are several descriptions, or named twice.
         """
         body, replaced = cut_overrides(text)
-        description, at, names = body.partition("@")
-        hosts = expand_hosts(names, "machine") if at else []
+        trees: list[NodeTree] = []
+        hosts: list[str] = []
+        parts = body.split(",synthetic:")
+        for part in parts:
+            description, at, names = part.partition("@")
+            if len(parts) > 1 and not at:
+                what = f"synthetic:{description[:60]} without hosts"
+                raise FormatError("machine", None, f"{what}, expected @n[1-8] where there are several")
+            named = expand_hosts(names, "machine") if at else []
+            trees += [read_synthetic(description)] * max(1, len(named))
+            hosts += named
         check_names(hosts, "machine")
-        nodes, which = distinct([read_synthetic(description)] * max(1, len(hosts)))
+        nodes, which = distinct(trees)
         return cls(f"synthetic:{body}", nodes, which, tuple(hosts), replaced)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import MAX_CAPACITY, Int32, Int64, Level, Machine, TreeDistance, machines
+from hopbytes.machines.level_names import nodes_missing
 
 MAX_CORES = 2**24
 MAX_LEVELS = 64
@@ -101,6 +102,10 @@ class Tree(Machine):
         return " ".join(
             _level_text(level, count) for level, count in zip(self.tiers, self.children, strict=True)
         )
+
+    def notices(self) -> tuple[str, ...]:
+        """Sentence about nodes that are probably meant but not named."""
+        return nodes_missing(self.tiers, self.n_cores)
 
     def ancestors(self, level: int) -> Int32:
         """Unit number at ``levels[level]`` of each core."""

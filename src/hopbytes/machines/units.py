@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, unknown_name
+from hopbytes.hostlist import expand_hosts, match_hosts
 from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Int64, Machine
 from hopbytes.machines.kinds import DEFAULT_DISTANCE
+from hopbytes.machines.level_names import level_name
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
@@ -19,25 +21,30 @@ SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)
 def units_of(machine: Machine, name: str) -> Int64:
     """int64[n_cores]: unit of the level called `name` that each core belongs to.
 
-    ``core`` names single cores on every machine without a level of that name, ``node`` the one host
-    of a machine without nodes. UnsupportedError with the nearest name for anything else.
+    ``core`` names single places on every machine without cores, ``node`` the one host of a machine
+    without nodes, a merged kind the level it became. UnsupportedError with the nearest name for others.
     """
     level = machine.level_named((name,))
     if level is not None:
         return machine.ancestors(level).astype(np.int64)
-    if name == "core":
-        return np.arange(machine.n_cores, dtype=np.int64)
+    name = level_name(name)
+    if machine.level_named((name,)) is not None:
+        return units_of(machine, name)
     if name in NODE_NAMES:
         return machine.node_of_core().astype(np.int64)
-    same = machine.level_same_as(name)
+    same = machine.level_same_as(name)  # also of cores: a node may have a single one with several threads
     if same is not None:
         return units_of(machine, same)
+    if name == "core":
+        return np.arange(machine.n_cores, dtype=np.int64)
     known = [level.name for level in machine.levels] or ["core", "node"]
     merged = [kind for kind in DEFAULT_DISTANCE if machine.level_same_as(kind) is not None]
     raise unknown_name("level", name, {*known, *merged})
 
 
-def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[np.bool_]:
+def excluded(
+    machine: Machine, text: str, option: str = "--exclude", hosts: Sequence[str] = ()
+) -> NDArray[np.bool_]:
     """bool[n_cores]: the cores that an exclusion takes away.
 
     Parameters
@@ -46,10 +53,11 @@ def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[
     text : str
         ``LEVEL=NUMBERS`` or ``OUTER.LEVEL=NUMBERS`` with numbers like ``0-2,5``, counted from 0 inside
         each unit of OUTER. Without OUTER, levels inside a node are counted in each node, as its
-        operating system would, other levels over the whole machine.
-
+        operating system would, other levels over the whole machine. Nodes also by name, ``node=n[3-5]``.
     option : str
         For messages.
+    hosts : sequence of str
+        Names of all nodes, when they have some.
 
     Raises
     ------
@@ -69,6 +77,9 @@ def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[
     words = [word.strip() for word in names.split(".")]
     if not equals or len(words) > 2:
         raise FormatError(option, None, f"{text[:40]!r}, expected LEVEL=0-2,5 or OUTER.LEVEL=0")
+    counted = all(NUMBERS.fullmatch(word.strip()) for word in numbers.split(","))
+    if words[0] in NODE_NAMES and len(words) == 1 and not counted:
+        return _named_nodes(machine, text, numbers, option, hosts)
     unit = units_of(machine, words[-1])
     outer = units_of(machine, words[0]) if len(words) == 2 else _natural_outer(machine, words[-1])
     # Units of both levels ascend with the cores, so the first unit in an outer one is that of its first core.
@@ -90,7 +101,23 @@ def excluded(machine: Machine, text: str, option: str = "--exclude") -> NDArray[
     return wanted
 
 
-def capacities(machine: Machine, texts: Sequence[str]) -> Int64 | None:
+def _named_nodes(
+    machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]
+) -> NDArray[np.bool_]:
+    """bool[n_cores]: the cores of nodes given by name."""
+    nodes = int(machine.node_of_core()[-1]) + 1
+    if not hosts and machine.network() is not None:
+        hosts = [f"n{node}" for node in range(nodes)]
+    if not hosts:
+        what = "but the nodes have no names, expected numbers like node=0-2,5 (--hosts gives them names)"
+        raise FormatError(option, None, f"{text[:40]!r}, {what}")
+    chosen = np.zeros(nodes, np.bool_)
+    chosen[match_hosts(expand_hosts(names, option), hosts, where=option)] = True
+    found: NDArray[np.bool_] = chosen[machine.node_of_core()]
+    return found
+
+
+def capacities(machine: Machine, texts: Sequence[str], hosts: Sequence[str] = ()) -> Int64 | None:
     """int64[n_cores]: relative capacity of every core, None when all are alike.
 
     Parameters
@@ -99,6 +126,8 @@ def capacities(machine: Machine, texts: Sequence[str]) -> Int64 | None:
         ``cap=`` of its levels multiplies.
     texts : sequence of str
         ``LEVEL=NUMBERS:N`` with units as for :func:`excluded`.
+    hosts : sequence of str
+        Names of all nodes, when they have some.
 
     Raises
     ------
@@ -121,7 +150,7 @@ def capacities(machine: Machine, texts: Sequence[str]) -> Int64 | None:
         units, _, size = text.rpartition(":")
         if not NUMBERS.fullmatch(size) or "-" in size or not 1 <= int(size) <= MAX_CAPACITY:
             raise FormatError("--capacity", None, f"{text[:40]!r}, expected LEVEL=NUMBERS:N like node=0-3:2")
-        chosen = excluded(machine, units, "--capacity")
+        chosen = excluded(machine, units, "--capacity", hosts)
         sizes = _times(sizes, np.where(chosen, int(size), 1))
     return None if int(sizes.min()) == int(sizes.max()) else sizes
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes.machines.base import Distance, Int32, Int64, Level, Machine
 from hopbytes.machines.job_environment import Job
@@ -56,6 +59,10 @@ class Wrapped(Machine):
         """Host names."""
         return self.base.node_names()
 
+    def node_places(self) -> tuple[tuple[str, ...], Int64]:
+        """Where the nodes of the machine inside are."""
+        return self.base.node_places()
+
     def keeps_names(self) -> bool:
         """As the machine inside."""
         return self.base.keeps_names()
@@ -64,13 +71,24 @@ class Wrapped(Machine):
         """As the machine inside."""
         return self.base.hosts_hint()
 
-    def slot_endpoints(self, nodes: Int32, gpus: Int32 | None) -> Int32 | None:
+    def for_nodes(self, nodes: Int32) -> Machine:
+        """With the machine inside as the job uses it."""
+        base = self.base.for_nodes(nodes)
+        return self if base is self.base else replace(self, base=base)
+
+    def slot_endpoints(
+        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+    ) -> tuple[Int32 | None, tuple[str, ...]]:
         """As the machine inside."""
-        return self.base.slot_endpoints(nodes, gpus)
+        return self.base.slot_endpoints(nodes, gpus, tree_of)
 
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the source."""
         return self.base.notices()
+
+    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
+        """What of that matters to a job on some nodes."""
+        return self.base.notices_on(used)
 
     def job(self) -> Job | None:
         """The job the machine belongs to."""

@@ -25,6 +25,9 @@ Int32 = NDArray[np.int32]
 #: Options give work in millions of arcs looked at.
 MILLION = 10**6
 
+#: Arcs that a step of an endless search counts at least: where there is little to look at it takes time, too.
+LEAST_STEP = 10_000
+
 #: Told what is being done, how much of it is done, and of how much (0: nobody knows).
 Progress = Callable[[str, int, int], None]
 
@@ -136,6 +139,34 @@ class Effort:
         """Book the work of one search; `whole` says that no deadline ended it early."""
         self.count(**({"arcs": arcs} if whole else {"cut_short": 1}))
 
+    def step_over(self, before: int) -> bool:
+        """Book a step of a search that only a limit ends; False if it looked at nothing, so is the last.
+
+        Parameters
+        ----------
+        before : int
+            ``work["arcs"]`` when the step began.
+
+        Returns
+        -------
+        bool
+            False when no arc was looked at: then no further step would ever use up a `work_limit`.
+
+        Notes
+        -----
+        A step counts :data:`LEAST_STEP` arcs at least. O(1).
+
+        Examples
+        --------
+        >>> effort = Effort()
+        >>> effort.step_over(0), effort.spend(7), effort.step_over(0), effort.work["arcs"]
+        (False, None, True, 10000)
+        """
+        done = self.work.get("arcs", 0) - before
+        if 0 < done < LEAST_STEP:
+            self.count(arcs=LEAST_STEP - done)
+        return done > 0
+
     def whole(self, work: Callable[[], Int32]) -> Int32 | None:
         """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.
 
@@ -215,6 +246,8 @@ class Mapper(ABC):
     needs_coordinates: ClassVar[bool] = False
     #: With fewer tasks than PEs it picks the PEs itself, at most one task on each, unless the caller does.
     chooses_slots: ClassVar[bool] = False
+    #: It reads a fact about every task, so that silent tasks cannot stand for free PEs.
+    knows_tasks: ClassVar[bool] = False
 
     @property
     def deterministic(self) -> bool:
@@ -234,6 +267,8 @@ class Refiner(ABC):
     needs_routes: ClassVar[bool] = False
     #: What never gets worse; on machines without routes always the communication cost.
     objective: ClassVar[str] = "comm_cost"
+    #: Other objectives that never get worse either, with the options as they are by default.
+    keeps: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

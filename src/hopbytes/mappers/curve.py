@@ -43,6 +43,7 @@ class Curve(Mapper):
     """
 
     needs_coordinates: ClassVar[bool] = True
+    knows_tasks: ClassVar[bool] = True
     order: str = "hilbert"
     tasks: str = ""
 

@@ -93,11 +93,18 @@ class Mpipp(Mapper):
 
 
     def _by_passes(self, search: LockedPasses, pe: Int32, effort: Effort) -> Int32:
-        saved = 1
+        saved, pairs = 1, len(pe) ** 2
+
+        def ended() -> bool:
+            if effort.used_up:
+                return True
+            effort.spend(pairs)  # each exchange compares all of them, so a pass alone may use up a limit
+            return False
+
         while saved > 0 and not effort.used_up:
-            pe, saved, made = search.once(pe, lambda: effort.used_up)
+            effort.spend(pairs)
+            pe, saved, made = search.once(pe, ended)
             effort.count(exchanges=made, passes=1)
-            effort.spend(len(pe) ** 2 * (1 + len(pe) // 2))
         return pe
 
 

@@ -54,6 +54,7 @@ class MultiJagged(Mapper):
     """
 
     needs_coordinates: ClassVar[bool] = True
+    knows_tasks: ClassVar[bool] = True
     tasks: str = ""
     cuts: str = "multi"
     rotations: int = 36

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
+
+import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.engine.routed import HybridTerms, hybrid_greedy, route_classes
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
-from hopbytes.mappers.node_level import cut, finish, settings_of
-from hopbytes.nodal import Grouped, Routed, routed, vicinity_of
+from hopbytes.mappers.node_level import cut, finish, pace_of, settings_of, share_of
+from hopbytes.nodal import Grouped, Routed, move_groups, ports_of, routed_groups, vicinity_of
 from hopbytes.objectives.hybrid import Hybrid
 from hopbytes.objectives.links import traffic
+
+Place = Callable[[Grouped, Routed, HybridTerms, Effort], Int32]
 
 
 @mappers.register("ptram")
@@ -28,7 +33,9 @@ class HybridGreedy(Mapper):
         Of hop-bytes, highest, mean and variance of congestion, such as ``1/1/1/1``.
     raw : bool
         Add the terms as published. By default each is divided by its value for groups in order first,
-        hop-bytes by the share of it that the groups placed so far would have.
+        hop-bytes by the share of it that the groups placed so far would have. Raw terms depend on units:
+        where capacities are bytes per second (``ib:``), congestion is some seconds beside 10^9 and more
+        hop-bytes, so that only hop-bytes count unless `weights` make up for it.
     guarded : bool
         Keep the groups in the order of the partition where that has a lower highest congestion.
     runs, tries : int
@@ -63,53 +70,59 @@ class HybridGreedy(Mapper):
         return self.carried_out(graph, where, bounds, effort, self.place)
 
     def carried_out(
-        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort,
-        place: Callable[[Grouped, Effort], Int32],
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, place: Place
     ) -> Int32:
         """Return int32[n], the PE of every task, groups being placed by `place`."""
         grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries))
         if grouped.nodes.count < 2:
             return finish(graph, grouped, grouped.start, bounds, effort)
-        found = place(grouped, effort)
-        if self.guarded and _top(grouped, grouped.start) < _top(grouped, found):
-            found = grouped.start
+        if ports_of(grouped.nodes).count > 1:
+            return self._beside_adapters(graph, grouped, bounds, effort, place)
+        problem = routed_groups(graph, grouped, None, "mapper ptram")
+        one_each = where.select(grouped.nodes.first)
+        terms = self._terms(grouped.graph, one_each, grouped.start, problem)
+        found = place(grouped, problem, terms, effort)
+        if self.guarded:
+            tops = [_top(grouped.graph, one_each, each) for each in (grouped.start, found)]
+            found = grouped.start if tops[0] < tops[1] else found
         return finish(graph, grouped, found, bounds, effort)
 
-    def posed(self, grouped: Grouped) -> tuple[Routed, HybridTerms]:
-        """Return routes with traffic, and the metric to lower."""
-        problem = node_problem(grouped, "mapper ptram")
-        return problem, hybrid_terms(grouped, problem, Hybrid(self.raw, parse_weights(self.weights)))
+    def _beside_adapters(
+        self, graph: CommGraph, grouped: Grouped, bounds: Bounds, effort: Effort, place: Place
+    ) -> Int32:
+        """Map where nodes have several adapters: which of them a task uses is known once it has a PE."""
+        where = grouped.nodes.where
+        seated = finish(graph, grouped, grouped.start, bounds, effort)
+        problem = routed_groups(graph, grouped, seated, "mapper ptram")
+        found = place(grouped, problem, self._terms(graph, where, seated, problem), effort)
+        moved = move_groups(
+            graph, grouped, seated, found, share_of(graph, bounds), settings_of(1, 4), pace_of(effort)
+        )
+        worse = self.guarded and _top(graph, where, seated) < _top(graph, where, moved)
+        return seated if worse else moved
 
-    def place(self, grouped: Grouped, effort: Effort) -> Int32:
+    def place(self, grouped: Grouped, problem: Routed, terms: HybridTerms, effort: Effort) -> Int32:
         """int32[G]: place of every group."""
-        problem, terms = self.posed(grouped)
+        # Ports of a place have routes of their own, which classes of places do not know.
+        classes = np.arange(grouped.nodes.count, dtype=np.int32)
+        if problem.routing.ports == 1:
+            classes = route_classes(problem.routing, grouped.capacities)
         place, evaluations = hybrid_greedy(
-            problem.traffic, problem.routing, vicinity_of(grouped.nodes), terms,
-            route_classes(problem.routing, grouped.capacities), by_share=not self.raw,
-            deadline=effort.deadline,
+            problem.traffic, problem.routing, vicinity_of(grouped.nodes), terms, classes,
+            by_share=not self.raw, deadline=effort.deadline,
         )
         effort.count(places_evaluated=evaluations)
         return place
 
-
-def node_problem(grouped: Grouped, wanted: str) -> Routed:
-    """Return routes and traffic between groups; capacities of links count."""
-    return routed(
-        grouped.nodes, grouped.graph, grouped.graph.volumes, grouped.sizes, grouped.capacities, wanted
-    )
+    def _terms(self, graph: CommGraph, where: Allocation, start: Int32, problem: Routed) -> HybridTerms:
+        """Return the weights of the terms, normalised by groups in order of their numbers unless raw."""
+        metric = Hybrid(self.raw, parse_weights(self.weights))
+        return HybridTerms(*metric.resolved(graph, where, start), problem.unit, problem.scale)
 
 
-def hybrid_terms(grouped: Grouped, problem: Routed, metric: Hybrid) -> HybridTerms:
-    """Return the weights of the terms, normalised by groups in order of their numbers unless raw."""
-    one_each = grouped.nodes.where.select(grouped.nodes.first)
-    return HybridTerms(*metric.resolved(grouped.graph, one_each), problem.unit, problem.scale)
-
-
-def _top(grouped: Grouped, place: Int32) -> int:
-    """Return the highest congestion between nodes, as an integer that compares."""
-    one_each = grouped.nodes.where.select(grouped.nodes.first)
-    found = traffic(grouped.graph, grouped.graph.volumes, one_each, place, "mapper ptram", priced=True)
-    return int(found.values.most)
+def _top(graph: CommGraph, where: Allocation, pe: Int32) -> Fraction:
+    """Return the highest congestion."""
+    return traffic(graph, graph.volumes, where, pe, "mapper ptram", priced=True).most
 
 
 def parse_weights(text: str) -> tuple[float, float, float, float]:

@@ -43,8 +43,9 @@ class TreeMatch(Mapper):
     list_up_to : int
         All possible groups of a level are listed when they are at most so many, and independent sets
         looked for among them by three heuristics: smallest values first, largest values last, largest
-        weighted degree first. Above it groups grow along heavy edges, and up to 512 objects, not too dense,
-        they are also the parts of a partition with no imbalance, whichever leaves less.
+        weighted degree first; up to 12 objects the best grouping of all is found. Above it groups grow
+        along heavy edges, and up to 512 objects, not too dense, they are also the parts of a partition with
+        no imbalance, whichever leaves less.
     credit : int
         Thousandths by which keeping consecutive objects together may be worse and is still taken.
     tries : int
@@ -75,7 +76,8 @@ class TreeMatch(Mapper):
     in Kako et al. (2005), whom the paper cites; with their mean alone, as its text has it, the third
     heuristic misses the pairs of the paper's example. Differs from the paper in ties (members in
     lexicographic order), in ten starts for the first heuristic instead of one, and in the credit,
-    after the authors' own program. O(m log n) per level when groups grow.
+    after the authors' own program; and small levels are solved
+    exactly (at most 12 objects). O(m log n) per level when groups grow.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class HopGreedy(Mapper):
     Raises
     ------
     UnsupportedError
-        An unknown weight, or a network with more than 4096 nodes.
+        An unknown weight.
 
     Notes
     -----
@@ -42,7 +42,8 @@ class HopGreedy(Mapper):
     algorithm 1, with these decisions: the first group goes to the node from which the farthest other node
     is nearest; `seeds` counts groups beyond the first; all ties fall to the smaller number. Groups of a
     rare size are placed first. Works on every machine; hops are levels on a tree.
-    O(groups x nodes + arcs x nodes) at most.
+    O(groups x nodes + arcs x nodes) at most. On more than 4096 nodes each knows only the 256 before and
+    after it in machine order as near.
     """
 
     seeds: int = 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -21,12 +20,15 @@ from hopbytes.machines.tree import Tree
 from hopbytes.machines.wrapped import Timed
 from hopbytes.measuring.fit import Fit, fit
 from hopbytes.measuring.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
+from hopbytes.programs import PATIENCE, heard
 
-WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,]*) \.")
+WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
 TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12}) (\S{1,40}) \.")
 #: Distances are nanoseconds of a message of this many bytes, unless they are to stay as they are.
 REFERENCE_BYTES = 8192
 FEWEST_BATCHES = 5
+#: The probable reason when ranks do not find each other.
+OTHER_MPI = "is the program's MPI the launcher's? (--cc with its compiler, or mpi4py of that MPI)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ def measure(
             raise InfeasibleError(f"{len(pes)} ranks, expected two or more on different slots")
         plan = ",".join(f"{a}-{b}" for level in pairs for a, b in pairs[level])
         sweep = ",".join(f"{size}:{rounds_of(size)}" for size in sizes)
-        times = read_times(_output([*command, *program, "run", str(batches), sweep, plan]))
+        running = [*command, *program, "run", str(batches), sweep, plan]
+        times = read_times(_output(running, sign="#hopbytes-measure time"))
     names = [level.name for level in where.machine.levels]
     fits = {}
     for level, chosen in pairs.items():
@@ -149,6 +152,9 @@ def read_places(lines: Sequence[str]) -> list[RankPlace]:
     places: dict[int, RankPlace] = {}
     for line in lines:
         for found in WHERE.finditer(line):
+            if int(found[1]) in places:
+                what = f"rank {found[1]} said twice where it is, expected ranks that know of each other"
+                raise FormatError("measure", None, f"{what}: {OTHER_MPI}")
             places[int(found[1])] = RankPlace(found[2], frozenset(parse_list(found[3], "measure")))
     if not places or sorted(places) != list(range(len(places))):
         what = f"{len(places)} ranks said where they are"
@@ -182,15 +188,10 @@ def _built(compiler: str, folder: str) -> str:
     return program
 
 
-def _output(command: Sequence[str]) -> list[str]:
-    nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
-    try:
-        done = subprocess.run(
-            command, stdout=pipe, stdin=nothing, text=True, errors="replace", check=False
-        )
-    except OSError as error:
-        what = f"{error.strerror}, expected a command that starts MPI"
-        raise UnsupportedError(f"{command[0]}: {what}") from None
-    if done.returncode:
-        raise UnsupportedError(f"{' '.join(command)[:100]}: failed with exit code {done.returncode}")
-    return done.stdout.splitlines()
+def _output(command: Sequence[str], within: float = PATIENCE, sign: str = "") -> list[str]:
+    said, code = heard(
+        command, within=within, sign=sign, expected="a command that starts MPI", hint=OTHER_MPI
+    )
+    if code:
+        raise UnsupportedError(f"{' '.join(command)[:100]}: failed with exit code {code}")
+    return said.splitlines()

@@ -3,30 +3,56 @@
  *   pingpong where                        every rank says its host and CPUs
  *   pingpong run BATCHES SIZE:ROUNDS,... A-B,...   pair after pair; rank A says seconds per message
  *
- * Every line begins with #hopbytes-measure, because the user's MPI may print lines of its own. */
+ * Every line begins with #hopbytes-measure, because the user's MPI may print lines of its own, and is written at
+ * once: launchers hand on pieces as they come, with those of other ranks between them. */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { CPUS = 65536, LINE = 8 * CPUS };
+
+/* One write; more only where the system itself takes a part. MPIs may make stdio write every piece alone. */
+static void say(const char *line, size_t size) {
+  while (size > 0) {
+    const ssize_t done = write(STDOUT_FILENO, line, size);
+    if (done < 0 && errno != EINTR) return;
+    if (done > 0) line += done, size -= (size_t)done;
+  }
+}
+
+/* CPUs as the kernel lists them: 0-3,8. */
+static size_t list_cpus(char *text, size_t room) {
+  size_t used = 0;
+  cpu_set_t *set = CPU_ALLOC(CPUS);
+  const size_t bytes = CPU_ALLOC_SIZE(CPUS);
+  CPU_ZERO_S(bytes, set);
+  if (sched_getaffinity(0, bytes, set) == 0)
+    for (int cpu = 0; cpu < CPUS; ++cpu) {
+      const int first = cpu;
+      while (cpu < CPUS && CPU_ISSET_S(cpu, bytes, set)) ++cpu;
+      if (cpu == first) continue;
+      used += (size_t)snprintf(text + used, room - used, used ? ",%d" : "%d", first);
+      if (cpu - 1 > first) used += (size_t)snprintf(text + used, room - used, "-%d", cpu - 1);
+    }
+  CPU_FREE(set);
+  return used;
+}
 
 static void say_where(int rank) {
-  char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
+  char host[MPI_MAX_PROCESSOR_NAME + 1] = {0}, *line = malloc(LINE);
   int length = 0;
+  if (line == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
   MPI_Get_processor_name(host, &length);
-  printf("#hopbytes-measure where %d %s ", rank, host);
-  cpu_set_t *set = CPU_ALLOC(65536);
-  const size_t bytes = CPU_ALLOC_SIZE(65536);
-  CPU_ZERO_S(bytes, set);
-  if (sched_getaffinity(0, bytes, set) == 0) {
-    const char *comma = "";
-    for (int cpu = 0; cpu < 65536; ++cpu)
-      if (CPU_ISSET_S(cpu, bytes, set)) printf("%s%d", comma, cpu), comma = ",";
-  }
-  CPU_FREE(set);
-  printf(" .\n");
-  fflush(stdout);
+  size_t used = (size_t)snprintf(line, LINE, "#hopbytes-measure where %d %s ", rank, host);
+  used += list_cpus(line + used, LINE - used);
+  used += (size_t)snprintf(line + used, LINE - used, " .\n");
+  say(line, used);
+  free(line);
 }
 
 /* Seconds of one message there or back, the mean of one batch. */
@@ -52,11 +78,12 @@ static void run_pair(int rank, int a, int b, int batches, const char *sizes) {
     batch(rank == a, partner, buffer, size, 1);
     for (int number = 0; number < batches; ++number) {
       const double seconds = batch(rank == a, partner, buffer, size, rounds);
-      if (rank == a) printf("#hopbytes-measure time %d %d %d %.12e .\n", a, b, size, seconds);
+      char line[128];
+      const int used = snprintf(line, sizeof line, "#hopbytes-measure time %d %d %d %.12e .\n", a, b, size, seconds);
+      if (rank == a) say(line, (size_t)used);
     }
     free(buffer);
   }
-  fflush(stdout);
 }
 
 int main(int argc, char **argv) {

@@ -12,7 +12,7 @@ from hopbytes.arguments import whole
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
-from hopbytes.metrics.baselines import at_random, in_order
+from hopbytes.metrics.baselines import as_recorded, at_random, in_order
 from hopbytes.metrics.links import Dilation, HotLink, dilation_of, hottest_links, relative_to
 from hopbytes.metrics.placement import PlacementMetrics, diagonal_volume, measure_all
 
@@ -36,7 +36,8 @@ class Evaluation:
     ----------
     mapping : PlacementMetrics
     in_order : PlacementMetrics or None
-        Tasks in order of their numbers with the same number of tasks per PE; None without baselines.
+        Tasks in order of their numbers where a launcher puts them by itself, see `launcher`
+        (:func:`hopbytes.metrics.baselines.in_order`); None without baselines.
     random : tuple of PlacementMetrics
         One per seed, the same number of tasks per PE; empty without baselines.
     tasks, pes : int
@@ -55,6 +56,10 @@ class Evaluation:
         How far arcs between nodes go, on machines with links.
     hottest : tuple of HotLink
         The ten most congested links and what crosses them, on machines with links.
+    launcher : str
+        The order that `in_order` stands for: "fill" (``mpirun``), "block" (``srun``), ...
+    recorded : PlacementMetrics or None
+        The placement under which the pattern was recorded, where the recording names the hosts of ranks.
 
     Examples
     --------
@@ -73,6 +78,8 @@ class Evaluation:
     tasks_per_unit: tuple[TasksPerUnit, ...]
     dilation: tuple[Dilation, ...] = ()
     hottest: tuple[HotLink, ...] = ()
+    launcher: str = "fill"
+    recorded: PlacementMetrics | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values in a stable order; the mapping's own metrics stand at the top level."""
@@ -90,7 +97,10 @@ class Evaluation:
             result["dilation"] = [{name: getattr(one, name) for name in names} for one in self.dilation]
             result["hottest_links"] = [link.to_dict() for link in self.hottest]
         if self.in_order is not None:
+            result["launcher"] = self.launcher
             result["in_order"] = self.in_order.to_dict()
+        if self.recorded is not None:
+            result["as_recorded"] = self.recorded.to_dict()
         if self.random:
             result["random"] = {"seeds": len(self.random)} | _spread([one.to_dict() for one in self.random])
         return result
@@ -102,9 +112,14 @@ class Evaluation:
 
 
 def evaluate(
-    graph: CommGraph, mapping: Mapping, *, baselines: bool = True, random_seeds: int = 10
+    graph: CommGraph,
+    mapping: Mapping,
+    *,
+    baselines: bool = True,
+    random_seeds: int = 10,
+    launcher: str = "fill",
 ) -> Evaluation:
-    """Measure a mapping, and what it is worth beside in-order and random placement.
+    """Measure a mapping, and what it is worth beside the launcher's own order and random placement.
 
     Parameters
     ----------
@@ -112,9 +127,13 @@ def evaluate(
     mapping : Mapping
         With as many tasks as the graph.
     baselines : bool
-        Also measure in-order and random placements with the same number of tasks per PE.
+        Also measure tasks in order as a launcher places them, the placement of the recording if it is
+        known, and random placements with the same number of tasks per PE.
     random_seeds : int
         Random placements to measure, seeds 0, 1, 2 ...
+    launcher : str
+        How the launcher places tasks by itself: ``"fill"``, ``"block"``, ``"cyclic"`` or ``"plane=N"``, see
+        :func:`hopbytes.launcher.launcher_placement`.
 
     Returns
     -------
@@ -155,7 +174,8 @@ def evaluate(
     where = mapping.where
     seeds = range(whole("random_seeds", random_seeds, 0) if baselines else 0)
     diagonal = diagonal_volume(graph)
-    base = measure_all(graph, where, in_order(graph, mapping)) if baselines else None
+    base = measure_all(graph, where, in_order(graph, mapping, launcher)) if baselines else None
+    recorded = as_recorded(graph, where) if baselines else None
     if base is not None and base.links is not None:
         base = dataclasses.replace(base, links=relative_to(base.links, base.links))
     return Evaluation(
@@ -171,6 +191,8 @@ def evaluate(
         tasks_per_unit=tasks_per_unit(mapping),
         dilation=dilation_of(graph, where, mapping.pe),
         hottest=hottest_links(graph, where, mapping.pe),
+        launcher=launcher,
+        recorded=None if recorded is None else measure_all(graph, where, recorded, base),
     )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.kernels.routes import LoadSummary, arcs_over_link, hop_histogram
+from hopbytes.kernels.routes import arcs_over_link, hop_histogram
 from hopbytes.machines.base import Int32, Int64
-from hopbytes.objectives.links import LinkTraffic, endpoints_of, network_of, traffic
+from hopbytes.machines.capacities import capacity_classes
+from hopbytes.machines.network import Network
+from hopbytes.objectives.links import LinkTraffic, endpoints_of, links_travelled, network_of, plain, traffic
 
 #: Links named in an evaluation, and flows named with each of them.
 HOTTEST, FLOWS_NAMED = 10, 3
@@ -24,9 +27,10 @@ class LinkMetrics:
 
     Parameters
     ----------
-    hops : int
-        TH, messages times links on their way, summed.
-    hop_bytes : int
+    hops : int or float
+        TH, messages times links on their way, summed; a fraction may be left where flows are spread over
+        detours (Valiant).
+    hop_bytes : int or float
         WH (also HB), volume times links on its way, summed.
     max_messages : int or float
         MMC, most messages on one link; a fraction where flows are spread over several paths.
@@ -45,8 +49,8 @@ class LinkMetrics:
         as they are): 4 is as good as in order. None without baselines.
     """
 
-    hops: int
-    hop_bytes: int
+    hops: int | float
+    hop_bytes: int | float
     max_messages: int | float
     max_congestion: float
     avg_messages: float
@@ -119,8 +123,6 @@ def measure_links(
     ------
     UnsupportedError
         Two tasks that talk have no route.
-    ScaleError
-        Loads could exceed 62 bits.
 
     Notes
     -----
@@ -129,21 +131,15 @@ def measure_links(
     if where.machine.network() is None:
         return None
     volume, messages = _loads(graph, where, pe)
-    lengths, amounts = _hop_sums(graph, graph.volumes, where, pe)
-    _, counts = _hop_sums(graph, graph.messages, where, pe)
-    shortest = network_of(where, "eval").shortest
-    one = 1 << messages.shift
-    most = Fraction(messages.values.most, one)
-    mean, variance = exact_mean_and_variance(volume.values, volume.unit << volume.shift)
     found = LinkMetrics(
-        hops=_weighted(lengths, counts) if shortest else messages.hop_bytes,
-        hop_bytes=_weighted(lengths, amounts) if shortest else volume.hop_bytes,
-        max_messages=int(most) if most.denominator == 1 else float(most),
-        max_congestion=float(Fraction(volume.values.most, volume.unit << volume.shift)),
-        avg_messages=float(exact_mean_and_variance(messages.values, one)[0]),
-        avg_congestion=float(mean),
-        var_congestion=float(variance),
-        used_links=messages.values.used,
+        hops=plain(links_travelled(graph, graph.messages, where, pe, "eval")),
+        hop_bytes=plain(links_travelled(graph, graph.volumes, where, pe, "eval")),
+        max_messages=plain(messages.most),
+        max_congestion=float(volume.most),
+        avg_messages=float(messages.mean),
+        avg_congestion=float(volume.mean),
+        var_congestion=float(volume.variance),
+        used_links=messages.used,
         hybrid_raw=0.0,
     )
     found = replace(found, hybrid_raw=sum(found.terms))
@@ -156,14 +152,6 @@ def relative_to(found: LinkMetrics, base: LinkMetrics) -> LinkMetrics:
     return replace(found, hybrid=sum(ratios))
 
 
-def exact_mean_and_variance(values: LoadSummary, unit: int) -> tuple[Fraction, Fraction]:
-    """Return mean and population variance of values / unit over the links in use, without rounding."""
-    if not values.used:
-        return Fraction(0), Fraction(0)
-    spread = values.used * values.squares - values.total**2
-    return Fraction(values.total, values.used * unit), Fraction(spread, (values.used * unit) ** 2)
-
-
 def _loads(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[LinkTraffic, LinkTraffic]:
     """Volume, divided by capacities, and messages."""
     volume = traffic(graph, graph.volumes, where, pe, "eval", priced=True)
@@ -174,10 +162,6 @@ def _hop_sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: In
     form = network_of(where, "eval").form
     flows, amounts = hop_histogram(form, graph.indptr, graph.targets, weights, endpoints_of(where)[pe])
     return flows, amounts
-
-
-def _weighted(flows: Int64, amounts: Int64) -> int:
-    return sum(hops * amount for hops, amount in enumerate(amounts.tolist()))
 
 
 def dilation_of(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[Dilation, ...]:
@@ -200,13 +184,10 @@ def hottest_links(
     if network is None:
         return ()
     volume, messages = _loads(graph, where, pe)
-    prices, _ = network.prices()
-    values = volume.amounts if prices is None else volume.amounts * prices
-    ranked = np.lexsort((np.arange(len(values)), -values))[:count]
     endpoints = endpoints_of(where)[pe]
     sources = graph.sources()
     found = []
-    for link in ranked[values[ranked] > 0].tolist():
+    for link, congestion in _ranked(network, volume, count):
         crossing = np.flatnonzero(
             arcs_over_link(network.form, graph.indptr, graph.targets, endpoints, link)
         )
@@ -215,7 +196,7 @@ def hottest_links(
         found.append(
             HotLink(
                 network.name_link(link),
-                float(Fraction(int(values[link]), volume.unit << volume.shift)),
+                float(congestion),
                 int(volume.amounts[link]) / (1 << volume.shift),
                 int(messages.amounts[link]) / (1 << messages.shift),
                 int(network.capacity[link]),
@@ -227,3 +208,15 @@ def hottest_links(
             )
         )
     return tuple(found)
+
+
+def _ranked(network: Network, volume: LinkTraffic, count: int) -> list[tuple[int, Fraction]]:
+    """Return the most congested links in use with their congestion, compared exactly."""
+    classes, found = capacity_classes(network), []
+    for size, (first, end) in zip(classes.values, pairwise(classes.start), strict=True):
+        links = np.arange(first, end) if classes.links is None else classes.links[first:end]
+        links = links[np.argsort(-volume.amounts[links], kind="stable")[:count]]
+        unit = size << volume.shift
+        found += [(link, Fraction(int(volume.amounts[link]), unit)) for link in links.tolist()]
+    found.sort(key=lambda one: (-one[1], one[0]))
+    return [one for one in found[:count] if one[1] > 0]

@@ -14,11 +14,11 @@ from hopbytes.graph import CommGraph
 from hopbytes.machines.base import Int64
 from hopbytes.machines.slots import machine as machine_from
 from hopbytes.mpi.places import Spot, machine_of, processes_on, this_spot
+from hopbytes.mpi.sends import Sends, checked_neighbours, checked_sends, neighbours_sends
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.run import map_tasks
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
-Sends: TypeAlias = "Dictionary[int, int] | Sequence[int]"
 
 PRESET = "eco"
 
@@ -36,7 +36,7 @@ def reorder(
     ----------
     comm : mpi4py.MPI.Intracomm
     sends : mapping of rank → bytes, or sequence of comm.size
-        What the rank of this process sends to others.
+        What the rank of this process sends to others, in whole bytes.
     machine : Allocation or str, optional
         The machine the processes run on, needed on rank 0 only. By default it is what the processes
         find: hosts, packages, caches and cores of the CPUs they are bound to.
@@ -52,7 +52,8 @@ def reorder(
     Raises
     ------
     HopbytesError
-        On all processes: a rank that does not exist, negative bytes, a machine that does not fit.
+        On all processes: a rank that does not exist, another number of bytes than ranks, bytes that are
+        negative or no whole number, a machine that does not fit.
 
     Notes
     -----
@@ -86,22 +87,21 @@ def create_dist_graph_adjacent(
 ) -> Comm:
     """Return what ``comm.Create_dist_graph_adjacent(…, reorder=True)`` promises; collective.
 
-    Arguments as there; `destweights` are taken for bytes (1 each without). Rank i of the result has the
-    neighbours that rank i of `comm` gave.
+    Arguments as there; `destweights` are taken for bytes (1 each without, or with ``MPI.UNWEIGHTED``). Rank i
+    of the result has the neighbours that rank i of `comm` gave.
 
     Raises
     ------
     HopbytesError
         See :func:`reorder`.
     """
-    mine = (list(sources), list(destinations), _listed(sourceweights), _listed(destweights))
+    mine, fault = checked_neighbours(sources, destinations, sourceweights, destweights)
     if reorder:
-        weights = [1] * len(mine[1]) if mine[3] is None else mine[3]
-        sends: dict[int, int] = {}
-        for rank, weight in zip(mine[1], weights, strict=True):
-            sends[rank] = sends.get(rank, 0) + int(weight)
-        new, part = _new_ranks(comm, sends, machine, preset, seed, mine)
+        sends = {} if fault else neighbours_sends(mine)
+        new, part = _new_ranks(comm, sends, machine, preset, seed, mine, fault)
         comm, mine = comm.Split(0, new), part
+    elif fault:
+        raise FormatError("create_dist_graph_adjacent", None, fault)
     more = {} if info is None else {"info": info}
     if mine[2] is not None or mine[3] is not None:
         more |= {"sourceweights": mine[2], "destweights": mine[3]}
@@ -200,13 +200,13 @@ def new_ranks(
 
 
 def _new_ranks(
-    comm: Comm, sends: Sends, machine: Any, preset: str, seed: int, part: Any
+    comm: Comm, sends: Sends, machine: Any, preset: str, seed: int, part: Any, fault: str = ""
 ) -> tuple[int, Any]:
     """Return this process's new rank, and what the process of that old rank gave as `part`."""
     from mpi4py import MPI
 
-    size = comm.Get_size()
-    told, fault = _checked(sends, comm.Get_rank(), size)
+    size, rank = comm.Get_size(), comm.Get_rank()
+    told, fault = ({}, f"rank {rank}: {fault}") if fault else checked_sends(sends, rank, size)
     spot = this_spot(MPI.Get_processor_name())
     gathered = comm.gather((spot, told, part, fault), root=0)
     answers: list[Any] | None = None
@@ -226,28 +226,9 @@ def _new_ranks(
     return rank, theirs
 
 
-def _checked(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
-    """Return the bytes by rank, and what is wrong with them."""
-    try:
-        items = sends.items() if isinstance(sends, Dictionary) else enumerate(sends)
-        told = {int(target): int(volume) for target, volume in items if int(volume) != 0}
-    except (TypeError, ValueError):
-        return {}, f"rank {rank}: expected bytes by rank or a sequence of {size}"
-    wrong = [target for target in told if not 0 <= target < size]
-    if wrong:
-        return {}, f"rank {rank} sends to rank {wrong[0]}, expected 0..{size - 1}"
-    if any(volume < 0 for volume in told.values()):
-        return {}, f"rank {rank} sends {min(told.values())} bytes, expected 0 or more"
-    return told, ""
-
-
 def _pattern(sends: Sequence[Dictionary[int, int]]) -> CommGraph:
     counts = [len(each) for each in sends]
     source = np.repeat(np.arange(len(sends)), counts)
     target = np.array([rank for each in sends for rank in each], np.int64)
     volume = np.array([bytes_ for each in sends for bytes_ in each.values()], np.int64)
     return CommGraph.from_edges(source, target, volume, n=len(sends))
-
-
-def _listed(weights: Sequence[int] | None) -> list[int] | None:
-    return None if weights is None else [int(weight) for weight in weights]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.objectives.base import Int32, Objective, objectives
-from hopbytes.objectives.comm_cost import distance_sum
-from hopbytes.objectives.hop_distances import in_hops, mostly_hops
+from hopbytes.objectives.hop_distances import mostly_hops
+from hopbytes.objectives.links import links_travelled, plain
 
 
 @objectives.register("hop_bytes")
@@ -24,10 +24,10 @@ class HopBytes(Objective):
     meaning = "volume times links travelled, summed over all arcs"
     family = "distance sum"
 
-    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return WH; where the ways there and back differ, the longer one counts. O(m)."""
-        return distance_sum(graph, graph.volumes, in_hops(where, "objective hop-bytes"), pe)
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
+        """Return WH, as :func:`hopbytes.evaluate` does: every arc by its own route, detours by their mean."""
+        return plain(links_travelled(graph, graph.volumes, where, pe, "objective hop-bytes"))
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return the graph and the allocation on which J is WH."""
+        """Return the graph and the allocation on which J is WH, up to ways back that differ and detours."""
         return graph, mostly_hops(where, "objective hop-bytes")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.objectives.base import Int32, Objective, objectives
-from hopbytes.objectives.comm_cost import distance_sum
-from hopbytes.objectives.hop_distances import in_hops, mostly_hops
+from hopbytes.objectives.hop_distances import mostly_hops
+from hopbytes.objectives.links import links_travelled, plain
 
 
 @objectives.register("hops")
@@ -24,10 +24,10 @@ class Hops(Objective):
     meaning = "links travelled by all messages"
     family = "distance sum"
 
-    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return TH; O(m)."""
-        return distance_sum(graph, graph.messages, in_hops(where, "objective hops"), pe)
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
+        """Return TH, as :func:`hopbytes.evaluate` does: every arc by its own route, detours by their mean."""
+        return plain(links_travelled(graph, graph.messages, where, pe, "objective hops"))
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return the graph and the allocation on which J is TH."""
+        """Return the graph and the allocation on which J is TH, up to ways back that differ and detours."""
         return graph.weighing("messages"), mostly_hops(where, "objective hops")

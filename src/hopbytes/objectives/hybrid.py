@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.kernels.routes import LoadSummary
 from hopbytes.objectives.base import Int32, Objective, objectives
 from hopbytes.objectives.links import LinkTraffic, traffic
 
@@ -30,8 +30,8 @@ class Hybrid(Objective):
 
     Notes
     -----
-    NZCA and NZCV are mean and population variance of congestion over the links in use. The value is one
-    double made from exact integers by one formula, the same in compiled searches.
+    NZCA and NZCV are mean and population variance of congestion over the links in use. The terms are
+    exact fractions, each rounded once.
 
     Source: Mirsadeghi and Afsahi, "PTRAM: a parallel topology- and routing-aware mapping framework",
     IPDPS workshops 2016.
@@ -51,11 +51,12 @@ class Hybrid(Objective):
         weights = self.resolved(graph, where)
         return sum(w * term for w, term in zip(weights, four_terms(found), strict=True))
 
-    def resolved(self, graph: CommGraph, where: Allocation) -> Terms:
-        """Return the weights with the normalisation in them."""
+    def resolved(self, graph: CommGraph, where: Allocation, blocks: Int32 | None = None) -> Terms:
+        """Return the weights with the normalisation in them: by the placement `blocks`, in order if None."""
         if self.raw:
             return self.weights
-        blocks = (np.arange(graph.n) * where.k // max(1, graph.n)).astype(np.int32)
+        if blocks is None:
+            blocks = (np.arange(graph.n) * where.k // max(1, graph.n)).astype(np.int32)
         base = four_terms(traffic(graph, graph.volumes, where, blocks, "objective hybrid", priced=True))
         a, b, c, d = (w / term if term > 0 else w for w, term in zip(self.weights, base, strict=True))
         return a, b, c, d
@@ -63,17 +64,5 @@ class Hybrid(Objective):
 
 def four_terms(found: LinkTraffic) -> Terms:
     """Hop-bytes, MC, NZCA, NZCV."""
-    mean, variance = mean_and_variance(found.values)
-    unit = found.per_unit
-    return (
-        float(int(found.amounts.sum())) / float(1 << found.shift), found.values.most / unit, mean / unit,
-        variance / unit / unit,
-    )
-
-
-def mean_and_variance(values: LoadSummary) -> tuple[float, float]:
-    """Return mean and population variance over the links in use; 0 and 0 where none is."""
-    if values.used == 0:
-        return 0.0, 0.0
-    mean = float(values.total) / float(values.used)
-    return mean, float(values.squares) / float(values.used) - mean * mean
+    hop_bytes = Fraction(found.total, 1 << found.shift)
+    return float(hop_bytes), float(found.most), float(found.mean), float(found.variance)

@@ -24,6 +24,6 @@ class MaxCongestion(Objective):
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
-        """Return MC; one division of exact integers. O(m x length of a route)."""
+        """Return MC; one division of exact integers, whatever the capacities. O(m x length of a route)."""
         found = traffic(graph, graph.volumes, where, pe, "objective max-congestion", priced=True)
-        return found.values.most / found.per_unit
+        return float(found.most)

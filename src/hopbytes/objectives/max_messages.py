@@ -26,7 +26,7 @@ class MaxMessages(Objective):
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
         """Return MMC (fractions where flows take several paths). O(m x length of a route)."""
         found = traffic(graph, graph.messages, where, pe, "objective max-messages", priced=False)
-        return found.values.most / found.per_unit
+        return float(found.most)
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         """Return the graph weighed by messages, of which J then counts how far they go."""

@@ -6,12 +6,13 @@ import dataclasses
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.graph import CommGraph
+from hopbytes.graph import PROCESSES, CommGraph
 from hopbytes.options import build, describe
 from hopbytes.registry import Registry
 
@@ -42,6 +43,8 @@ class Pattern(ABC):
     """
 
     __slots__ = ()
+    #: Tasks are processes that exchange messages, not vertices of a mesh (see CommGraph.of_processes).
+    of_processes: ClassVar[bool] = True
 
     @abstractmethod
     def graph(self) -> CommGraph:
@@ -108,6 +111,8 @@ def made(thing: Pattern, n: int, kinds: list[Arcs]) -> CommGraph:
     keep = columns[0] != columns[1]
     sources, targets, volumes, messages = (column[keep] for column in columns)
     meta = {"name": describe(patterns, thing), "format": "generated"}
+    if thing.of_processes:
+        meta["tasks"] = PROCESSES
     return CommGraph.from_edges(sources, targets, volumes, messages, n=n, meta=meta)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,6 +47,8 @@ class Stencil(Pattern):
     >>> pattern("stencil:4x4").m, pattern("stencil:4x4:periodic=xy").m, pattern("stencil:3x3x3:points=27").m
     (48, 64, 316)
     """
+
+    of_processes: ClassVar[bool] = False  # large grids stand for meshes
 
     dims: str = "8x8"
     points: int = 0

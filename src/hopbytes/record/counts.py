@@ -52,6 +52,8 @@ class Counts:
         Members → bytes of messages inside.
     phases : dict
         Phase → bytes of messages.
+    cut : int
+        Ranks that a signal ended, so that they said what they had sent until then.
     """
 
     traffic: Traffic = field(default_factory=Traffic)
@@ -68,6 +70,7 @@ class Counts:
     libraries: list[str] = field(default_factory=list)
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
     phases: dict[int, int] = field(default_factory=dict)
+    cut: int = 0
 
 
 def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[CommGraph, Counts]:
@@ -114,7 +117,7 @@ class _Reader:
         self.place = 0
 
     def read(self, stream: Any) -> None:
-        ended = False
+        ended, line = False, b""
         for place, line in lines(stream, self.name):
             self.place = place
             if place == 1:
@@ -124,7 +127,8 @@ class _Reader:
             word, _, rest = line.rstrip(b"\n").partition(b" ")
             self._take(word, rest)
             # Where sessions of MPI follow one another, so do parts of the file.
-            ended = line == b"end\n"
+            ended = line in (b"end\n", b"cut\n")
+        self.counts.cut += line == b"cut\n"
         if not ended:
             raise FormatError(self.name, self.place, f"rank {self.own} never reached MPI_Finalize")
 
@@ -155,7 +159,7 @@ class _Reader:
             self._part(word, rest.decode(errors="replace"))
         elif word == b"seconds":
             counts.seconds = max(counts.seconds, float(rest))
-        elif word != b"end":
+        elif word not in (b"end", b"cut"):
             raise FormatError(self.name, self.place, f"{shown(word)}, expected a line of a recording")
 
     def _describe(self, said: str) -> None:

@@ -22,9 +22,14 @@ SWITCHES = {"hcoll": "coll_hcoll_enable", "UCC": "coll_ucc_enable"}
 def counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any]:
     """Return facts of a recording by the interposer."""
     notices = _warnings(counts, OTHER_LIBRARIES)
+    if counts.cut:
+        ended = f"a signal ended {counts.cut} of {counts.n} ranks"
+        notices.append(f"{ended}: the pattern is what they had sent until then")
     if counts.collectives.calls and model == "ignore":
         notices.append(f"{counts.collectives.calls} collective calls are left out (--collectives)")
     facts: dict[str, Any] = {"by": "interposer", "collectives": model, **_seen(counts), "notices": notices}
+    if counts.cut:
+        facts["cut"] = counts.cut
     if set(counts.phases) - {0}:
         facts["phases"] = {str(phase): volume for phase, volume in sorted(counts.phases.items())}
     if per_communicator:

@@ -43,7 +43,8 @@ def keeps_monitoring_out(command: LaunchCommand) -> str:
 
 def _typed(command: LaunchCommand) -> dict[str, str]:
     """Return the components named on the command line, by framework."""
-    words = (option.words for option in command.options if option.name in ("mca", "gmca"))
+    options = (option for part in command.parts for option in part.options)
+    words = (option.words for option in options if option.name in ("mca", "gmca"))
     return {option[1]: option[2] for option in words if len(option) > 2 and option[1] in FRAMEWORKS}
 
 
@@ -54,7 +55,7 @@ def _leaves_out(chosen: str) -> bool:
 
 def _set(command: LaunchCommand) -> dict[str, str]:
     """Return the components named by environment or files of settings, as Open MPI itself reads them."""
-    folder = os.path.dirname(shutil.which(command.start[0]) or "")
+    folder = os.path.dirname(shutil.which(command.tool) or "")
     words = [os.path.join(folder, "ompi_info"), "--parsable", "--all", "--level", "9"]
     try:
         done = subprocess.run(
@@ -92,14 +93,15 @@ def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str
         The user's words keep variables from the ranks.
     """
     if settings and command.launcher.form in ("slurm", "mvapich"):
-        _check_export(command)
+        for part in command.parts:
+            _check_export(part)
     if settings and command.launcher.form == "slurm":
         exported = os.environ.get(EXPORT, "ALL").split(",")
         named = [name for name in exported if name != "NONE"]
         return settings if "ALL" in exported else {**settings, EXPORT: ",".join([*named, *settings])}
     if not settings or command.launcher.form != "openmpi":
         return settings
-    exports = any(option.name == "x" for option in command.options)
+    exports = any(option.name == "x" for part in command.parts for option in part.options)
     if exports and command.launcher.version.startswith("4"):
         return settings
     before = os.environ.get(ENV_LIST, "")
@@ -111,7 +113,7 @@ def _check_export(command: LaunchCommand) -> None:
     """Refuse words by which ranks get none of our variables, which no environment overrules."""
     typed = {option.name: option for option in command.options}
     if command.launcher.form == "mvapich" and not typed.keys() & {"export", "export-all"}:
-        raise UnsupportedError(f"{command.start[0]}: hands no variables on, expected -export-all beside -np")
+        raise UnsupportedError(f"{command.tool}: hands no variables on, expected -export-all beside -np")
     said = typed.get("export")
     if command.launcher.form == "slurm" and said is not None and "ALL" not in said.value.split(","):
         what = "keeps our variables from the ranks, expected --export=ALL with it"

@@ -16,11 +16,20 @@ PER_THREAD struct kept *capturing;
 static struct kept *persistent[BUCKETS];
 static FILE *out;
 
+/* A signal that ends the program waits while its thread holds the lock. */
+PER_THREAD volatile sig_atomic_t holding;
+static volatile sig_atomic_t ending;
+
 static void enter(void) {
+    holding = 1;
     while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {}
 }
 
-static void leave(void) { atomic_flag_clear_explicit(&busy, memory_order_release); }
+static void leave(void) {
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    holding = 0;
+    if (ending) raise(ending);
+}
 
 #include "interposer_groups.h"
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>

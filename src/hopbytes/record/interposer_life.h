@@ -1,20 +1,89 @@
 /* Beginning and end: MPI_Init and MPI_Finalize, or the first and last session; what is asked of MPI besides. */
 #include "interposer_components.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* ------------------------------------------------------------ two MPIs in one process */
+
+/* Libraries of MPI itself, not those of its languages. */
+static int is_mpi(const char *path) {
+    static const char *const NAMES_OF_MPI[] = {"libmpi.so", "libmpich.so", "libmpi_cray", "libmpi_gnu", "libmpi_ibm.so"};
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    for (size_t i = 0; i < sizeof NAMES_OF_MPI / sizeof *NAMES_OF_MPI; i++)
+        if (!strncmp(name, NAMES_OF_MPI[i], strlen(NAMES_OF_MPI[i]))) return 1;
+    return 0;
+}
+
+struct two {
+    const char *ours;
+    char other[4096];
+};
+
+static int look_for_other(struct dl_phdr_info *library, size_t size, void *found) {
+    struct two *two = found;
+    struct stat here, there;
+    (void)size;
+    if (!is_mpi(library->dlpi_name) || stat(library->dlpi_name, &there) || stat(two->ours, &here)) return 0;
+    if (here.st_dev == there.st_dev && here.st_ino == there.st_ino) return 0;
+    snprintf(two->other, sizeof two->other, "%s", library->dlpi_name);
+    return 1;
+}
+
+/* A program that loads another MPI than ours would call functions of both: it ends here, and a file says why. */
+static void refuse_two(void) {
+    const char *folder = getenv("HOPBYTES_RECORD_FOLDER");
+    void *next = dlsym(RTLD_NEXT, "PMPI_Comm_rank");
+    struct two two = {"", ""};
+    char path[4096];
+    Dl_info info;
+    if (!folder || !next || !dladdr(next, &info) || !info.dli_fname) return;
+    two.ours = info.dli_fname;
+    dl_iterate_phdr(look_for_other, &two);
+    if (!*two.other) return;
+    snprintf(path, sizeof path, "%s/clash.%ld", folder, (long)getpid());
+    FILE *said = fopen(path, "w");
+    if (said) fprintf(said, "%s\n%s\n", two.ours, two.other), fclose(said);
+    _exit(1);
+}
+
+/* ------------------------------------------------------------ the file of this rank */
+
+/* The file of a rank, which nobody else may have: processes without their launcher are all rank 0. */
+static FILE *own_file(const char *folder, const char *host) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/rank.%d.txt", folder, world_rank);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (opened ? O_APPEND : O_EXCL), 0600);
+    if (descriptor >= 0) return fdopen(descriptor, "a");
+    snprintf(path, sizeof path, "%s/again.%d.%s.%ld", folder, world_rank, host, (long)getpid());
+    descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor >= 0) close(descriptor);
+    return NULL;
+}
 
 static void open_file(const char *folder) {
-    char path[4096], host[MPI_MAX_PROCESSOR_NAME + 1] = "", version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    char host[MPI_MAX_PROCESSOR_NAME + 1] = "", version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int length = 0;
-    snprintf(path, sizeof path, "%s/rank.%d.txt", folder, world_rank);
-    out = fopen(path, opened ? "a" : "w");
+    PMPI_Get_processor_name(host, &length);
+    out = own_file(folder, host);
     if (!out || opened) return; /* without a file the reader misses this rank and says so */
     opened = 1;
-    PMPI_Get_processor_name(host, &length);
     PMPI_Get_library_version(version, &length);
     fprintf(out, "hopbytes recording 1\nrank %d %d\nhost %s\n", world_rank, world_size, host);
     for (char *line = strtok(version, "\n"); line; line = strtok(NULL, "\n"))
         if (line == version || strstr(line, "Device")) fprintf(out, "mpi %s\n", line);
     fflush(out); /* so that a rank that dies is told from one that was never there */
 }
+
+static void write_facts(void) {
+    if (split_types) fprintf(out, "split_type %d\n", split_types);
+    if (shared_windows) fprintf(out, "shared %d\n", shared_windows);
+    if (spawned) fprintf(out, "spawned %d\n", spawned);
+    if (outside) fprintf(out, "outside %d\n", outside);
+    split_types = shared_windows = spawned = outside = 0;
+}
+
+#include "interposer_cut.h"
 
 /* `world` is MPI_COMM_WORLD's group or that of the process set of this name; it is ours from here on. */
 static void begin(MPI_Group world) {
@@ -35,6 +104,7 @@ static void begin(MPI_Group world) {
     }
     witness = getenv("HOPBYTES_RECORD_WITNESS") != NULL;
     active = 1;
+    watch_for_end();
 }
 
 static void end(void) {
@@ -42,15 +112,13 @@ static void end(void) {
     if (out) {
         write_counts();
         write_components();
-        if (split_types) fprintf(out, "split_type %d\n", split_types);
-        if (shared_windows) fprintf(out, "shared %d\n", shared_windows);
-        if (spawned) fprintf(out, "spawned %d\n", spawned);
-        if (outside) fprintf(out, "outside %d\n", outside);
+        write_facts();
         fprintf(out, "seconds %.6f\nend\n", PMPI_Wtime() - began);
-        fclose(out);
-        split_types = shared_windows = spawned = outside = 0;
+        FILE *done = out;
+        out = NULL; /* what comes from here on has nothing to add */
+        fclose(done);
     }
-    out = NULL, active = 0;
+    active = 0;
 }
 
 /* A program that another one spawned has a world of its own, which is not the one that is recorded. */
@@ -63,8 +131,8 @@ static void begin_world(void) {
     begin(world);
 }
 
-AROUND_BOTH(Init, , if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv), (argc, argv))
-AROUND_BOTH(Init_thread, , if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv, int wanted, int *given),
+AROUND_BOTH(Init, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv), (argc, argv))
+AROUND_BOTH(Init_thread, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv, int wanted, int *given),
             (argc, argv, wanted, given))
 AROUND(Finalize, end(), (void), ())
 
@@ -75,7 +143,7 @@ static void begin_session(MPI_Session session) {
     begin(world);
 }
 
-AROUND_BOTH(Session_init, , if (code == MPI_SUCCESS) begin_session(*session),
+AROUND_BOTH(Session_init, refuse_two(), if (code == MPI_SUCCESS) begin_session(*session),
             (MPI_Info info, MPI_Errhandler handler, MPI_Session *session), (info, handler, session))
 AROUND(Session_finalize, end(), (MPI_Session *session), (session))
 #endif

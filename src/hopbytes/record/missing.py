@@ -9,6 +9,7 @@ from hopbytes.errors import HopbytesError
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.verify import seen_launch
 from hopbytes.record.application import Application
+from hopbytes.record.belonging import own_maker
 
 #: As launchers and shells say it: 128 + SIGSEGV.
 SEGMENTATION_FAULT = 139
@@ -19,8 +20,10 @@ NAMED = 8
 
 def hosts_of(command: LaunchCommand) -> list[str]:
     """Return the host of every rank as a probe with the same command finds it; empty when it cannot."""
+    if command.others or command.launcher.form == "other":
+        return []
     try:
-        seen = seen_launch(command.words())
+        seen = seen_launch(command)
     except HopbytesError:
         return []
     return [seen[i].host for i in range(len(seen))] if set(seen) == set(range(len(seen))) else []
@@ -49,22 +52,31 @@ def reason(
     if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
         return (
             "the program ended by a segmentation fault: Open MPI's monitoring does not survive "
-            "neighbourhood collectives on graphs, --cc mpicc counts without it"
+            "neighbourhood collectives on graphs and two groups of unequal size, --cc mpicc counts without it"
         )
     if not found and application.has_mpi_inside:
         inside = f"MPI is linked into {application.path} statically, expected a shared library"
         return f"no rank wrote anything: {inside}"
+    assumed = "" if application.linked else f" ({_assumption(command, application)})"
     if code:
+        what = f"{what}{assumed}" if not found else what
+        if not counting:
+            what += "; what was sent before a signal is kept by the interposer (--cc mpicc)"
         return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
     place = os.path.dirname(folder)
     if found:
         return f"the recording is not complete: {_lost(found, hosts_of(command), place) or what}"
-    assumed = f" (a script: {application.family} was assumed, --cc names another)"
-    assumed = "" if application.linked else assumed
     return (
         f"no rank wrote anything{assumed}: the program uses another MPI, never reached MPI_Finalize, or "
         f"{place} is not shared with its nodes"
     )
+
+
+def _assumption(command: LaunchCommand, application: Application) -> str:
+    """Return what was taken for granted about a program that loads no MPI by itself."""
+    kind = "loads no MPI by itself" if application.is_binary else "is a script"
+    assumed = own_maker(command.launcher) or "the MPI of the first mpicc"
+    return f"{command.program[0]} {kind}: {assumed} was assumed, --cc names another"
 
 
 def _written(folder: str, suffix: str) -> set[int]:

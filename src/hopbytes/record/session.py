@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +16,9 @@ from hopbytes.formats.exchange import read
 from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
+from hopbytes.launching.start import shared_folder
 from hopbytes.record.application import Application, application_of
+from hopbytes.record.belonging import alone, check_belongs, clash
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
@@ -56,6 +54,7 @@ def record(
     per_communicator: bool = False,
     compiler: str | None = None,
     hosts: bool = True,
+    launcher: str | None = None,
 ) -> Recorded:
     """Run a launch command with its own streams, signals and exit code, and return its pattern.
 
@@ -79,37 +78,43 @@ def record(
         Wrapper to build the interposer with (mpicc); naming one asks for the interposer.
     hosts : bool
         Ask for the host of every rank where the recording itself does not say it: one more, tiny launch.
+    launcher : str, optional
+        What the launcher is like, for wrappers that nobody here knows
+        (:data:`hopbytes.launching.launchers.KINDS`).
 
     Raises
     ------
     UnsupportedError
         Before anything is started: an unknown launcher or program, a static binary, no compiler.
     """
-    command = LaunchCommand.parse(words)
-    if not command.program:
-        raise UnsupportedError(f"{words[0]}: no program, expected one after the launcher's options")
-    application = application_of(command.program, command.launcher)
+    command = LaunchCommand.parse(words, launcher, several=True)
+    application = application_of(command)
+    check_belongs(command, application)
     special = collectives or skip_first or phase is not None or per_communicator or compiler
     counting = application.family != "openmpi" or bool(special)
     model = check_model(collectives or "ring")
-    library = str(interposer_for(application, words[0], compiler)) if counting else ""
+    library = str(interposer_for(application, command, compiler)) if counting else ""
     barred = keeps_monitoring_out(command)
     if not counting and (application.unfit or barred):
-        # Its monitoring reads every topology as Cartesian and crashes on graphs (4.1.4, 5.0.11).
-        library = _own_interposer(application, words[0])
+        # Its monitoring reads every topology as Cartesian, every group as its own, and heeds no
+        # MPI_Pcontrol (4.1.4, 5.0.11).
+        library = _own_interposer(application, command)
         counting = bool(library)
         if barred and not counting:
             what = "leaves Open MPI's monitoring out"
             raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or --cc mpicc")
-    with _shared_folder() as folder:
+    with shared_folder() as folder:
         if counting:
             settings = handed_on(command, preloading(library, folder, skip_first))
         else:
-            witness = _witness(application, words[0], folder)
-            settings = monitoring(folder, command) | handed_on(command, witness)
+            library = _own_interposer(application, command)
+            settings = monitoring(folder, command) | handed_on(command, _witnessing(library, folder))
         begun = time.monotonic()
         code = run_through(words, settings)
         seconds = time.monotonic() - begun
+        two = clash(folder, command, library)
+        if two:
+            return Recorded(None, code, two)
         try:
             if counting:
                 graph, counts = read_counts(folder, model, phase)
@@ -119,42 +124,36 @@ def record(
         except FormatError as error:
             why = reason(folder, command, application, error.what, code, counting)
             return Recorded(None, code, why)
+        single = alone(folder, command, graph.n, facts.get("mpi", ""))
+        if single:
+            return Recorded(None, code, single)
     if hosts and "hosts" not in facts and not code:
         facts["hosts"] = hosts_of(command)
     facts |= {"command": words, "elapsed_seconds": round(seconds, 6), "launcher": command.launcher.name}
     notices = [*graph.meta.get("notices", ()), *facts.pop("notices", ())]
-    if code:
+    if code and "cut" not in facts:
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
     if not counting and application.unfit:
-        what = "neighbourhood collectives and spawned ranks"
-        notices.append(f"{what} are counted better by the interposer (--cc mpicc)")
+        notices.append(
+            f"the program names {', '.join(application.unfit)}: Open MPI's own counting is wrong about them, "
+            "expected the interposer (--cc mpicc)"
+        )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
 
 
-@contextmanager
-def _shared_folder() -> Iterator[str]:
-    """Give a folder in the current one, which all nodes of a job usually share; removed afterwards."""
-    folder = tempfile.mkdtemp(prefix=".hopbytes-", dir=os.getcwd())
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _witness(application: Application, launcher: str, folder: str) -> dict[str, str]:
+def _witnessing(library: str, folder: str) -> dict[str, str]:
     """Return the environment that lets the interposer tell hosts and components while Open MPI counts.
 
     Nothing where it cannot be built or nobody knows whether it belongs to the program's MPI.
     """
-    library = _own_interposer(application, launcher)
     return preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"} if library else {}
 
 
-def _own_interposer(application: Application, launcher: str) -> str:
+def _own_interposer(application: Application, command: LaunchCommand) -> str:
     """Return the interposer for a program whose MPI is known; "" where it cannot be built."""
     try:
-        return str(interposer_for(application, launcher)) if application.library else ""
+        return str(interposer_for(application, command)) if application.library else ""
     except UnsupportedError:
         return ""
 
@@ -174,8 +173,8 @@ def _monitored(
         with open(parts[0], encoding="utf-8", errors="replace") as file:
             facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
         if application.persistent or not application.linked:
-            what = "persistent sends, if any, are not counted by Open MPI"
-            facts["notices"].append(f"{what} (--cc mpicc counts them)")
+            what = "persistent and partitioned sends, if any, are not counted by Open MPI"
+            facts["notices"].append(f"{what}, and MPI_Pcontrol is not heeded (--cc mpicc does both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
         graph = _sum(graph, persistent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from math import comb, inf
 
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
-PACKED, SMALLEST, LARGEST_LAST, WEIGHTED, HEAVIEST, LEAST_DEGREE, IN_ORDER = range(7)
+PACKED, SMALLEST, LARGEST_LAST, WEIGHTED, HEAVIEST, LEAST_DEGREE, IN_ORDER, EXACT = range(8)
 STARTS = 10
 STEPS = 100_000
+MOST_EXACT = 12
 
 Group = tuple[int, ...]
 
@@ -37,6 +39,8 @@ def group_objects(
     tried = [(PACKED, packed)]
     if 1 < arity < p:
         tried += _listed(weight, arity) if comb(p, arity) <= list_up_to else _grown(weight, arity)
+    if 1 < arity < p <= MOST_EXACT and comb(p, arity) <= list_up_to:
+        tried.append((EXACT, _exact(weight, arity)))
 
     def score(item: tuple[int, list[Group]]) -> int:
         total = sum(_leaving(weight, each) for each in item[1])
@@ -65,6 +69,26 @@ def _listed(weight: list[list[int]], arity: int) -> list[tuple[int, list[Group]]
     degree = {group: Fraction(conflicts[group], value[group]) if value[group] else inf for group in order}
     degree_first = sorted(order, key=lambda group: (-degree[group], value[group], group))
     return [*found, (WEIGHTED, _greedy(degree_first, p))]
+
+
+def _exact(weight: list[list[int]], arity: int) -> list[Group]:
+    """Groups that keep the most weight inside; of equals the smallest set, read as a binary number."""
+
+    @cache
+    def best(free: Group) -> tuple[int, tuple[Group, ...]]:
+        if not free:
+            return 0, ()
+        found: tuple[int, tuple[Group, ...]] | None = None
+        groups = [(free[0], *others) for others in combinations(free[1:], arity - 1)]
+        for group in sorted(groups, key=lambda members: sum(1 << v for v in members)):
+            kept, rest = best(tuple(v for v in free if v not in group))
+            kept += sum(weight[u][v] for u, v in combinations(group, 2))
+            if found is None or kept > found[0]:
+                found = kept, (group, *rest)
+        assert found is not None
+        return found
+
+    return list(best(tuple(range(len(weight))))[1])
 
 
 def _greedy(order: list[Group], p: int) -> list[Group]:

@@ -268,10 +268,14 @@ def dragonfly(numbers: Int64, *_: Any) -> Router:
 
 def spread(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
     """All shortest ways, divided evenly at every vertex."""
-    endpoints, _, *out = numbers.tolist()
+    endpoints, vertices, *rest = numbers.tolist()
+    out, hosts = rest[: int(first[vertices])], rest[int(first[vertices]) :]
 
     def path(source: int, target: int) -> Path | None:
-        shares, taken = {source: WHOLE_FLOW}, []
+        shares: dict[int, int] = {source: WHOLE_FLOW}
+        taken: Path = []
+        if hosts and hosts[source] == hosts[target]:
+            return taken
         while target not in shares:
             after: dict[int, int] = {}
             for vertex, share in shares.items():

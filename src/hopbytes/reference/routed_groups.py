@@ -15,7 +15,11 @@ Routes = Callable[[int, int], Sequence[int]]
 
 
 class World(NamedTuple):
-    """Directed arcs (source, target, volume), routes, price per link, sizes, capacities, hops."""
+    """Directed arcs (source, target, volume), routes, price per link, sizes, capacities, hops.
+
+    Where places have several `ports`, routes lead from door to door, place x ports + port, and `doors` has
+    the ports at which every arc begins and ends.
+    """
 
     arcs: Arcs
     routes: Routes
@@ -23,6 +27,16 @@ class World(NamedTuple):
     sizes: Sequence[int]
     capacities: Sequence[int]
     near: Distances
+    ports: int = 1
+    doors: Sequence[tuple[int, int]] = ()
+
+    def way(self, arc: int, where: Sequence[int]) -> Sequence[int]:
+        """Return the links an arc takes when groups are there; none while an end of it is nowhere (-1)."""
+        a, b, _ = self.arcs[arc]
+        out, in_ = self.doors[arc] if self.doors else (0, 0)
+        if a == b or where[a] < 0 or where[b] < 0:
+            return ()
+        return self.routes(where[a] * self.ports + out, where[b] * self.ports + in_)
 
     @property
     def groups(self) -> int:
@@ -33,10 +47,9 @@ class World(NamedTuple):
 def loads(world: World, where: Sequence[int]) -> list[int]:
     """Return the volume on every link; arcs with an end that is nowhere yet (-1) do not count."""
     found = [0] * len(world.prices)
-    for a, b, volume in world.arcs:
-        if a != b and where[a] >= 0 and where[b] >= 0:
-            for link in world.routes(where[a], where[b]):
-                found[link] += volume
+    for arc, (_, _, volume) in enumerate(world.arcs):
+        for link in world.way(arc, where):
+            found[link] += volume
     return found
 
 
@@ -73,8 +86,8 @@ def _relief(
         return None
     for link in [link for link, value in enumerate(values) if value == top]:
         across = [0] * world.groups
-        for a, b, volume in world.arcs:
-            if a != b and link in world.routes(where[a], where[b]):
+        for arc, (a, b, volume) in enumerate(world.arcs):
+            if link in world.way(arc, where):
                 across[a] += volume
                 across[b] += volume
         for group in sorted((g for g in range(world.groups) if across[g]), key=lambda g: (-across[g], g)):
@@ -138,9 +151,8 @@ def hottest_link_refine(
         hot = [link for link, value in enumerate(values) if value == top]
         homes = {
             home
-            for a, b, volume in world.arcs
-            if a != b and volume > 0
-            and any(link in world.routes(where[a], where[b]) for link in (hot[:1] if paper else hot))
+            for arc, (a, b, volume) in enumerate(world.arcs)
+            if volume > 0 and any(link in world.way(arc, where) for link in (hot[:1] if paper else hot))
             for home in (where[a], where[b])
         }
         best = (top, 0 if paper else len(hot)), where

@@ -14,9 +14,10 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, refiners
 from hopbytes.mappers.node_level import book, share_of
-from hopbytes.nodal import Routed, groups_of_placement, nodes_of, routed, vicinity_of
+from hopbytes.nodal import Routed, groups_of_placement, nodes_of, routed, routed_groups, vicinity_of
+from hopbytes.objectives.base import objectives
 from hopbytes.objectives.hybrid import Hybrid
-from hopbytes.refiners.umpa import relocated
+from hopbytes.refiners.umpa import no_worse, relocated
 
 GOALS = ("max_congestion", "max_messages", "hybrid")
 
@@ -63,6 +64,7 @@ class Congestion(Refiner):
 
     needs_routes: ClassVar[bool] = True
     objective: ClassVar[str] = "max_congestion"
+    keeps: ClassVar[tuple[str, ...]] = ("hop_bytes",)
     goal: str = "max_congestion"
     group_work: int = 200
     task_work: int = 20
@@ -83,14 +85,11 @@ class Congestion(Refiner):
         share = share_of(graph, bounds)
         if self.group_work:
             grouped = groups_of_placement(graph, where, pe, share)
-            problem = routed(
-                nodes, grouped.graph, self._weights(grouped.graph), grouped.sizes, grouped.capacities,
-                "refiner congestion", priced=self._priced,
-            )
+            problem = routed_groups(graph, grouped, pe, "refiner congestion", messages=not self._priced)
             place = self._search(
                 problem, grouped.start, self.group_work, vicinity_of(nodes), graph, where, effort, 0
             )
-            pe = relocated(graph, grouped, pe, place, bounds, effort)
+            pe = self._kept(graph, where, pe, relocated(graph, grouped, pe, place, bounds, effort))
         if self.task_work and graph.n == where.k and bounds.exact and len(np.unique(pe)) == where.k:
             ones = np.ones(graph.n, np.int64)
             problem = routed(
@@ -98,8 +97,18 @@ class Congestion(Refiner):
                 of_pes=True,
             )
             around = vicinity_of(nodes, of_pes=True)
-            pe = self._search(problem, pe, self.task_work, around, graph, where, effort, 1)
+            found = self._search(problem, pe, self.task_work, around, graph, where, effort, 1)
+            pe = self._kept(graph, where, pe, found)
         return pe
+
+    def _kept(self, graph: CommGraph, where: Allocation, before: Int32, after: Int32) -> Int32:
+        """Return `after` where its goal is no worse, and its hops have risen no further than they may."""
+        if self.hop_percent is not None and not np.array_equal(after, before):
+            hops = objectives["hop_bytes" if self._priced else "hops"]()
+            most = hops.value(graph, where, before) * (100 + self.hop_percent)
+            if hops.value(graph, where, after) * 100 > most:
+                return before
+        return no_worse(graph, where, before, after, self.goal)
 
     @property
     def _priced(self) -> bool:

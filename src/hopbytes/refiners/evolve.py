@@ -89,11 +89,14 @@ class Evolve(Refiner):
         most, step = self._affordable(graph), 0
         if not endless and most < min(self.steps, self.size + 1):
             return pe
-        while not effort.used_up and (endless or step < most):
+        while not effort.used_up and (endless or step < most) and not population.perfect:
+            before = effort.work.get("arcs", 0)
             if effort.progress is not None:
                 effort.progress(f"evolve, J {population.cost:,}", step, 0 if endless else most)
             self._step(population, step, effort)
             step += 1
+            if endless and not effort.step_over(before):
+                break
         effort.count(evolve_steps=step)
         return population.best
 
@@ -195,6 +198,11 @@ class _Population:
     def cost(self) -> int:
         """What the best costs."""
         return self._members[0][0][1]
+
+    @property
+    def perfect(self) -> bool:
+        """Whether no placement can be better: all bounds kept, and no cost."""
+        return self._members[0][0] <= (0, 0)
 
     @property
     def full(self) -> bool:

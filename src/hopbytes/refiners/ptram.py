@@ -12,9 +12,8 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
 from hopbytes.mappers.node_level import book, share_of
-from hopbytes.mappers.ptram import node_problem
-from hopbytes.nodal import Grouped, Routed, groups_of_placement, vicinity_of
-from hopbytes.refiners.umpa import relocated
+from hopbytes.nodal import Grouped, Routed, groups_of_placement, routed_groups, vicinity_of
+from hopbytes.refiners.umpa import no_worse, relocated
 
 RULES = ("paper", "count")
 TIES = ("number", "nearby")
@@ -76,9 +75,11 @@ class HottestLink(Refiner):
         grouped = groups_of_placement(graph, where, pe, share_of(graph, bounds)) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
-        place, rounds, evaluations = search(grouped, node_problem(grouped, "refiner ptram"), effort)
+        problem = routed_groups(graph, grouped, pe, "refiner ptram")
+        place, rounds, evaluations = search(grouped, problem, effort)
         book(effort, grouped.graph, evaluations, rounds=rounds)
-        return relocated(graph, grouped, pe, place, bounds, effort)
+        after = relocated(graph, grouped, pe, place, bounds, effort)
+        return no_worse(graph, where, pe, after, self.objective)
 
     def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
         """int32[G]: place of every group; rounds won; exchanges evaluated."""

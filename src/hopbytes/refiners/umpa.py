@@ -12,8 +12,15 @@ from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32
 from hopbytes.mappers.node_level import book, pace_of, settings_of, share_of
 from hopbytes.mappers.ug import weighed
-from hopbytes.nodal import Grouped, groups_of_placement, move_groups, place_distances, routed, vicinity_of
-from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.nodal import (
+    Grouped,
+    groups_of_placement,
+    move_groups,
+    place_distances,
+    routed_groups,
+    vicinity_of,
+)
+from hopbytes.objectives.base import objectives
 
 RULES = ("lexicographic", "paper")
 #: Exchanges that relieve links, per group: far more than are ever found.
@@ -45,8 +52,22 @@ def swap_for_hops(
     book(effort, grouped.graph, evaluations)
     after = relocated(graph, grouped, pe, place, bounds, effort)
     if where.machine.network() is None:  # nodes may differ inside, and J counts that, too
-        cost = CommCost()
-        return after if cost.value(graph, where, after) <= cost.value(graph, where, pe) else pe
+        return no_worse(graph, where, pe, after, "comm_cost")
+    return no_worse(graph, where, pe, after, "hops" if weight == "messages" else "hop_bytes")
+
+
+def no_worse(graph: CommGraph, where: Allocation, before: Int32, after: Int32, *goals: str) -> Int32:
+    """Return `after` unless one of the objectives is higher there than with `before`.
+
+    Searches know nodes by their first PE where they look for hops, links by rounded prices and nodes that
+    differ inside by what they guess: here all is counted as it is. O(arcs x length of a route) per goal.
+    """
+    if after is before or np.array_equal(after, before):
+        return before
+    for goal in goals:
+        judge = objectives[goal]()
+        if judge.value(graph, where, after) > judge.value(graph, where, before):
+            return before
     return after
 
 
@@ -59,16 +80,14 @@ def swap_for_congestion(
     who = "refiner ummc" if messages else "refiner umc"
     if grouped is None or grouped.nodes.count < 2:
         return pe
-    weights = grouped.graph.messages if messages else grouped.graph.volumes
-    problem = routed(
-        grouped.nodes, grouped.graph, weights, grouped.sizes, grouped.capacities, who, priced=not messages
-    )
+    problem = routed_groups(graph, grouped, pe, who, messages=messages)
     place, made, evaluations = congestion_swap(
         problem.traffic, problem.routing, vicinity_of(grouped.nodes), grouped.start, delta=delta,
         paper_rule=rule == "paper", limit=MOST_EXCHANGES * len(grouped.sizes), deadline=effort.deadline,
     )
     book(effort, grouped.graph, evaluations, swaps=made)
-    return relocated(graph, grouped, pe, place, bounds, effort)
+    after = relocated(graph, grouped, pe, place, bounds, effort)
+    return no_worse(graph, where, pe, after, "max_messages" if messages else "max_congestion")
 
 
 def check_rule(name: str, rule: str) -> None:

@@ -87,7 +87,7 @@ def _plan(box: Box, gpus: list[Gpu]) -> _Plan:
     tried = range(1, min(len(plans), MOST_COLUMNS) + 1)
     grids = [_grid(plans, columns) for columns in tried]
     grid = min(grids, key=lambda one: one.worse)
-    width = max(grid.width, LETTER * len(box.name) + GAP)
+    width = max(grid.width, LETTER * len(box.title) + GAP)
     chips, height = _gpu_rows(own, width, HEADER + grid.height)
     return _Plan(box, width + 2 * GAP, height + GAP, grid.places, chips)
 
@@ -140,7 +140,7 @@ def _gpu_rows(
 def _put(plan: _Plan, left: float, top: float, placed: list[Placed]) -> None:
     kind = next(iter(sorted_kinds(plan.box)), "node")
     leaf = not plan.inside
-    label = leaf_label(plan.box) if leaf else plan.box.name
+    label = leaf_label(plan.box) if leaf else plan.box.title
     placed.append(Placed(left, top, plan.width, plan.height, label, kind, leaf))
     for x, y, inner in plan.inside:
         _put(inner, left + x, top + y, placed)
@@ -155,5 +155,5 @@ def sorted_kinds(box: Box) -> list[str]:
 
 
 def leaf_label(box: Box) -> str:
-    """Numbers of the places in a box without boxes."""
-    return "/".join(map(str, box.numbers))
+    """Numbers of the places in a box without boxes, or what the node is called that it is."""
+    return box.label or "/".join(map(str, box.numbers))

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Int64
+from hopbytes.machines.base import NODE_NAMES, Int64
 from hopbytes.machines.kinds import worth
 from hopbytes.machines.node_tree import Gpu, NodeTree
 from hopbytes.machines.sysfs import format_list
@@ -19,11 +19,26 @@ MAX_BOXED = 2**12
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A unit: its kinds (several when they are the same unit), numbers of its places, the units inside."""
+    """A unit: its kinds (several when they are the same unit), numbers of its places, the units inside.
+
+    `label` is the host name or number of a node among others.
+    """
 
     kinds: tuple[str, ...]
     numbers: tuple[int, ...]
     inside: tuple[Box, ...] = ()
+    label: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its name with its label."""
+        best, bracket, others = self.name.partition(" (")
+        return f"{best} {self.label}{bracket}{others}" if self.label else self.name
+
+    @property
+    def of_nodes(self) -> bool:
+        """Whether the places themselves are nodes, as in a network whose nodes have no parts."""
+        return all(inner.of_nodes for inner in self.inside) if self.inside else bool(self.label)
 
     @property
     def name(self) -> str:
@@ -86,16 +101,27 @@ def boxes_of(where: Allocation) -> list[Boxed]:
         )
     columns = [machine.ancestors(level).astype(np.int64) for level in range(len(machine.levels))]
     kinds = tuple(level.name for level in machine.levels)
-    whole = _box(np.column_stack(columns), kinds, np.arange(machine.n_cores, dtype=np.int64))
+    labels = _labels(where, nodes) if nodes > 1 else None
+    whole = _box(np.column_stack(columns), kinds, np.arange(machine.n_cores, dtype=np.int64), labels)
     return [Boxed(whole, known=False)]
 
 
-def _box(units: Int64, kinds: Sequence[str], numbers: Int64) -> Box:
-    return _part(units, kinds, numbers, np.arange(len(numbers)), 0)
+def _labels(where: Allocation, nodes: int) -> list[str]:
+    """Host name or number of the node of every place."""
+    names = where.hosts if len(where.hosts) == nodes else [str(node) for node in range(nodes)]
+    return [names[node] for node in where.machine.node_of_core().tolist()]
 
 
-def _part(units: Int64, kinds: Sequence[str], numbers: Int64, rows: Int64, column: int) -> Box:
-    """Box of some rows (places), whose kinds begin at `column`."""
+def _box(
+    units: Int64, kinds: Sequence[str], numbers: Int64, labels: Sequence[str] | None = None
+) -> Box:
+    return _part(units, kinds, numbers, np.arange(len(numbers)), 0, labels)
+
+
+def _part(
+    units: Int64, kinds: Sequence[str], numbers: Int64, rows: Int64, column: int, labels: Sequence[str] | None
+) -> Box:
+    """Box of some rows (places), whose kinds begin at `column`; `labels` of nodes by row."""
     own: list[str] = []
     for place in range(column, len(kinds)):
         values = units[rows, place]
@@ -109,9 +135,13 @@ def _part(units: Int64, kinds: Sequence[str], numbers: Int64, rows: Int64, colum
         keys = first * (int(units.max()) + 1) + units[rows, first]
         heads = np.flatnonzero(np.diff(keys, prepend=-1))
         groups = np.split(rows, heads[1:])
-        inside = tuple(_part(units, kinds, numbers, group, place) for group in groups)
-        return Box(tuple(own), tuple(numbers[rows].tolist()), inside)
-    return Box(tuple(own), tuple(numbers[rows].tolist()))
+        inside = tuple(_part(units, kinds, numbers, group, place, labels) for group in groups)
+        return Box(tuple(own), tuple(numbers[rows].tolist()), inside, _label(own, labels, rows))
+    return Box(tuple(own), tuple(numbers[rows].tolist()), label=_label(own, labels, rows))
+
+
+def _label(kinds: Sequence[str], labels: Sequence[str] | None, rows: Int64) -> str:
+    return labels[int(rows[0])] if labels is not None and any(kind in NODE_NAMES for kind in kinds) else ""
 
 
 def drawing(boxed: Boxed) -> list[str]:

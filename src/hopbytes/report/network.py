@@ -11,6 +11,7 @@ import numpy as np
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.network import Network
+from hopbytes.objectives.links import plain
 
 Facts = dict[str, Any]
 
@@ -86,9 +87,10 @@ def route_facts(where: Allocation, source: str, target: str) -> Facts:
             "fattree:, dragonfly:, hyperx:, links:FILE and fabrics read from files have"
         )
     a, b = (_endpoint(where, network, name) for name in (source, target))
-    hops = int(network.hops(a, b)[()])
-    if hops < 0:
+    lengths, common = network.mean_hops([a], [b])
+    if lengths[0] < 0:
         raise UnsupportedError(f"no route from {network.name_endpoint(a)} to {network.name_endpoint(b)}")
+    hops = plain(Fraction(int(lengths[0]), common))  # the mean over detours of unequal length
     routes = network.routes([a], [b])
     links = []
     for place, link in enumerate(routes.links.tolist()):
@@ -104,7 +106,8 @@ def route_facts(where: Allocation, source: str, target: str) -> Facts:
 
 def route_text(facts: Facts) -> str:
     """Return a route as lines: links with their capacities, and shares where there are several paths."""
-    title = f"{facts['from']} to {facts['to']}: {facts['hops']} hops (capacities {facts['capacity_unit']})"
+    hops = f"{facts['hops']:g} hops" + (" on average" if isinstance(facts["hops"], float) else "")
+    title = f"{facts['from']} to {facts['to']}: {hops} (capacities {facts['capacity_unit']})"
     width = max((len(link["name"]) for link in facts["links"]), default=0)
     lines = []
     for link in facts["links"]:

@@ -1,4 +1,4 @@
-"""Pictures of nodes: boxes in boxes, as SVG, PNG or PDF (needs matplotlib, the extra ``plot``)."""
+"""Pictures of nodes: boxes in boxes, as SVG, or as PNG and PDF (with matplotlib, the extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hopbytes.formats.base import MARK
 from hopbytes.machines.kinds import base_kind
 from hopbytes.report.box_layout import GAP, HEADER, LETTER, Placed, layout
 from hopbytes.report.boxes import Boxed, boxes_of
+from hopbytes.report.svg import Shape, svg
 
-#: By format: who wrote it (so that it may be overwritten), and no date.
+#: By format of matplotlib: who wrote it (so that it may be overwritten), and no date.
 METADATA: dict[str, dict[str, Any]] = {
-    "svg": {"Creator": MARK, "Date": None},
     "png": {"Software": MARK},
     "pdf": {"Creator": MARK, "CreationDate": None},
 }
-FORMATS = tuple(METADATA)
+FORMATS = ("svg", *METADATA)
 MAX_NODES_DRAWN = 4
 MARGIN, LEGEND = 0.15, 0.3
 #: Inches; a larger picture is made smaller as a whole.
@@ -56,21 +56,12 @@ def draw(where: Allocation, output: str) -> dict[str, bytes]:
     Raises
     ------
     UnsupportedError
-        Another suffix, no matplotlib, a machine without levels or too large to draw.
+        Another suffix, no matplotlib for PNG and PDF, a machine without levels or too large to draw.
     """
     form = os.path.splitext(output)[1].lstrip(".").lower()
     if form not in FORMATS:
         raise UnsupportedError(f"{output}: a picture is written as {', '.join('.' + f for f in FORMATS)}")
     drawn = boxes_of(where)
-    try:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UnsupportedError("pictures need matplotlib: pip install 'hopbytes[plot]'") from None
-    # Text stays text, and the same machine gives the same bytes.
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "hopbytes"})
     rectangles: list[Placed] = []
     left = MARGIN
     for boxed in drawn[:MAX_NODES_DRAWN]:
@@ -82,6 +73,33 @@ def draw(where: Allocation, output: str) -> dict[str, bytes]:
     width = max(left, LETTER * len(legend) + 2 * MARGIN)
     height = max(one.top + one.height for one in rectangles) + LEGEND + MARGIN
     scale = min(1.0, LARGEST / width, LARGEST / height)
+    size, told = (width, height), (MARGIN, height - LEGEND / 2 - GAP, legend)
+    if form == "svg":
+        return {output: svg([_shape(one) for one in rectangles], told, size, scale)}
+    return {output: _by_matplotlib(rectangles, told, size, scale, form)}
+
+
+def _shape(one: Placed) -> Shape:
+    fill = FILLS.get(base_kind(one.kind), "#fafafa")
+    corner = (None, None) if one.leaf else (GAP, HEADER / 2)
+    return Shape(one.left, one.top, one.width, one.height, fill, one.label, *corner)
+
+
+def _by_matplotlib(
+    rectangles: Sequence[Placed], legend: tuple[float, float, str], size: tuple[float, float], scale: float,
+    form: str,
+) -> bytes:
+    try:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UnsupportedError(
+            f"pictures as {form.upper()} need matplotlib: pip install '.[plot]' in the folder of the source, "
+            "or 'hopbytes[plot]'; .svg needs nothing"
+        ) from None
+    width, height = size
     figure = Figure(figsize=(width * scale, height * scale))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, width)
@@ -89,10 +107,10 @@ def draw(where: Allocation, output: str) -> dict[str, bytes]:
     axes.axis("off")
     for one in rectangles:
         _rectangle(axes, one, scale)
-    axes.text(MARGIN, height - LEGEND / 2 - GAP, legend, fontsize=8 * scale, color="#555555", va="center")
+    axes.text(*legend, fontsize=8 * scale, color="#555555", va="center")
     stream = io.BytesIO()
     figure.savefig(stream, format=form, metadata=METADATA[form], dpi=100)
-    return {output: stream.getvalue()}
+    return stream.getvalue()
 
 
 def _heading(boxed: Boxed) -> str:
@@ -105,7 +123,9 @@ def _heading(boxed: Boxed) -> str:
 def _legend(drawn: Sequence[Boxed]) -> str:
     more = len(drawn) - MAX_NODES_DRAWN
     known = any(boxed.known for boxed in drawn)
-    numbers = "hardware threads as the operating system numbers them" if known else "cores in machine order"
+    nodes = not known and all(not boxed.box.inside or boxed.box.of_nodes for boxed in drawn)
+    what = "nodes" if nodes else "cores"
+    numbers = "hardware threads as the operating system numbers them" if known else f"{what} in machine order"
     return f"numbers: {numbers}" + (f"; {more} more kinds of nodes" if more > 0 else "")
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hopbytes.errors import printable
+
 Report = Callable[[str, int, int], None]
 
 #: Seconds before the bar appears; a run that is over sooner stays silent.
@@ -73,7 +75,7 @@ class _Bar:
 
     def _update(self) -> None:
         stage, done, total = self._latest
-        self._progress.update(self._task, description=stage, completed=done, total=total or None)
+        self._progress.update(self._task, description=printable(stage), completed=done, total=total or None)
 
     def _open(self) -> None:
         from rich.console import Console

@@ -50,7 +50,8 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
-                raise FormatError(str(path), number, "not JSON, expected one object per line") from None
+                what = "not JSON, expected lines of bench/run.py, one object each"
+                raise FormatError(str(path), number, what) from None
             _check(row, str(path), number)
             rows.append(row)
     if not rows:

@@ -1,4 +1,4 @@
-"""What ``hopbytes map`` says about the placement it made: one line for people, one object for programs."""
+"""What ``hopbytes map`` says about the placement it made: sentences for people, one object for programs."""
 
 from __future__ import annotations
 
@@ -13,31 +13,42 @@ RANDOM_SEEDS = 10
 ARCS_FOR_ALL_SEEDS = 2_000_000
 
 
-def map_summary(graph: CommGraph, mapping: Mapping) -> str:
-    """Return one line: the problem, J beside in-order and random placement, how tasks are spread.
+def map_summary(
+    graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
+) -> list[str]:
+    """Return what to print about a mapping: the verdict, which slots are used, then one line of numbers.
 
     Parameters
     ----------
     graph : CommGraph
     mapping : Mapping
         As :func:`hopbytes.map_tasks` returned it.
+    launcher : str
+        The launcher's own order that it is compared with, see :func:`hopbytes.evaluate`.
+    chance : bool
+        Compare with random placements as well.
 
     Notes
     -----
-    Measures in-order and random placements: O(n + m) each.
+    Measures the placement, the launcher's own and, with `chance`, random ones: O(n + m) each.
     """
     from hopbytes.metrics.evaluation import evaluate
     from hopbytes.report.tables import summary
+    from hopbytes.report.verdict import slots_sentence, verdict
 
-    seeds = RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1
-    line = f"{mapping.info['problem']}: {summary(evaluate(graph, mapping, random_seeds=seeds), mapping)}"
+    seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
+    seen = graph.weighing(mapping.info["weight"])
+    evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher)
+    line = f"{mapping.info['problem']}: {summary(evaluation, mapping)}"
     if "migrations" in mapping.info:
         moved, price = mapping.info["migrations"], mapping.info["migration_cost"]
         line += f" · {moved} of {mapping.n} tasks migrate" + (f" for {price:,}" if price else "")
-    return line
+    return [each for each in (*verdict(evaluation, mapping), slots_sentence(mapping), line) if each]
 
 
-def map_record(mapping: Mapping, read_seconds: float, receipt: Receipt | None) -> dict[str, Any]:
+def map_record(
+    graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None
+) -> dict[str, Any]:
     """Return what ``map --json`` prints: the facts of the run, the files written, the command to type."""
     info = dict(mapping.info)
     first = ("comm_cost", "imbalance", "balance", "problem")
@@ -46,10 +57,12 @@ def map_record(mapping: Mapping, read_seconds: float, receipt: Receipt | None) -
     record |= {"n": mapping.n, "k": mapping.where.k, "machine": mapping.where.machine.spec()}
     record |= info
     record["notices"] = [
+        *graph.meta.get("notices", ()),
         *mapping.where.notices,
         *record.get("notices", ()),
         *(receipt.notices if receipt else ()),
     ]
     record["files"] = list(receipt.paths) if receipt else []
     record["launch"] = receipt.launch if receipt else ""
+    record["launches"] = {line.mpi: line.command for line in receipt.lines} if receipt else {}
     return record

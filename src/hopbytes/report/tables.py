@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 TOLD_LEVELS = (*NODE_NAMES, "package", "socket")
 
 
-def evaluation_table(evaluation: Evaluation, width: int | None = None) -> Group:
+def evaluation_table(
+    evaluation: Evaluation, width: int | None = None, *, complete: bool = True
+) -> Group:
     """Return the metrics as a rich table: the mapping beside in-order and random placement.
 
     Columns nobody asked for (no baselines) are left out, and the range of the random placements where
@@ -29,7 +31,7 @@ def evaluation_table(evaluation: Evaluation, width: int | None = None) -> Group:
     from rich.table import Table
     from rich.text import Text
 
-    lines = rows(evaluation)
+    lines = rows(evaluation, complete)
     columns = list(zip(HEADINGS, *lines, strict=True))
     shown = [column for column in range(1, len(HEADINGS)) if any(columns[column][1:])]
     needed = sum(max(map(len, columns[column])) + 2 for column in (0, *shown)) - 2

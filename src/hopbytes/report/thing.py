@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
@@ -84,7 +85,9 @@ def explain(
 def draw_thing(
     thing: str, output: str, *, force: bool = False, machine_options: Facts | None = None
 ) -> None:
-    """Write a picture of a machine: a spec, or a file that holds one, with options as in :func:`explain`.
+    """Write a picture of a machine: a spec, or a file that holds one or a mapping on one.
+
+    Options are those of :func:`explain`.
 
     Raises
     ------
@@ -93,10 +96,27 @@ def draw_thing(
     FormatError
         `thing` is no machine.
     """
-    from hopbytes.machines.slots import machine
     from hopbytes.report.picture import write_picture
 
-    write_picture(machine(thing, **machine_options or {}), output, force=force)
+    write_picture(_drawn(thing, machine_options or {}), output, force=force)
+
+
+def _drawn(thing: str, options: Facts) -> Allocation:
+    """Return the machine to draw; UnsupportedError for a pattern, or a placement that names no machine."""
+    from hopbytes.machines.slots import machine
+
+    if _is_machine(thing) or not (os.path.isfile(thing) or is_pattern_spec(thing)):
+        return machine(thing, **options)
+    from hopbytes.formats.exchange import read
+
+    content = read(thing)
+    if isinstance(content, Mapping) and not options:
+        return content.where
+    what = "pattern" if isinstance(content, CommGraph) else "mapping"
+    raise UnsupportedError(
+        f"pictures are drawn of machines only, and {thing} is a {what}: name a machine such as "
+        "'node:8 core:4'"
+    )
 
 
 def _is_machine(thing: str) -> bool:

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from hopbytes.allocation import Allocation
-from hopbytes.errors import HopbytesError, UnsupportedError
+from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import read, write
 from hopbytes.graph import CommGraph
 from hopbytes.machines.slots import machine
@@ -109,7 +109,7 @@ def _map(
         leaders.close(_complain(_sentence(error)))
         return 1, {}
     leaders.close(0)
-    return 0, map_record(mapping, read_seconds, receipt)
+    return 0, map_record(pattern, mapping, read_seconds, receipt)
 
 
 def _steps(asked: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:
@@ -126,7 +126,7 @@ def _sentence(error: BaseException) -> str:
 
 
 def _complain(text: str) -> int:
-    print(f"hopbytes: {text}", file=sys.stderr, flush=True)
+    print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
     return 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hopbytes.allocation import Allocation
+from hopbytes.engine.routed import HybridTerms
 from hopbytes.graph import CommGraph
 from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, Refiner
 from hopbytes.mappers.ptram import HybridGreedy
@@ -25,10 +26,10 @@ class LedGreedy(Mapper):
         """Return int32[n], the PE of every task."""
         return self._plain.carried_out(graph, where, bounds, effort, self._place)
 
-    def _place(self, grouped: Grouped, effort: Effort) -> Int32:
-        place, evaluations = self._leaders.greedy(
-            *self._plain.posed(grouped), by_share=not self._plain.raw
-        )
+    def _place(self, grouped: Grouped, problem: Routed, terms: HybridTerms, effort: Effort) -> Int32:
+        if problem.routing.ports > 1:  # leaders know one adapter per node; rank 0 knows all
+            return self._plain.place(grouped, problem, terms, effort)
+        place, evaluations = self._leaders.greedy(problem, terms, by_share=not self._plain.raw)
         effort.count(places_evaluated=evaluations)
         return place
 
@@ -48,6 +49,8 @@ class LedRefinement(Refiner):
 
     def _search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
         plain = self._plain
+        if problem.routing.ports > 1:
+            return plain.search(grouped, problem, effort)
         return self._leaders.refine(
             problem, grouped.start, nearest=plain.nearest, rounds=plain.rounds,
             paper_rule=plain.rule == "paper", nearby=plain.ties == "nearby",

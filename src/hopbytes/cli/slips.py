@@ -1,0 +1,97 @@
+"""Slips on the command line: what was probably meant, added to the error of the option parser."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+import typer
+
+#: Option that is meant by a name other programs have for it.
+MEANT = {
+    "--machine": "--on", "--topology": "--on", "--target": "--on", "--hardware": "--on",
+    "--hostfile": "--hosts", "--machinefile": "--hosts", "--nodefile": "--hosts", "--nodelist": "--hosts",
+    "--epsilon": "--imbalance", "--eps": "--imbalance", "--timeout": "--time-limit", "--overwrite": "--force",
+    "--output-format": "--format", "--out": "--output", "--outfile": "--output",
+}  # fmt: skip
+#: Programs that start processes: their options were meant for them.
+LAUNCHERS = re.compile(
+    r"(mpirun|mpiexec|mpiexec\.\w+|srun|prterun|prun|aprun|jsrun|flux|ibrun|mpirun_rsh|palsrun|orterun)(-.*)?"
+)
+LEVEL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*:(\[[0-9,]+\]|[0-9]+)(@[0-9]+)?(:[a-z]+=[^ ]*)*")
+
+#: The class of all errors about the use of options, wherever this version of typer keeps it.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+def check(args: list[str]) -> None:
+    """Refuse a machine whose levels are separate words, or a file in its place, before they are looked at."""
+    for place, word in enumerate(args):
+        if word == "--":
+            return
+        if word == "--on" and place + 1 < len(args):
+            _check_swapped(args[place + 1], args[:place] + args[place + 2 :])
+            _check_quoted(args[place + 1 :])
+        elif word.startswith("--on="):
+            _check_quoted([word.removeprefix("--on="), *args[place + 1 :]])
+
+
+def _check_swapped(machine: str, others: list[str]) -> None:
+    """Refuse a file as machine when the pattern looks like a machine."""
+    if os.path.isfile(machine):
+        meant = next((word for word in others if _is_machine(word)), None)
+        if meant is not None:
+            right = f'{machine} --on "{meant}"'
+            raise typer.BadParameter(f"the machine comes by --on, the pattern first: {right}")
+
+
+def _check_quoted(words: list[str]) -> None:
+    if os.path.isfile(words[0]):
+        return
+    levels: list[str] = []
+    for word in words:
+        if not all(LEVEL.fullmatch(part) for part in word.split()) or (levels and _is_pattern(word)):
+            break
+        levels.append(word)
+    if len(levels) > 1:
+        raise typer.BadParameter(f'quote the machine: --on "{" ".join(levels)}"')
+
+
+def _is_pattern(word: str) -> bool:
+    from hopbytes.patterns.base import is_pattern_spec
+
+    return is_pattern_spec(word) or os.path.exists(word)
+
+
+def explain(error: Any, args: list[str], options: set[str]) -> None:
+    """Add to a usage error what was probably meant.
+
+    Parameters
+    ----------
+    error : UsageError
+        Its text is changed.
+    args : list of str
+        What was typed behind the verb.
+    options : set of str
+        The options the verb has.
+    """
+    unknown = getattr(error, "option_name", None)
+    launcher = next((word for word in args if LAUNCHERS.fullmatch(os.path.basename(word))), None)
+    if launcher is not None and "--" not in args:
+        rest = " ".join(args[args.index(launcher) :])
+        error.message = f"{error.message.rstrip('.')}; put -- before the launcher: … -- {rest}"
+        if unknown is not None:
+            error.possibilities = None
+    elif unknown is not None and MEANT.get(unknown) in options:
+        error.message = f"{error.message.rstrip('.')}; did you mean {MEANT[unknown]}?"
+        error.possibilities = None
+    elif "unexpected extra argument" in error.message:
+        machine = next((word for word in args if _is_machine(word)), None)
+        if machine is not None and "--on" in options and not any(w.split("=")[0] == "--on" for w in args):
+            error.message = f'{error.message.rstrip(".")}; the machine comes by --on: --on "{machine}"'
+
+
+def _is_machine(word: str) -> bool:
+    levels = word.split()
+    return bool(levels) and all(map(LEVEL.fullmatch, levels)) and not _is_pattern(word)

@@ -1,0 +1,184 @@
+"""The verdict on a placement in sentences: what leaves the nodes, and whether that is worth the effort."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from typing import Any
+
+import numpy as np
+
+from hopbytes.mapping import Mapping
+from hopbytes.metrics.evaluation import Evaluation
+from hopbytes.metrics.placement import PlacementMetrics
+
+#: Below these shares of the objective a gain is next to nothing, and small; from the last on it is large.
+NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30
+
+#: How the launcher's own order is called, by its name in :func:`hopbytes.launcher.launcher_placement`.
+ORDERS = {
+    "fill": "nodes filled in order, as mpirun does",
+    "block": "equally many in order on every node, as srun does",
+    "cyclic": "nodes in turn, as srun --distribution=cyclic does",
+    "bynode": "nodes in turn, as mpirun --map-by node does",
+}
+#: How the choice of slots is described, by its name in ``Mapping.info["slots"]``.
+SLOTS = {
+    "filled": "nodes are filled, as mpirun does",
+    "spread": "every node holds equally many",
+    "free": "the pattern chose the slots",
+}
+OTHERWISE = {"filled": "with nodes filled, as mpirun does", "spread": "with every node holding equally many"}
+OPTIONS = {"filled": "--pack", "spread": "--spread"}
+
+
+def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
+    """Return what a person should know about a placement first, in whole sentences.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        With baselines.
+    mapping : Mapping
+
+    Returns
+    -------
+    list of str
+        What is sent between nodes (or between the outermost units of a single node) beside the launcher's
+        own order; then whether the gain is worth the effort. Empty where there is nothing to compare.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hopbytes as hb
+    >>> graph = hb.CommGraph.from_edges([0, 1], [2, 3], [5000, 5000])
+    >>> mapping = hb.map_tasks(graph, hb.machine("node:2@10 core:2@1"))
+    >>> first, second = verdict(hb.evaluate(graph, mapping), mapping)
+    >>> print(first.replace("; ", ";\\n"))
+    Between nodes: 0 B, none of all bytes;
+    in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
+    >>> print(second)
+    A large gain where the program waits for messages ('hopbytes replay' tells).
+    """
+    if evaluation.in_order is None:
+        return []
+    sentences = [*_between_units(evaluation, mapping), _worth(evaluation, mapping.info)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def slots_sentence(mapping: Mapping) -> str:
+    """Return which slots are used and what the alternatives would cost; "" where there was no choice."""
+    info = mapping.info
+    slots, values = info.get("slots"), dict(info.get("alternatives", {}))
+    if slots not in SLOTS or not values:
+        return ""
+    objective = str(info.get("objective", "comm_cost"))
+    name = "J" if objective == "comm_cost" else objective.replace("_", " ")
+    others = [
+        f"{OTHERWISE[other]}: {name} {_plain(values[other])} ({OPTIONS[other]})"
+        for other in OPTIONS
+        if other != slots and other in values
+    ]
+    said = f"{mapping.n:,} processes on {mapping.where.k:,} slots: {SLOTS[str(slots)]}"
+    return "; ".join([said, *others])
+
+
+def amount(volume: float, unit: str = "B") -> str:
+    """Return a volume as people read it: three digits and a decimal prefix.
+
+    Examples
+    --------
+    >>> amount(120361892), amount(999), amount(37538014167040), amount(1500, "messages")
+    ('120 MB', '999 B', '37.5 TB', '1,500 messages')
+    """
+    if unit != "B":
+        return f"{volume:,.0f} {unit}".rstrip()
+    value, prefixes = float(volume), ["", "k", "M", "G", "T", "P", "E"]
+    while value >= 999.5 and len(prefixes) > 1:
+        value, prefixes = value / 1000, prefixes[1:]
+    digits = f"{value:.0f}" if value >= 99.95 or not value % 1 else f"{value:.3g}"
+    return f"{digits} {prefixes[0]}{unit}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
+
+
+def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:
+    """Return how much leaves the nodes, here and in order, and as it was when the pattern was recorded."""
+    base, info, total = evaluation.in_order, mapping.info, evaluation.total_volume
+    assert base is not None
+    several = len(np.unique(mapping.where.node_of_pe)) > 1
+    if not total or not (several or len(base.levels) > 1):
+        return []
+    unit = "node" if several else base.levels[0].name
+    own, theirs = _leaving(evaluation.mapping, several), _leaving(base, several)
+    name, what = _unit_of_volume(evaluation, info)
+    order = ORDERS.get(evaluation.launcher, f"the launcher's order {evaluation.launcher}")
+    if info.get("problem") == "partition":
+        order = "blocks of consecutive tasks"
+    sentences = [
+        f"Between {unit}s: {amount(own, name)}, {_share(own, total)} of all {what}; in order ({order}) "
+        f"{amount(theirs, name)}, {_share(theirs, total)}{_change(own, theirs)}."
+    ]
+    if evaluation.recorded is not None:
+        then = _leaving(evaluation.recorded, several)
+        sentences.append(f"As it was recorded: {amount(then, name)} between {unit}s{_change(own, then)}.")
+    return sentences
+
+
+def _leaving(one: PlacementMetrics, several_nodes: bool) -> int:
+    """Return what is sent between nodes, or on a single node between its outermost units."""
+    if several_nodes:
+        return 0 if one.traffic is None else int(one.traffic.inter_node_volume)
+    return one.levels[0].volume
+
+
+def _unit_of_volume(evaluation: Evaluation, info: Dictionary[str, Any]) -> tuple[str, str]:
+    """Return the unit of volumes and what they are called: bytes only where the source counted bytes."""
+    if info.get("weight", "bytes") in ("messages", "unit"):
+        return "messages", "messages"
+    if evaluation.scale != 1 or info.get("problem") == "partition":
+        return "", "volume"
+    return "B", "bytes"
+
+
+def _share(part: int, whole: int) -> str:
+    share = part / whole
+    if part == 0 or part == whole:
+        return "none" if part == 0 else "100 %"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
+def _change(own: float, base: float) -> str:
+    if own == base or not base:
+        return ""
+    if not own:
+        return ": all of it less"
+    return f": {abs(own / base - 1):.1%} {'less' if own < base else 'more'}".replace("%", " %")
+
+
+def _worth(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
+    base = evaluation.in_order
+    assert base is not None
+    if info.get("problem") == "partition":
+        return ""
+    own, theirs = _objective(evaluation.mapping, info), _objective(base, info)
+    if own == theirs and "said_by" in info:
+        return f"Nothing to gain as long as ranks stay in the order that {info['said_by']} keeps."
+    if own == theirs:
+        return "Nothing to gain: tasks in order are as good as anything found; start the program as always."
+    if own > theirs:
+        return "This costs more than tasks in order: start the program as always, or ask for other slots."
+    gain = 1 - own / theirs
+    if gain < NOTHING:
+        return "Next to nothing to gain: start the program as always."
+    if gain < SMALL:
+        return "A small gain: expect little unless the program waits for messages ('hopbytes replay' tells)."
+    size = "large" if gain >= LARGE else "fair"
+    return f"A {size} gain where the program waits for messages ('hopbytes replay' tells)."
+
+
+def _objective(one: PlacementMetrics, info: Dictionary[str, Any]) -> float:
+    """Return the value of the objective the mapping was made for."""
+    value: float = getattr(one.links, str(info.get("objective", "comm_cost")), one.comm_cost)
+    return one.comm_cost if value is None else value

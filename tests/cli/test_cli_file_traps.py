@@ -1,0 +1,151 @@
+"""The wrong file, a file of another kind than it seems, and files that hopbytes wrote itself."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from cli_program import EXAMPLES
+
+import hopbytes as hb
+from hopbytes.errors import FormatError, UnsupportedError
+
+EXAMPLE = EXAMPLES / "lammps_lj_64.csv"
+ON = ("--on", "node:8 core:8")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("0,1,500\n1,2,500\n2,0,700\n", "from, to, bytes"),
+        ("0,1\n1,2\n", "from, to"),
+        ("0,1,5,1\n1,2,5,1\n2,3,5,1\n3,0,5,1\n", "from, to, bytes, messages"),
+    ],
+)
+def test_a_csv_that_may_be_an_edge_list_is_refused_with_both_ways_out(hopbytes, tmp_path, text, columns):
+    (tmp_path / "a.csv").write_text(text)
+    n = text.count("\n")
+    done = hopbytes("map", "a.csv", *ON)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"hopbytes: a.csv: {n} lines of {n} numbers, a matrix of {n} tasks or an edge list ({columns}): say "
+        "which by --input-format csv or --input-format edges\n"
+    )
+    arcs = []
+    for form in ("csv", "edges"):
+        done = hopbytes("show", "a.csv", "--input-format", form, "--json")
+        assert done.returncode == 0, done.stderr
+        arcs.append(json.loads(done.stdout)["arcs"])
+    assert arcs[1] == n != arcs[0]
+    with pytest.raises(FormatError, match=r"a matrix of . tasks or an edge list"):
+        hb.read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,5,5\n5,0,5\n5,5,0\n", "0,1\n1,0\n", "70000,0,1\n0,70000,1\n1,1,70000\n",
+        "0.5,1,2\n1,0.5,2\n1,1,2\n",
+        "# written by hopbytes\n1,2,3\n4,5,6\n7,8,9\n", "5\n",
+    ],
+)  # fmt: skip
+def test_small_matrices_are_matrices(tmp_path, text):
+    path = tmp_path / "m.csv"
+    path.write_text(text)
+    assert hb.read(path).n == len([line for line in text.splitlines() if line[0] != "#"])
+
+
+def test_a_header_is_told_from_a_wrong_number(hopbytes, tmp_path):
+    (tmp_path / "h.csv").write_text("src,dst,bytes\n0,1,500\n1,2,500\n")
+    (tmp_path / "w.csv").write_text("0,1,x\n0,1,500\n1,2,500\n")
+    assert hopbytes("map", "h.csv", *ON).stderr == (
+        "hopbytes: h.csv:1: 'src', expected a number: .csv is a matrix without header; an edge list has no "
+        "header either, and is read by --input-format edges\n"
+    )
+    assert "header" not in hopbytes("map", "w.csv", *ON).stderr
+
+
+@pytest.mark.parametrize(
+    ("counts", "volumes"),
+    [("lj.count.csv", "lj.csv"), ("lj_count.csv", "lj_size.csv"), ("lj.count.csv", "lj.size.csv")],
+)
+def test_message_counts_are_not_taken_for_bytes(hopbytes, tmp_path, counts, volumes):
+    shutil.copy(EXAMPLE, tmp_path / volumes)
+    shutil.copy(EXAMPLE.with_suffix(".count.csv"), tmp_path / counts)
+    done = hopbytes("map", counts, *ON)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"hopbytes: {counts}: the message counts of {volumes}, which lies beside it: name that file (the "
+        "counts are then read too); --input-format csv takes counts as bytes\n"
+    )
+    assert hopbytes("map", volumes, *ON).returncode == 0
+    (tmp_path / volumes).unlink()
+    for more in ((), ("--input-format", "csv")):
+        done = hopbytes("map", counts, *ON, *more)
+        assert done.returncode == 0
+        assert done.stderr.startswith("the name of the file says message counts: they are taken as bytes\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("mapping.txt", "plain"), ("m.part", "plain"), ("m.json", "json"), ("rankfile", "openmpi"),
+     ("hosts", "hydra"), ("r", "newrank"), ("m.txt.gz", "plain"), ("s", "slurm"), ("t", "torchrun")],
+)  # fmt: skip
+def test_what_hopbytes_wrote_may_be_written_again(hopbytes, tmp_path, name, form):
+    assert hopbytes("map", EXAMPLE, *ON, "-o", "m.json").returncode == 0
+    for _ in range(2):
+        done = hopbytes("map", EXAMPLE, *ON, "-o", name, "--format", form, "--for", form)
+        assert done.returncode == 0, done.stderr
+    for _ in range(2):
+        done = hopbytes("write", "m.json", "-o", f"again.{name}", "--format", form)
+        assert done.returncode == 0, done.stderr
+    if form == "plain":
+        found = hb.read(tmp_path / name, holds="placement")
+        assert found.tolist() == hb.read(tmp_path / "m.json").pe.tolist()
+        assert np.loadtxt(tmp_path / name, dtype=int).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.mat", "x.edges", "x.graph", "x.mtx", "x.npz", "x.pattern"])
+def test_what_was_converted_may_be_converted_again(hopbytes, tmp_path, name):
+    for _ in range(2):
+        done = hopbytes("convert", EXAMPLE, name, "--symmetrize")
+        assert done.returncode == 0, done.stderr
+    again, first = hb.read(tmp_path / name), hb.read(EXAMPLE)
+    assert (again.n, again.total_volume) == (first.n, first.total_volume)
+
+
+def test_foreign_files_stay(hopbytes, tmp_path):
+    (tmp_path / "mine.txt").write_text("0\n1\n2\n")
+    done = hopbytes("map", EXAMPLE, *ON, "-o", "mine.txt")
+    assert (done.returncode, done.stderr) == (
+        1, "hopbytes: mine.txt exists, and it does not say 'written by hopbytes': --force overwrites\n",
+    )  # fmt: skip
+    assert (tmp_path / "mine.txt").read_text() == "0\n1\n2\n"
+    assert hopbytes("map", EXAMPLE, *ON, "-o", "mine.txt", "--force").returncode == 0
+    assert hopbytes("map", EXAMPLE, *ON, "-o", "mine.txt").returncode == 0
+
+
+def test_formats_without_room_for_a_mark_say_so(hopbytes, tmp_path):
+    for form in ("pbs", "flux"):
+        assert hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form).returncode == 0
+        before = (tmp_path / form).read_bytes()
+        done = hopbytes("map", EXAMPLE, *ON, "-o", form, "--format", form)
+        said = f"hopbytes: {form} exists, and {form} files do not say who wrote them: --force overwrites\n"
+        assert (done.returncode, done.stderr) == (1, said)
+        assert (tmp_path / form).read_bytes() == before
+
+
+def test_nothing_but_numbers_goes_down_a_pipe(hopbytes):
+    done = hopbytes("map", "stencil:4x4", "--on", "node:2 core:8", "-o", "-", "--format", "plain")
+    assert sorted(map(int, done.stdout.split())) == list(range(16))
+    done = hopbytes("convert", "stencil:2x2", "-", "--format", "csv")
+    assert [line.count(",") for line in done.stdout.splitlines()] == [3] * 4
+
+
+def test_comments_in_front_cost_nothing_to_read(tmp_path):
+    path = tmp_path / "m.txt"
+    path.write_text("# written by hopbytes\n% another\n3\n1\n")
+    assert hb.read(path, holds="placement").tolist() == [3, 1]
+    (tmp_path / "n.csv").write_text("0,1\n1,0\n")
+    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
+        hb.write(hb.read("stencil:4"), tmp_path / "n.csv")

@@ -1,0 +1,188 @@
+"""Routes of SimGrid platforms: known answers, and link by link those of SimGrid where it is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.spec import parse_machine
+
+SAMPLES = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples/simgrid"
+HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+CLUSTER = (
+    '<cluster id="{0}" prefix="{0}" suffix="" radical="{1}" speed="1Gf" bw="1GBps" lat="1us" {2}/>'
+)
+
+TWO = """<zone id="two" routing="Dijkstra">
+<host id="p" speed="1Gf"/><host id="q" speed="1Gf"/><host id="r" speed="1Gf"/>
+<link id="pq" bandwidth="2GBps" latency="1us"/><link id="qr" bandwidth="2GBps" latency="1us"/>
+<link id="long" bandwidth="2GBps" latency="1us"/><link id="longer" bandwidth="2GBps" latency="1us"/>
+<route src="p" dst="q"><link_ctn id="pq"/></route><route src="q" dst="r"><link_ctn id="qr"/></route>
+<route src="p" dst="r"><link_ctn id="long"/><link_ctn id="longer"/><link_ctn id="pq"/></route></zone>"""
+#: Two sites below a Floyd zone: clusters behind routers, a site with a cluster inside a zone, a host alone.
+SITES = f"""{HEAD}<platform version="4.1"><zone id="world" routing="Floyd">
+<zone id="backbone" routing="Floyd"><router id="x"/><router id="y"/><router id="z"/>
+<link id="xy" bandwidth="10GBps" latency="1ms"/><link id="yz" bandwidth="5GBps" latency="1ms"/>
+<route src="x" dst="y"><link_ctn id="xy"/></route><route src="y" dst="z"><link_ctn id="yz"/></route></zone>
+<zone id="one" routing="Full"><zone id="gz" routing="Full"><router id="gate"/></zone>
+{CLUSTER.format("a", "0-2", 'bb_bw="4GBps" bb_lat="1us"')}
+{CLUSTER.format("b", "5-6", 'sharing_policy="SHARED"')}
+<link id="ga" bandwidth="3GBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+<link id="gb" bandwidth="3GBps" latency="1us"/>
+<zoneRoute src="a" dst="b" gw_src="aa_router" gw_dst="bb_router"><link_ctn id="ga" direction="UP"/>
+<link_ctn id="gb"/></zoneRoute>
+<zoneRoute src="a" dst="gz" gw_src="aa_router" gw_dst="gate"><link_ctn id="ga" direction="UP"/></zoneRoute>
+<zoneRoute src="b" dst="gz" gw_src="bb_router" gw_dst="gate"><link_ctn id="gb"/></zoneRoute></zone>
+{TWO}
+<link id="up1" bandwidth="6GBps" latency="1us"/><link id="up2" bandwidth="6GBps" latency="1us"/>
+<zoneRoute src="one" dst="backbone" gw_src="gate" gw_dst="x"><link_ctn id="up1"/></zoneRoute>
+<zoneRoute src="two" dst="backbone" gw_src="q" gw_dst="z"><link_ctn id="up2"/></zoneRoute>
+</zone></platform>
+"""
+#: A cluster put together from cabinets, its router, and another one whose gateway is a host.
+CABINETS = f"""{HEAD}<platform version="4.1"><zone id="all" routing="Full">
+<zone id="c" routing="Cluster">
+<cabinet id="k1" prefix="h-" suffix="" speed="1Gf" bw="125MBps" lat="1us" radical="1-3"/>
+<cabinet id="k2" prefix="h-" suffix="" speed="1Gf" bw="125MBps" lat="1us" radical="4-5"/>
+<router id="door"/><backbone id="bb" bandwidth="1GBps" latency="1us"/></zone>
+{CLUSTER.format("d", "0-3", "")}
+<link id="way" bandwidth="1GBps" latency="1us"/>
+<zoneRoute src="c" dst="d" gw_src="door" gw_dst="d2"><link_ctn id="way"/></zoneRoute></zone></platform>
+"""
+
+
+def shaped(topology, parameters, hosts):
+    text = CLUSTER.format("n", f"0-{hosts - 1}", f'topology="{topology}" topo_parameters="{parameters}"')
+    return f'{HEAD}<platform version="4.1"><zone id="w" routing="Full">{text}</zone></platform>'
+
+
+def machine_of(tmp_path, text):
+    path = tmp_path / "platform.xml"
+    path.write_text(text)
+    return parse_machine(f"simgrid:{path}")
+
+
+def names(machine, source, target):
+    network, hosts = machine.network(), machine.node_names()
+    ends = machine.endpoint_of_core()[[hosts.index(source), hosts.index(target)]]
+    return [network.name_link(int(link)) for link in network.routes(ends[:1], ends[1:]).links]
+
+
+def test_sites_joined_by_gateways(tmp_path):
+    machine = machine_of(tmp_path, SITES)
+    assert names(machine, "a0", "a2") == ["a0 up", "a backbone", "a2 down"]
+    assert names(machine, "a0", "b6") == ["a0 up", "a backbone", "ga_UP", "gb", "b6 link"]
+    assert names(machine, "b6", "a0") == ["b6 link", "gb", "ga_DOWN", "a backbone", "a0 down"]
+    assert names(machine, "p", "r") == ["pq", "qr"]
+    far = ["a1 up", "a backbone", "ga_UP", "up1", "xy", "yz", "up2", "qr"]
+    assert names(machine, "a1", "r") == far
+    back = [{"ga_UP": "ga_DOWN", "a1 up": "a1 down"}.get(name, name) for name in reversed(far)]
+    assert names(machine, "r", "a1") == back
+    hosts = machine.node_names()
+    assert hosts == ("a0", "a1", "a2", "b5", "b6", "p", "q", "r")
+    assert [part.tolist() for part in machine.split(np.arange(8))] == [[0, 1, 2, 3, 4], [5, 6, 7]]
+    assert [part.tolist() for part in machine.split(np.arange(5))] == [[0, 1, 2], [3, 4]]
+    assert not any("route" in notice for notice in machine.notices())
+
+
+def test_cabinets_and_a_host_as_gateway(tmp_path):
+    machine = machine_of(tmp_path, CABINETS)
+    assert names(machine, "h-1", "h-5") == ["h-1 up", "bb", "h-5 down"]
+    assert names(machine, "h-1", "d2") == ["h-1 up", "bb", "way"]
+    assert names(machine, "h-1", "d0") == ["h-1 up", "bb", "way", "d2 up", "d0 down"]
+    assert names(machine, "d3", "d2") == ["d3 up", "d2 down"]
+
+
+def test_a_dragonfly_cluster(tmp_path):
+    machine = machine_of(tmp_path, shaped("DRAGONFLY", "2,7;3,5;4,3;2", 48))
+    # Host 9 is at group 0, chassis 1, blade 0; host 47 at group 1, chassis 2, blade 3.
+    assert names(machine, "n9", "n47") == [
+        "n9 up", "group 0, chassis 1: blade 0 -> blade 1", "group 0, blade 1: chassis 1 -> chassis 0",
+        "group 0 -> group 1", "group 1, chassis 0: blade 0 -> blade 3",
+        "group 1, blade 3: chassis 0 -> chassis 2", "n47 down",
+    ]  # fmt: skip
+    network = machine.network()
+    assert sorted(set(network.capacity.tolist())) == [10**9 * cables for cables in (1, 3, 5, 7)]
+    assert network.describe()["links"] == 2 * (48 + 2 * 3 * 6 + 2 * 4 * 3 + 1)
+    assert [len(part) for part in machine.split(np.arange(48))] == [24, 24]
+    assert [len(part) for part in machine.split(np.arange(24))] == [8, 8, 8]
+    with pytest.raises(FormatError, match="48 hosts, expected 72 of this dragonfly"):
+        machine_of(tmp_path, shaped("DRAGONFLY", "3,7;3,5;4,3;2", 48))
+    with pytest.raises(FormatError, match="5 groups with 4 blades in a chassis"):
+        machine_of(tmp_path, shaped("DRAGONFLY", "5,7;3,5;4,3;2", 120))
+    with pytest.raises(FormatError, match="expected '3,4;4,3;5,1;2' of a DRAGONFLY"):
+        machine_of(tmp_path, shaped("DRAGONFLY", "5,7;3,5", 120))
+
+
+def test_gateways_in_a_circle_are_refused(tmp_path):
+    text = SITES.replace('gw_src="gate" gw_dst="x"', 'gw_src="p" gw_dst="x"')
+    with pytest.raises(FormatError, match="never ends: its gateways lead in a circle"):
+        machine_of(tmp_path, text)
+
+
+def test_a_torus_beside_others_is_refused(tmp_path):
+    both = shaped("TORUS", "3,2", 6).replace("<zone ", CLUSTER.format("m", "0-3", "") + "<zone ", 1)
+    with pytest.raises(UnsupportedError, match="a TORUS cluster beside others; keep one"):
+        machine_of(tmp_path, both)
+
+
+@pytest.fixture(scope="module")
+def simgrid(tmp_path_factory):
+    """The program that prints the routes of SimGrid."""
+    compiler, source = shutil.which("cc"), Path(__file__).with_name("simgrid_routes.c")
+    if compiler is None or not Path("/usr/include/simgrid/host.h").exists():
+        pytest.skip("no SimGrid (libsimgrid-dev)")
+    program = tmp_path_factory.mktemp("simgrid") / "routes"
+    built = subprocess.run(
+        [compiler, str(source), "-o", str(program), "-lsimgrid"], capture_output=True, text=True, check=False
+    )
+    if built.returncode:
+        pytest.skip(f"SimGrid's C interface is not as expected: {built.stderr[-200:]}")
+    return program
+
+
+def agree(program, path):
+    """Compare all routes; names differ, but one link of ours is one link of SimGrid in all routes."""
+    done = subprocess.run(
+        [program, path, "--log=root.thres:critical"], capture_output=True, text=True, check=True, timeout=120
+    )
+    machine = parse_machine(f"simgrid:{path}")
+    network, hosts = machine.network(), machine.node_names()
+    ends = dict(zip(hosts, machine.endpoint_of_core().tolist(), strict=True))
+    ours: dict[str, int] = {}
+    theirs: dict[int, str] = {}
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert len(lines) == len(hosts) * (len(hosts) - 1)
+    for source, target, *links in lines:
+        crossed = [link for link in links if "limiter" not in link and "loopback" not in link]
+        found = network.routes([ends[source]], [ends[target]]).links.tolist()
+        assert len(found) == len(crossed), (source, target, crossed)
+        for link, name in zip(found, crossed, strict=True):
+            same = (ours.setdefault(name, link), theirs.setdefault(link, name))
+            assert same == (link, name), (source, target)
+
+
+@pytest.mark.parametrize("text", [
+    # SimGrid puts the links of a Dijkstra zone at the end of a route before all others.
+    SITES.replace("Dijkstra", "Floyd"), f'{HEAD}<platform version="4.1">{TWO}</platform>', CABINETS,
+    shaped("DRAGONFLY", "2,7;3,5;4,3;2", 48), shaped("DRAGONFLY", "4,1;2,2;4,5;1", 32),
+    shaped("TORUS", "3,5,2", 30), shaped("FAT_TREE", "2;4,4;1,2;1,1", 16),
+    shaped("FAT_TREE", "3;2,3,4;1,2,3;1,1,1", 24), shaped("FLAT", "", 5),
+], ids=["sites", "search", "cabinets", "dragonfly", "groups", "torus", "tree", "higher", "flat"])  # fmt: skip
+def test_routes_are_those_of_simgrid(tmp_path, simgrid, text):
+    path = tmp_path / "platform.xml"
+    path.write_text(text)
+    agree(simgrid, str(path))
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="no folder of developers' samples")
+@pytest.mark.parametrize("name", ["griffon", "cluster_backbone", "cluster_torus"])
+def test_routes_of_samples_are_those_of_simgrid(simgrid, name):
+    agree(simgrid, str(SAMPLES / f"{name}.xml"))

@@ -1,0 +1,194 @@
+"""Every example of README.md and docs/ that starts a launcher runs, under each launcher it is for."""
+
+import dataclasses
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from document_examples import ROOT, examples, examples_of, printed_launches
+from several_hosts import HOSTS, farm, launched
+from slurm_nodes import needs_slurm, slurm_cluster
+from test_openmpi import node_xml
+
+import hopbytes as hb
+
+EXAMPLES = examples()
+LAUNCHES = [one for one in EXAMPLES if one.launches and not one.reason]
+HERE = Path(__file__).parent
+
+
+def scripts(folder, **programs):
+    """Make programs of other names for some programs; return the folder they are in."""
+    folder.mkdir()
+    for name, words in programs.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def build(compiler, folder):
+    """Build the program that the examples call ./app."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    command = [compiler, str(HERE / "partners.c"), "-o", "app"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"{compiler} does not compile: {done.stderr[:80]}")
+
+
+@pytest.fixture(scope="module", params=["openmpi-5", "openmpi-4", "hydra"])
+def hosts(request, tmp_path_factory):
+    """Four hosts, one MPI under the names that users type, and the files that the examples name."""
+    found = farm(request.param, tmp_path_factory.mktemp("examples"))
+    build(found.compiler, found.folder)
+    folder = scripts(
+        found.folder / "bin", mpirun=found.launch, mpiexec=found.launch, mpicc=[shutil.which(found.compiler)],
+        hopbytes=[sys.executable, "-m", "hopbytes"], python=[sys.executable],
+    )  # fmt: skip
+    hostfile = str(found.folder / "hosts")
+    environment = found.environment | {"PATH": f"{folder}:/usr/bin:/bin"}
+    if request.param == "hydra":
+        nodes = found.folder / "nodes"
+        nodes.write_text("".join(f"{host}\n{host}\n" for host in HOSTS))
+        environment |= {"HYDRA_HOST_FILE": hostfile, "PBS_NODEFILE": str(nodes)}
+    else:
+        names = {"4": "OMPI_MCA_orte_default_hostfile", "5": "PRTE_MCA_prte_default_hostfile"}
+        environment[names[request.param[-1]]] = hostfile
+    found = dataclasses.replace(found, environment=environment)
+    shutil.copytree(ROOT / "examples", found.folder / "examples")
+    found.hopbytes("convert", "stencil:2x4", "app.pattern")
+    found.hopbytes("convert", "stencil:2x4", "lj.pattern")
+    found.hopbytes("probe", "-o", "job.machine.json", "--", *found.once)
+    for name in ("lj", "placed"):
+        found.hopbytes(
+            "map", "lj.pattern", "--on", "job.machine.json", "--for", found.form, "-o", f"{name}.json"
+        )
+    if found.form == "openmpi":
+        found.hopbytes("write", "lj.json", "--format", "openmpi", "-o", "lj.rankfile")
+    return request.param, found
+
+
+def run_as_typed(command, folder, environment):
+    """Run a line as a shell does."""
+    done = launched(["sh", "-c", command], cwd=folder, env=environment)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done
+
+
+@pytest.mark.parametrize("example", LAUNCHES, ids=str)
+def test_an_example_runs(hosts, example):
+    kind, found = hosts
+    command = example.scaled()
+    if example.only not in ("", kind) or " srun " in f" {command}":
+        pytest.skip("for another launcher")
+    if "hopbytes replay" in command and kind != "openmpi-5":
+        pytest.skip("the mpi4py of this environment is for another MPI")
+    run_as_typed(command, found.folder, found.environment)
+
+
+@needs_slurm
+@pytest.mark.parametrize("example", LAUNCHES, ids=str)
+def test_an_example_runs_under_slurm(tmp_path, example):
+    """README says: write srun instead of mpirun where that starts your programs."""
+    command = re.sub(r"(^| )mpirun (?=-n )", r"\1srun ", example.scaled())
+    foreign = "mpirun" in command or re.search(r"srun .*(--map-by|--bind-to|-rf)", command)
+    if example.only not in ("", "slurm") or foreign:
+        pytest.skip("for another launcher")
+    if "hopbytes replay" in command or "hopbytes measure" in command:
+        pytest.skip("the mpi4py of this environment is for another MPI")
+    build("mpicc.mpich", tmp_path)
+    folder = scripts(
+        tmp_path / "bin", mpicc=[shutil.which("mpicc.mpich")], hopbytes=[sys.executable, "-m", "hopbytes"]
+    )
+    prepared = """\
+hopbytes convert stencil:2x4 app.pattern && hopbytes convert stencil:2x4 lj.pattern
+hopbytes probe -o job.machine.json -- srun -N4 --ntasks-per-node=1
+for name in lj placed; do hopbytes map lj.pattern --on job.machine.json -o $name.json; done
+"""
+    # The compiler beside srun is the system's, which may be another MPI's.
+    command = command.replace("hopbytes record ", f"hopbytes record --cc {folder}/mpicc ")
+    (tmp_path / "job").write_text(f"set -e\n{prepared}{command}\n")
+    with slurm_cluster(tmp_path / "slurm") as cluster:
+        environment = {**cluster, "PATH": f"{folder}:{cluster['PATH']}", "SLURM_MPI_TYPE": "pmi2"}
+        run_as_typed("salloc -Q -N4 -n8 --ntasks-per-node=2 sh job", tmp_path, environment)
+
+
+@pytest.mark.parametrize("example", [one for one in EXAMPLES if not one.launches and not one.reason], ids=str)
+def test_what_an_example_prints_is_understood_by_the_launcher(hosts, example):
+    """On hosts that are not there, so the launcher reads the files and only says what it would do."""
+    kind, found = hosts
+    if found.form != "openmpi" or "--format openmpi" not in example.command:
+        pytest.skip("for another launcher")
+    (found.folder / "node.xml").write_text(node_xml(2, 16))
+    done = run_as_typed(f"{example.command} --force", found.folder, found.environment)
+    *before, last = done.stderr.splitlines()
+    assert last.startswith("launch: mpirun -n ")
+    assert not [line for line in before if "mpirun -n" in line]
+    options = "--do-not-launch --do-not-resolve"
+    ranks = int(re.search(r"-n (\d+)", last)[1])
+    if kind == "openmpi-5":
+        options = simulated(found.folder, re.search(r"-o (\S+)", example.command)[1])
+    elif ranks > 64:
+        pytest.skip("Open MPI 4 looks up the host of every rank, a fifth of a second each without DNS")
+    command = last.removeprefix("launch: ").replace("mpirun ", f"mpirun {options} ", 1)
+    shown = launched(["sh", "-c", command], cwd=found.folder, env=found.environment)
+    assert shown.returncode == 0, command + shown.stdout + shown.stderr
+    if kind == "openmpi-5":  # version 4 prints no map of a rankfile that it does not launch
+        assert len(set(re.findall(r"Data for proc: \[\S+,(\d+)\]", shown.stdout))) == ranks
+
+
+def simulated(folder, stem):
+    """Rename the hosts of launch files as Open MPI 5 calls hosts that it invents; return its options."""
+    slots = re.findall(r"^(\S+) slots=(\d+)$", (folder / f"{stem}.hosts").read_text(), re.MULTILINE)
+    cores = int(slots[0][1])
+    (folder / "invented.xml").write_text(node_xml(2, cores // 2))
+    for path in (folder / stem, folder / f"{stem}.hosts"):
+        text = path.read_text()
+        for number, (host, _) in enumerate(slots):
+            text = re.sub(rf"(^|=){re.escape(host)} ", rf"\1nodeA{number} ", text, flags=re.MULTILINE)
+        path.write_text(text)
+    parameters = {"": "simulator", "num_nodes": len(slots), "slots": cores, "topo_files": "invented.xml"}
+    names = (f"ras_simulator_{name}" if name else "ras" for name in parameters)
+    said = (f"--prtemca {name} {value}" for name, value in zip(names, parameters.values(), strict=True))
+    return f"{' '.join(said)} --do-not-launch --display map"
+
+
+def test_printed_lines_are_those_that_are_printed(tmp_path):
+    """What the documents show as the answer is what some MPI gets, to the letter."""
+    shown = printed_launches()
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "node.xml").write_text(node_xml(2, 16))
+    hb.write(hb.read("stencil:8x8"), str(tmp_path / "app.pattern"))
+    printed = {one.document: set() for one in shown}
+    for example in EXAMPLES:
+        if not example.launches and " map " in example.command and example.document in printed:
+            words = [sys.executable, "-m", *shlex.split(example.command), "--json", "--force"]
+            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            record = json.loads(done.stdout)
+            printed[example.document] |= {record["launch"], *record["launches"].values()}
+    assert [one for one in shown if one.command not in printed[one.document]] == []
+
+
+def test_a_block_that_is_not_run_needs_a_reason(tmp_path):
+    page = tmp_path / "page.md"
+    line = "```\nhopbytes run --pattern p -- mpirun -n 64 ./app     # Open MPI 4 alone\n```\n"
+    page.write_text(f"<!-- not run: needs a queue of its own -->\n{line}\n{line}")
+    first, second = examples_of(page)
+    assert (first.reason, second.reason) == ("needs a queue of its own", "")
+    assert second.only == "openmpi-4"
+    assert second.scaled() == "hopbytes run --pattern p -- mpirun -n 8 ./app"
+    page.write_text(f"<!-- not run: -->\n{line}")
+    with pytest.raises(AssertionError, match="for which reason"):
+        examples_of(page)
+
+
+def test_examples_were_found():
+    assert sum(one.launches for one in EXAMPLES) > 8
+    assert os.path.isdir(ROOT / "examples")

@@ -1,0 +1,82 @@
+"""Nodes of which a job has a single core with several hardware threads: that is one core, not several."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from hopbytes.machines.node_machine import NodeMachine
+from hopbytes.machines.node_tree import Part, node_tree
+from hopbytes.machines.sysfs import node_from_files
+from hopbytes.machines.units import units_of
+from hopbytes.report.show import machine_facts
+
+HWLOC = """<topology version="2.0">
+<object type="Machine" os_index="0" cpuset="0xff" allowed_cpuset="{allowed}">
+<object type="Package" os_index="0" cpuset="0xff">{cores}</object></object></topology>"""
+CORE = '<object type="Core" os_index="{0}" cpuset="0x1">{1}</object>'
+THREAD = '<object type="PU" os_index="{0}"/>'
+
+
+@pytest.mark.parametrize("spec", [
+    "synthetic:pack:1 core:1 pu:2@n[1-4]", "torus:2x2 / synthetic:pack:1 core:1 pu:2",
+    "fattree:2x2 / synthetic:core:1 pu:2", "synthetic:l3:1 core:1 pu:4@n[1-4]",
+])  # fmt: skip
+def test_one_core_with_threads_per_node(spec):
+    where = hb.machine(spec)
+    facts = machine_facts(where)
+    assert (where.k, facts["cores"], facts["cores_per_pe"]) == (4, 4, [1, 1])
+    assert hb.machine(spec, per="core").k == 4
+    assert hb.machine(spec, per="pu").k == where.machine.n_cores
+    assert hb.machine(spec, exclude="node=1").k == 3
+    with pytest.raises(hb.errors.InfeasibleError, match="all 4 cores are excluded"):
+        hb.machine(spec, exclude="core=0")
+
+
+def test_one_allowed_core_of_an_hwloc_file(tmp_path):
+    cores = [CORE.format(core, THREAD.format(core) + THREAD.format(core + 4)) for core in range(4)]
+    path = tmp_path / "node.xml"
+    path.write_text(HWLOC.format(allowed="0x22", cores="".join(cores)))
+    single = hb.machine(f"hwloc:{path}")
+    assert (single.k, single.os_pus(0)) == (1, (1, 5))
+    several = hb.machine(f"hwloc:{path}@n[1-3]")
+    assert (several.k, several.cores_of(2).tolist()) == (3, [4, 5])
+
+
+def test_one_allowed_core_as_the_kernel_tells_it():
+    files = {"devices/system/cpu/online": "0-3"}
+    for cpu in range(4):
+        here = f"devices/system/cpu/cpu{cpu}/topology"
+        files[f"{here}/core_id"] = str(cpu % 2)
+        files[f"{here}/thread_siblings_list"] = f"{cpu % 2},{cpu % 2 + 2}"
+        files[f"{here}/core_siblings_list"] = "0-3"
+    tree = node_from_files(files, {0, 2})
+    assert hb.machine(NodeMachine("test", (tree,), (0, 0), ("n1", "n2"))).k == 2
+
+
+@st.composite
+def nodes(draw):
+    """A node of packages and caches, all of whose threads lie in cores."""
+    numbers = itertools.count()
+
+    def part(kinds: tuple[str, ...]) -> Part:
+        count = draw(st.integers(1, 2))
+        if kinds[0] == "core":
+            return Part("core", 0, tuple(Part("pu", next(numbers)) for _ in range(count)))
+        return Part(kinds[0], 0, tuple(part(kinds[1:]) for _ in range(count)))
+
+    return node_tree(part(("machine", "package", "l3", "core")))
+
+
+@settings(max_examples=60)
+@given(st.lists(nodes(), min_size=1, max_size=3))
+def test_slots_are_the_cores_of_the_nodes(trees):
+    machine = NodeMachine("test", tuple(trees), tuple(range(len(trees))))
+    cores = [tree.cores for tree in trees]
+    starts = np.cumsum([0, *(int(own[-1]) + 1 for own in cores)])
+    expected = np.concatenate([own + start for own, start in zip(cores, starts, strict=False)])
+    assert units_of(machine, "core").tolist() == expected.tolist()
+    assert hb.machine(machine).k == starts[-1]

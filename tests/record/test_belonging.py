@@ -1,0 +1,143 @@
+"""Launcher, program and compiler wrapper of the same MPI: anything else is refused, not recorded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_every_call import mpi
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.record.session import record
+
+INTEL = Path(os.environ.get("HOPBYTES_TEST_INTEL_MPI", "/opt/hopbytes-intel-mpi")) / "bin/mpiexec.hydra"
+SOURCE = """#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, size, got;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+"""
+OTHERS = [("openmpi 5", "mpich"), ("openmpi 4.1", "mpich"), ("mpich", "openmpi 5"), ("mpich", "openmpi 4.1")]
+OPEN, MPICH = "Open MPI", "MPICH"
+
+
+@pytest.fixture(autouse=True)
+def quiet_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for tool in ("OMPI", "PRTE"):
+        for more in ("", "_CONFIRM"):
+            monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT{more}", "1")
+
+
+def program_of(family):
+    _, compiler = mpi(family)
+    Path("ring.c").write_text(SOURCE)
+    subprocess.run([compiler, "ring.c", "-o", "ring"], check=True)
+    return "./ring"
+
+
+def script(text):
+    path = Path("wrapper.sh")
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return "./wrapper.sh"
+
+
+def makers(family, other):
+    return (OPEN, MPICH) if family.startswith("openmpi") else (MPICH, OPEN)
+
+
+@pytest.mark.parametrize(("family", "other"), OTHERS)
+def test_a_launcher_of_another_mpi(family, other):
+    """Both are named before anything is started; a launcher that would fit is named as well."""
+    launch, _ = mpi(family)
+    program = program_of(other)
+    own, theirs = makers(family, other)
+    said = rf"\./ring uses {theirs} \(/.*libmpi.*\), \S+ starts programs of {own}: "
+    said += "each process would be alone, expected the launcher of its MPI such as mpi"
+    with pytest.raises(UnsupportedError, match=said):
+        record([*launch, program])
+
+
+@pytest.mark.parametrize(("family", "other"), [("openmpi 4.1", "mpich"), ("mpich", "openmpi 4.1")])
+def test_a_launcher_of_another_mpi_behind_a_script(family, other):
+    """The interposer of the launcher's MPI finds the other one loaded, and ends the program with that."""
+    launch, _ = mpi(family)
+    wrapper = script(f"exec {program_of(other)}")
+    own, theirs = makers(family, other)
+    done = record([*launch, wrapper], collectives="ring", hosts=False)
+    assert done.graph is None
+    said = f"./wrapper.sh uses {theirs} (/"
+    assert done.problem.startswith(said)
+    assert f"starts programs of {own}: each process would be alone, expected the launcher" in done.problem
+    assert not [name for name in os.listdir() if name.startswith(".hopbytes")]
+
+
+def test_the_command_writes_nothing(tmp_path):
+    launch, _ = mpi("openmpi 4.1")
+    program = program_of("mpich")
+    words = [sys.executable, "-m", "hopbytes", "record", "-o", "app.pattern", "--", *launch, program]
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith("hopbytes: ./ring uses MPICH")
+    assert sorted(os.listdir()) == ["ring", "ring.c"]
+
+
+@pytest.mark.parametrize("family", ["openmpi 5", "openmpi 4.1", "mpich"])
+def test_scripts_are_counted_by_the_launchers_own_mpi(family, monkeypatch, tmp_path):
+    """Whatever mpicc is first in PATH."""
+    launch, _ = mpi(family)
+    wrapper = script(f"exec {program_of(family)}")
+    other = "mpicc.openmpi" if family == "mpich" else "mpicc.mpich"
+    if family == "mpich":
+        launch[0] = "mpiexec.hydra"  # whose name does not say which compiler belongs to it
+    if not shutil.which(other):
+        pytest.skip("there is one MPI only")
+    first = tmp_path / "bin"
+    first.mkdir()
+    (first / "mpicc").symlink_to(shutil.which(other))
+    monkeypatch.setenv("PATH", f"{first}:{os.environ['PATH']}")
+    done = record([*launch, wrapper], collectives="ring")
+    assert done.graph is not None, done.problem
+    assert (done.graph.n, done.graph.total_volume) == (4, 16)
+    assert len(done.graph.meta["recorded"]["hosts"]) == 4
+
+
+@pytest.mark.skipif(not INTEL.exists(), reason="Intel MPI is not installed")
+def test_the_compiler_of_intel_mpi_is_missing():
+    """Its package for running has none; that of another MPI would be loaded beside it."""
+    wrapper = script("exit 0")
+    program_of("mpich")
+    with pytest.raises(UnsupportedError, match=r"its MPI is MPICH .* is the launcher of Intel MPI, expected"):
+        record([str(INTEL), "-n", "2", wrapper])
+    with pytest.raises(UnsupportedError, match="is the launcher of Intel MPI, expected the compiler"):
+        record([str(INTEL), "-n", "2", wrapper], compiler=mpi("openmpi 4.1")[1])
+
+
+def test_processes_that_do_not_hear_of_their_launcher():
+    """Each is rank 0 of 1, and the first file is not overwritten by the others."""
+    launch, _ = mpi("mpich")
+    wrapper = script(f"unset PMI_FD PMI_RANK PMI_SIZE PMI_PORT PMI_ID\nexec {program_of('mpich')}")
+    done = record([*launch, wrapper], hosts=False)
+    assert done.graph is None
+    assert done.problem.startswith("each of 4 processes was alone, rank 0 of 1: ./wrapper.sh uses MPICH")
+    assert done.problem.endswith("expected one that hands on what its MPI needs")
+
+
+def test_what_was_assumed_is_said():
+    """A program that loads no MPI by itself is no script."""
+    launch, _ = mpi("openmpi 4.1")
+    done = record([*launch, "true"], hosts=False)
+    assert "true loads no MPI by itself: Open MPI was assumed" in done.problem
+    done = record([*launch, script("exit 0")], hosts=False)
+    assert "./wrapper.sh is a script: Open MPI was assumed" in done.problem

@@ -10,8 +10,10 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.launching.compare import placement_seen
+from hopbytes.launching.compare import placement_by_node, placement_seen
 from hopbytes.launching.probe import Seen
+from hopbytes.machines.base import Level
+from hopbytes.machines.tree import Tree
 from hopbytes.mapping import Mapping
 from hopbytes.report.show import machine_text
 
@@ -117,7 +119,7 @@ def test_cores_of_gpus_that_have_none_are_refused(options):
 
 
 def test_a_gpu_around_nodes_is_an_ordinary_level():
-    where = hb.machine("gpu:2 node:4")
+    where = hb.machine(Tree((Level("gpu", 10), Level("node", 1)), (2, 4)))
     assert where.gpus is None
     assert where.has_cores
 
@@ -160,3 +162,11 @@ def test_a_real_launch_on_gpus_is_known_by_what_ranks_were_shown():
 def test_a_machine_of_gpus_is_described_as_one():
     text = machine_text(hb.machine("node:2 gpu:4")).splitlines()
     assert text[1:3] == ["PEs        8, 1 GPU each, 4 per node", "GPUs       8, all in slots"]
+
+
+def test_ranks_that_were_shown_no_gpu_are_known_by_node():
+    where = hb.machine("node:2 gpu:2", hosts=("n1", "n2"))
+    seen = {0: Seen("n2", frozenset({0, 1})), 1: Seen("n1", frozenset({0}), "1"), 2: Seen("n2", frozenset())}
+    found = placement_by_node(where, seen)
+    assert found.pe.tolist() == [2, 1, 3]
+    assert found.info["notices"][0].startswith("2 of 3 ranks may run on several slots (rank 0 on 2)")

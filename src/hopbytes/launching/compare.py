@@ -91,12 +91,9 @@ def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "wher
     FormatError
         A host or CPUs that the allocation does not have, a rank that may run on several slots.
     """
-    n = max(seen, default=-1) + 1
-    gaps = [rank for rank in range(n) if rank not in seen]
-    if gaps or not seen:
-        raise UnsupportedError(f"rank {gaps[0] if gaps else 0} did not answer, expected all of the launch")
     if not where.has_cores:
         return placement_by_gpu(where, seen, source)
+    n = _all_ranks(seen)
     slots, known = Slots(where), node_numbers(where)
     pe = np.empty(n, np.int32)
     for rank in range(n):
@@ -122,19 +119,80 @@ def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "wh
     FormatError
         A host that the allocation does not have, a rank that was shown no devices, or no slot's.
     """
-    known = node_numbers(where)
+    n, known = _all_ranks(seen), node_numbers(where)
     slot = {(int(node), where.gpus_of(pe)): pe for pe, node in enumerate(where.node_of_pe)}
-    pe = np.empty(len(seen), np.int32)
-    for rank in range(len(seen)):
+    pe = np.empty(n, np.int32)
+    for rank in range(n):
         place = (f"{source}: rank {rank}", None)
         node = node_of_host(where, known, seen[rank].host, place)
-        words = seen[rank].gpus.split(",")
-        gpus = tuple(sorted(int(word) for word in words)) if all(w.isdecimal() for w in words) else ()
+        gpus = _shown(seen[rank])
         if (node, gpus) not in slot:
             what = f"sees GPUs {seen[rank].gpus[:40] or 'by default'}, expected those of one slot"
             raise FormatError(*place, f"{what} (CUDA_VISIBLE_DEVICES=0 and the like)")
         pe[rank] = slot[node, gpus]
     return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
+
+
+def placement_by_node(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
+    """Return the mapping of a real launch, also where ranks may run on several slots.
+
+    Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun to nothing.
+    Such a rank gets the first free one of the slots it may run on, in the order of ranks, and a notice says
+    that this is not known.
+
+    Raises
+    ------
+    UnsupportedError
+        Ranks are missing.
+    FormatError
+        A host that the allocation does not have, CPUs of which none is a slot's.
+    """
+    n = _all_ranks(seen)
+    slots, known = Slots(where), node_numbers(where)
+    pe = np.full(n, -1, np.int32)
+    taken = np.zeros(where.k, np.int64)
+    open_ranks: list[tuple[int, int, tuple[int, ...]]] = []
+    for rank in range(n):
+        place = (f"{source}: rank {rank}", None)
+        node = node_of_host(where, known, seen[rank].host, place)
+        possible = _possible(where, slots, node, seen[rank])
+        if len(possible) > 1:
+            open_ranks.append((len(possible), rank, possible))
+            continue
+        pe[rank] = possible[0] if possible else slots.pe(node, seen[rank].cpus, "cpu", place)
+        taken[pe[rank]] += 1
+    for _, rank, possible in sorted(open_ranks):  # who has the least choice first
+        pe[rank] = min(possible, key=lambda slot: (taken[slot], slot))
+        taken[pe[rank]] += 1
+    info: dict[str, object] = {"problem": "processes", "mapper": "as launched"}
+    if open_ranks:
+        info["notices"] = [
+            f"{len(open_ranks)} of {n} ranks may run on several slots (rank {open_ranks[0][1]} on "
+            f"{open_ranks[0][0]}): their nodes are known, inside them slots are taken in order of ranks"
+        ]
+    return Mapping(pe, where, info)
+
+
+def _shown(seen: Seen) -> tuple[int, ...]:
+    """Return the numbers of the GPUs a rank was shown; empty when they are none."""
+    words = seen.gpus.split(",")
+    return tuple(sorted(int(word) for word in words)) if all(word.isdecimal() for word in words) else ()
+
+
+def _possible(where: Allocation, slots: Slots, node: int, seen: Seen) -> tuple[int, ...]:
+    """Return the slots of a node that a rank may be on: by its CPUs, or by its GPUs where slots are GPUs."""
+    if where.has_cores:
+        return slots.possible(node, seen.cpus)
+    own = tuple(np.flatnonzero(where.node_of_pe == node).tolist())
+    return tuple(pe for pe in own if where.gpus_of(pe) == _shown(seen)) or own
+
+
+def _all_ranks(seen: dict[int, Seen]) -> int:
+    n = max(seen, default=-1) + 1
+    gaps = [rank for rank in range(n) if rank not in seen]
+    if gaps or not seen:
+        raise UnsupportedError(f"rank {gaps[0] if gaps else 0} did not answer, expected all of the launch")
+    return n
 
 
 def _missing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:

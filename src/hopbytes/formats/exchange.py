@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
@@ -15,6 +16,15 @@ from hopbytes.graph import CommGraph
 from hopbytes.mapping import Mapping
 from hopbytes.opening import MAX_BYTES, path_text
 from hopbytes.patterns.base import is_pattern_spec, pattern
+
+#: Beginnings of files that hold a pattern in a form that is not read, and what to do with them.
+INSTEAD = {
+    rb"[02]\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{3}\s": (
+        "a graph of Scotch, which its program gcv turns into one of METIS: gcv -is -oc FILE new.graph"
+    ),
+    rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, which dumpi2ascii turns into the text that is read",
+}
+OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +134,8 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     # Traces may be called .txt like placements: where anything may come, first lines tell.
     if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
         return candidates[0][1]
+    if name.endswith((".def", ".evt")):
+        raise FormatError(source.name, None, OTF2)
     head = source.head()
     if len(candidates) == 1:
         only = candidates[0][1]
@@ -133,6 +145,10 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     if len(fitting) == 1:
         return fitting[0][1]
     names = ", ".join(key for key, _ in fitting or known)
+    if not fitting:
+        instead = next((hint for beginning, hint in INSTEAD.items() if re.match(beginning, head)), None)
+        if instead is not None:
+            raise FormatError(source.name, None, instead)
     found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
     option = "--mapping-format" if holds == "placement" else "--input-format"
     raise FormatError(source.name, None, f"{found} (say which: format=, {option})")

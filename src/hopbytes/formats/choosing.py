@@ -12,6 +12,15 @@ from hopbytes.formats.files import plain_name
 from hopbytes.opening import path_text
 from hopbytes.patterns.base import patterns
 
+#: Beginnings of files that hold a pattern in a form that is not read, and what to do with them.
+INSTEAD = {
+    rb"[02]\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{3}\s": (
+        "a graph of Scotch, which its program gcv turns into one of METIS: gcv -is -oc FILE new.graph"
+    ),
+    rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, which dumpi2ascii turns into the text that is read",
+}
+OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
+
 
 def format_named(name: str, holds: str | None = None) -> Format:
     """Return the format called `name`; an unknown name is compared with those for what is wanted."""
@@ -29,6 +38,8 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     # Traces may be called .txt like placements: where anything may come, first lines tell.
     if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
         return candidates[0][1]
+    if name.endswith((".def", ".evt")):
+        raise FormatError(source.name, None, OTF2)
     head = source.head()
     if len(candidates) == 1:
         only = candidates[0][1]
@@ -37,7 +48,7 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     fitting = [(key, f) for key, f in candidates or known if f.sniff(name, head)]
     if len(fitting) == 1:
         return fitting[0][1]
-    if not fitting and holds is not None:
+    if not fitting:
         _refuse_other_kind(source, name, head, holds)
     names = ", ".join(key for key, _ in fitting or known)
     found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
@@ -45,9 +56,12 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     raise FormatError(source.name, None, f"{found} (say which: {option})")
 
 
-def _refuse_other_kind(source: Source, name: str, head: bytes, holds: str) -> None:
-    """Say so when a file that is no pattern is a placement, or the reverse: probably they were swapped."""
-    for key, other in formats.items():
+def _refuse_other_kind(source: Source, name: str, head: bytes, holds: str | None) -> None:
+    """Say what a file is that is nothing we read, or a placement where a pattern is wanted or the reverse."""
+    instead = next((hint for beginning, hint in INSTEAD.items() if re.match(beginning, head)), None)
+    if instead is not None:
+        raise FormatError(source.name, None, instead)
+    for key, other in formats.items() if holds is not None else ():
         named = name.endswith(tuple(other.suffixes) or ("\0",))
         if other.holds != holds and named and other.sniff(name, head):
             is_what = "a stored mapping" if key == "json" else f"a {other.holds} ({key})"

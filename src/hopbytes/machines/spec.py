@@ -184,7 +184,8 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
     if "/" in word or re.search(r"\.[a-z]{2,5}$", word):  # the name of a file: kinds have no dots
         there = "a folder" if os.path.isdir(token) else "a file that holds no machine"
         found = there if os.path.exists(token) else "no such file"
-        what = f"{found}, expected one with a machine, KIND:FILE or a spec like 'node:8@10 core:4@1'"
+        folder = " (ib:FOLDER for what the InfiniBand tools print)" if there == "a folder" else ""
+        what = f"{found}, expected one with a machine, KIND:FILE{folder} or a spec like 'node:8@10 core:4@1'"
         return FormatError(shorten(token), None, what)
     if near:
         hint = f"; did you mean {near[0]}:…?"

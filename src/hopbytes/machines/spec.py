@@ -73,7 +73,7 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
     if len(parts) > 1 and "[" not in text and all(map(_is_tree, parts)):
         parts = [" ".join(parts)]  # one tree, so that distances left out grow through all of it
     latency = None
-    if parts[0].partition(":")[0] in machines:  # of a level it belongs to the level
+    if _kind_called(parts[0].partition(":")[0]) in machines:  # of a level it belongs to the level
         from hopbytes.machines.timed_links import take_latency
 
         parts[0], latency = take_latency(parts[0])
@@ -141,17 +141,20 @@ def with_distances(machine: Machine, distance: str) -> Machine:
 
 
 def _parse_part(text: str) -> Machine:
-    kind, colon, rest = text.partition(":")
-    kind = kind.replace("+", "_plus")  # dragonfly+ lives in a file, so it has a name that a file can have
+    name, colon, rest = text.partition(":")
+    kind = _kind_called(name)
     if kind != "tree" and kind in machines and (colon or machines[kind].stands_alone):
         return machines[kind].parse(rest)
     of_file = kind_of_file(text)
     return _parse_tree(text) if of_file is None else machines[of_file].parse(text)
 
 
+def _kind_called(name: str) -> str:
+    return name.replace("+", "_plus")  # dragonfly+ lives in a file, so it has a name that a file can have
+
+
 def _is_tree(part: str) -> bool:
-    kind = part.partition(":")[0]
-    return kind not in machines and kind_of_file(part) is None
+    return _kind_called(part.partition(":")[0]) not in machines and kind_of_file(part) is None
 
 
 def _parse_tree(text: str) -> Tree:

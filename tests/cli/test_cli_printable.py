@@ -6,14 +6,18 @@ import ast
 import json
 import os
 import pty
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from cli_program import EXAMPLES, PROGRAM
-from hopbytes.printable import UNPRINTABLE, printable
 
 import hopbytes
+from hopbytes.errors import printable
+
+#: Control characters but tab and line end, and marks that change the direction or the lines of a text.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 #: Clears the window, changes its title, colours, goes back, an 8-bit control, and text that runs backwards.
 EVIL = "\x1b[2J\x1b]0;owned\x07\x1b[31m\b\x9b31m\u202egp.exe"
@@ -95,7 +99,7 @@ def test_tables_on_a_terminal(tmp_path):
 
 
 def test_text_of_every_kind():
-    assert printable("a\tb\nc é 木") == "a\tb\nc é 木"
+    assert printable("a\tb\nc é 木", "\n\t") == "a\tb\nc é 木"
     assert printable("\r\x00\x7f\x85\u2028") == "\\r\\x00\\x7f\\x85\\u2028"
 
 

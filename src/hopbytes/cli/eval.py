@@ -40,7 +40,7 @@ def eval(
 ) -> None:
     """Print what a placement of PATTERN is worth beside the launcher's own: a verdict and a table."""
     import hopbytes as hb
-    from hopbytes.cli.output import print_json, print_table, tell
+    from hopbytes.cli.output import print_json, print_table, print_text, tell
     from hopbytes.launcher import launcher_placement
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import RANDOM_SEEDS
@@ -64,5 +64,5 @@ def eval(
     if json:
         print_json({"verdict": verdict(evaluation, placed), **evaluation.to_dict()})
     else:
-        print(*verdict(evaluation, placed), "", sep="\n")
+        print_text("\n".join([*verdict(evaluation, placed), ""]))
         print_table(evaluation, complete=all)

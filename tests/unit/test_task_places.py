@@ -55,7 +55,7 @@ def test_compressed_files_are_read(tmp_path):
         ("99999999999999999999 1\n", 1, "expected a task"),
         ("0 1-2\n", 1, "2 PEs, expected the one"),
         ("0-2 1\n1 2\n", 2, "task 1 on PE 2, but a line above fixes it to PE 1"),
-        (b"\xff\xfe 1\n", 1, "xff"),
+        (b"\xff\x00 1\n", 1, "xff"),
         (b"0 1" + b" " * (1 << 20) + b"\n", 1, "a line of more than"),
     ],
 )

@@ -123,7 +123,7 @@ def test_tasks_go_where_the_job_asked_for_them():
     graph = hb.CommGraph.from_edges([0, 1], [1, 2], n=7)
     assert hb.map_tasks(graph, where).tasks_per_pe().reshape(2, 8).sum(axis=1).tolist() == [5, 2]
     other = hb.CommGraph.from_edges([0, 1], [1, 2], n=6)
-    assert hb.map_tasks(other, where).tasks_per_pe().reshape(2, 8).sum(axis=1).tolist() == [3, 3]
+    assert hb.map_tasks(other, where, spread=True).tasks_per_pe().reshape(2, 8).sum(axis=1).tolist() == [3, 3]
     graph_on_one = hb.machine(job_machine(tasks=(5, 2)), hosts="a")
     assert graph_on_one.tasks_of_nodes is None
 

@@ -45,6 +45,12 @@ def test_readme(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "rankfile").exists()
 
 
+def test_metrics_that_explain_times(capsys):
+    (code,) = python_blocks("docs/which-mapper.md")
+    exec(code, {})
+    assert capsys.readouterr().out.startswith("{'MC': 0.")
+
+
 def test_recipe_for_a_mapper():
     """The class in ARCHITECTURE.md, registered in registries of its own so that it does not stay."""
     from dataclasses import dataclass

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hopbytes.machines.slots import machine as machine
     from hopbytes.mapping import Mapping as Mapping
     from hopbytes.metrics.evaluation import evaluate as evaluate
+    from hopbytes.metrics.regression import explain_times as explain_times
+    from hopbytes.metrics.regression import metric_columns as metric_columns
     from hopbytes.run import map_tasks as map_tasks
 
 __version__ = "0.1.0"
@@ -38,8 +40,10 @@ _HOME = {
     "UnsupportedError": "hopbytes.errors",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.metrics.evaluation",
+    "explain_times": "hopbytes.metrics.regression",
     "machine": "hopbytes.machines.slots",
     "map_tasks": "hopbytes.run",
+    "metric_columns": "hopbytes.metrics.regression",
     "read": "hopbytes.formats.exchange",
     "write": "hopbytes.formats.exchange",
 }

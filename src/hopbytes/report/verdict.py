@@ -150,7 +150,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _change(own: float, base: float) -> str:
-    if own == base or not base:
+    if not base or abs(own / base - 1) < 0.0005:  # what would read as 0.0 %
         return ""
     if not own:
         return ": all of it less"

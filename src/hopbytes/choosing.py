@@ -80,12 +80,15 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
 
     Notes
     -----
-    Up to three times the work of one chain where there are fewer tasks than slots; otherwise one chain.
+    One chain where the slots are settled. With fewer tasks than slots the quick chain runs on up to four
+    policies, and the whole chain on those near the best of them.
     Ties go to tasks in order on filled nodes, which need no launch file.
     """
     tried = list(policies(task, silent=not steps.mapper.knows_tasks))
     if len(tried) == 1:
-        return _best([*_in_order(task, tried), _run(task, tried[0], steps, effort)])
+        only = _best([*_in_order(task, tried), _run(task, tried[0], steps, effort)])
+        by_job = only.slots == "job" and not limited
+        return _beside_filled(task, only, quick or steps, effort) if by_job else only
     found = _in_order(task, tried)
     judged: list[tuple[Value, Policy]] = []
     for policy in tried:
@@ -101,6 +104,14 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
             if not effort.used_up:
                 found.append(_run(task, policy, steps, effort))
     return _best(found)
+
+
+def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> Placed:
+    """Add what filled nodes would cost to a placement with the counts of the job, for its user to decide."""
+    filled = _run(task, Policy("filled", dataclasses.replace(task.request, pack=True)), steps, effort)
+    if np.array_equal(filled.problem.pes, found.problem.pes):
+        return found
+    return dataclasses.replace(found, values={**found.values, "filled": filled.value})
 
 
 def _run(task: Task, policy: Policy, steps: Chain, effort: Effort) -> Placed:

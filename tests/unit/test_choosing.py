@@ -70,6 +70,8 @@ def test_what_the_user_or_the_job_says_is_kept():
     job = dataclasses.replace(where, tasks_of_nodes=np.array([1, 3, 3, 1]))
     assert per_node(job) == ([1, 3, 3, 1], "job")
     assert per_node(job, spread=True) == ([2, 2, 2, 2], "spread")
+    beside = hb.map_tasks(graph, job, preset="fast").info["alternatives"]
+    assert beside["filled"] == hb.map_tasks(graph, job, preset="fast", pack=True).info["comm_cost"]
     with pytest.raises(hb.UnsupportedError, match="pack and spread"):
         hb.map_tasks(graph, where, pack=True, spread=True)
 

@@ -26,6 +26,7 @@ SLOTS = {
     "filled": "nodes are filled, as mpirun does",
     "spread": "every node holds equally many",
     "free": "the pattern chose the slots",
+    "job": "each node holds as many as the job says",
 }
 OTHERWISE = {"filled": "with nodes filled, as mpirun does", "spread": "with every node holding equally many"}
 OPTIONS = {"filled": "--pack", "spread": "--spread"}

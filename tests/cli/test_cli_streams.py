@@ -36,12 +36,13 @@ def test_data_stays_clean_when_standard_error_is_closed():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # what Python holds back it writes when it ends
 @pytest.mark.parametrize(
     "arguments",
     [("--help",), ("list", "mappers"), ("map", EXAMPLE, *ON), ("map", EXAMPLE, *ON, "--json")],
 )
-def test_a_full_standard_output_is_said_in_one_line(arguments):
-    done = run_shell(">/dev/full", *arguments)
+def test_a_full_standard_output_is_said_in_one_line(arguments, unbuffered):
+    done = run_shell(">/dev/full", *arguments, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 1
     assert done.stderr.startswith(b"hopbytes: standard output: ")
     assert b"No space left" in done.stderr
@@ -49,8 +50,9 @@ def test_a_full_standard_output_is_said_in_one_line(arguments):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-def test_a_full_standard_error_costs_no_result():
-    done = run_shell("2>/dev/full", "map", EXAMPLE, *ON)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_error_costs_no_result(unbuffered):
+    done = run_shell("2>/dev/full", "map", EXAMPLE, *ON, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 0
     assert sorted(map(int, done.stdout.split())) == list(range(64))
 

@@ -194,6 +194,16 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _forget_what_has_no_room() -> None:
+    """Drop what a stream could not take: at its end Python would try again, and change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def main() -> None:
     """Run the program with the process's arguments; never returns."""
     prepare_streams()
@@ -205,4 +215,5 @@ def main() -> None:
         complain(sentence(error))
         sys.exit(FAILED)
     finally:
+        _forget_what_has_no_room()
         gc.freeze()  # the process ends: searching what is left for garbage would take a tenth of a short run

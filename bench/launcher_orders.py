@@ -1,7 +1,8 @@
 """Where launchers put ranks by themselves, found out by launching, and what that costs beside hopbytes.
 
-    python bench/launcher_orders.py                                    # the example of the README
+    python bench/launcher_orders.py                                    # 64 ranks of LAMMPS on 72 cores
     python bench/launcher_orders.py app.pattern --nodes 8 --packages 2 --cores 16
+    python bench/launcher_orders.py app.pattern --without openmpi-5    # which needs long for many hosts without DNS
 
 Hosts are name spaces of this computer, or nodes of a Slurm of its own (tests/launchers), so that the real
 Open MPI 4.1 and 5, MPICH's Hydra and srun decide; what is not installed is left out. Needs root. The program
@@ -30,12 +31,16 @@ SAYS = "echo seen ${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}} ${SLURMD_N
 SEEN = re.compile(r"seen (\d+) (\S+)")
 
 
-def by_mpi(folder: Path, hosts: list[str], slots: int, n: int) -> Iterator[tuple[str, list[str]]]:
+def by_mpi(
+    folder: Path, hosts: list[str], slots: int, n: int, without: str = ""
+) -> Iterator[tuple[str, list[str]]]:
     """Name of a launch and host of every rank, for the launchers that take a file of hosts."""
     import pytest
     from several_hosts import farm, launched
 
     for kind, name in (("openmpi-4", "Open MPI 4"), ("openmpi-5", "Open MPI 5"), ("hydra", "MPICH")):
+        if kind == without:
+            continue
         try:
             found = farm(kind, folder)
         except pytest.skip.Exception:
@@ -103,6 +108,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=6)
     parser.add_argument("--packages", type=int, default=2)
     parser.add_argument("--cores", type=int, default=12, help="of a node")
+    parser.add_argument("--without", default="", help="openmpi-4, openmpi-5 or hydra: leave it out")
     options = parser.parse_args()
     graph = hb.read(options.pattern)
     names = [f"n{number}" for number in range(1, options.nodes + 1)]
@@ -111,7 +117,7 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
-        launches = [*by_mpi(path, names, options.cores, graph.n)]
+        launches = [*by_mpi(path, names, options.cores, graph.n, options.without)]
         launches += by_slurm(path, options.nodes, options.packages, options.cores, graph.n)
     rows = [(name, counts(hosts, names), bytes_between(graph, hosts)) for name, hosts in launches]
     for name, keywords in (("hopbytes", {}), ("hopbytes --pack", {"pack": True})):

@@ -2,7 +2,7 @@
 
     python bench/launcher_orders.py                                    # 64 ranks of LAMMPS on 72 cores
     python bench/launcher_orders.py app.pattern --nodes 8 --packages 2 --cores 16
-    python bench/launcher_orders.py app.pattern --without openmpi-5    # which needs long for many hosts without DNS
+    python bench/launcher_orders.py app.pattern --without openmpi-5   # it is slow for many hosts without DNS
 
 Hosts are name spaces of this computer, or nodes of a Slurm of its own (tests/launchers), so that the real
 Open MPI 4.1 and 5, MPICH's Hydra and srun decide; what is not installed is left out. Needs root. The program

@@ -71,7 +71,8 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
         best one. None: `steps` runs on every policy.
     effort : Effort
     limited : bool
-        Time or work is limited, so `steps` runs on the best policy alone.
+        Time or work is limited, so `steps` runs on the best policy alone, after the weaker chains that it goes
+        on from have run on all that came near.
 
     Raises
     ------
@@ -100,10 +101,29 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
         judged.sort(key=lambda each: each[0])
         limit = judged[0][0][0] * WORTH_PURSUING
         near = [policy for value, policy in judged if value[0] <= limit]
-        for policy in near[: 1 if limited else None]:
+        if limited:
+            near = _narrowed(task, near, steps, effort, found) if len(near) > 1 else near
+        for policy in near:
             if not effort.used_up:
                 found.append(_run(task, policy, steps, effort))
     return _best(found)
+
+
+def _narrowed(
+    task: Task, near: list[Policy], steps: Chain, effort: Effort, found: list[Placed]
+) -> list[Policy]:
+    """Return the one policy that a limit is spent on: the best by the weaker chains that `steps` goes on from.
+
+    A chain that goes on until the limit ends it would leave nothing for other policies, and then be behind
+    the weaker preset, which pursues them all. What is found on the way is added to `found`.
+    """
+    judged: list[tuple[Value, int]] = []
+    for number, policy in enumerate(near):
+        for weaker in steps.rivals if steps.goes_on else ():
+            if not effort.used_up:
+                found.append(_run(task, policy, weaker, effort))
+                judged.append((found[-1].value, number))
+    return [near[min(judged)[1] if judged else 0]]
 
 
 def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> Placed:

@@ -71,8 +71,8 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
         best one. None: `steps` runs on every policy.
     effort : Effort
     limited : bool
-        Time or work is limited, so `steps` runs on the best policy alone, after the weaker chains that it goes
-        on from have run on all that came near.
+        Time or work is limited, so `steps` runs on the best policy alone, after the weaker chains that it
+        goes on from have run on all that came near.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
 def _narrowed(
     task: Task, near: list[Policy], steps: Chain, effort: Effort, found: list[Placed]
 ) -> list[Policy]:
-    """Return the one policy that a limit is spent on: the best by the weaker chains that `steps` goes on from.
+    """Return the one policy that a limit is spent on: the best by the chains that `steps` goes on from.
 
     A chain that goes on until the limit ends it would leave nothing for other policies, and then be behind
     the weaker preset, which pursues them all. What is found on the way is added to `found`.

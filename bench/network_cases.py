@@ -40,7 +40,7 @@ RIVALS: dict[str, dict[str, Any]] = {
 LADDER = ("fast", "eco", "strong", "best")
 PRESETS = (*LADDER, "routed")
 #: Arcs that `best` may look at: more than `strong` needs on any of the cases.
-WORK = 400_000_000
+WORK = 1_000_000_000
 
 Row = dict[str, Any]
 

@@ -100,6 +100,20 @@ def test_what_goes_on_is_never_behind_strong(name, goal, preset):
         assert value(goal, graph, further) <= value(goal, graph, strong)
 
 
+@pytest.mark.parametrize("sample", [3, 5])
+def test_a_limit_leaves_best_no_worse_than_strong_where_slots_are_chosen(sample):
+    """On these two `best` was behind while it spent the limit on the first way of choosing slots."""
+    where = hb.machine("torus:4x4 / core:4", hosts=f"scattered:nodes=10:seed={sample}")
+    rng = np.random.default_rng(sample)
+    n = int(rng.integers(20, 29))
+    graph = hb.CommGraph.from_edges(*rng.integers(0, n, (2, 2 * n)), rng.integers(1, 100, 2 * n), n=n)
+    options = {"objective": "max_congestion", "seed": 3, "threads": 1}
+    strong = map_tasks(graph, where, preset="strong", **options)
+    limit = 2 * strong.info["work"]["arcs"]
+    best = map_tasks(graph, where, preset="best", work_limit=limit, **options)
+    assert value("max_congestion", graph, best) <= value("max_congestion", graph, strong)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_tasks_in_order_never_cost_less_than_a_preset(name):
     graph, where, options = CASES[name].read()

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from instances import Arrays
+from bench.instances.graphs import Arrays
 
 Int64 = NDArray[np.int64]
 #: Arcs looked at together: bounds the memory of the judge.

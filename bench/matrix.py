@@ -1,6 +1,6 @@
 """The matrix of bench/run.py --suite engine in one table: all, halves, families, machines, numberings.
 
-    python bench/matrix.py bench/results/engine.jsonl
+    python -m bench.matrix bench/results/engine.jsonl
 
 Every preset against SharedMap's strong: geometric means of J and of seconds, instances won, answers over the
 bound. Instances whose SharedMap runs failed are left out of the means and counted. Settings are chosen on
@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.instances.suites import engine_suite
+from bench.run import read_rows
 from hopbytes.report.compare import Standing, compare
-from run import read_rows
-from suites import engine_suite
 
 BASELINE = "sharedmap:strong"
 Row = dict[str, Any]

@@ -1,6 +1,6 @@
 """Run tools over a suite, one at a time, one JSON line a run.
 
-    python bench/run.py --suite foundation --out bench/results/foundation.jsonl \
+    python -m bench.run --suite foundation --out bench/results/foundation.jsonl \
         --tools sharedmap,hopbytes --presets fast,eco,strong --seeds 3
 
 Interrupt it whenever you like: started again it skips every run whose row agrees in input, machine,
@@ -21,11 +21,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import instances
-from evaluate import evaluate
-from measure import fingerprint, run_measured
-from rivals import TOOLS, Task
-from suites import SUITES
+from bench.evaluate import evaluate
+from bench.instances import graphs
+from bench.instances.suites import SUITES
+from bench.rivals.measure import fingerprint, run_measured
+from bench.rivals.tools import TOOLS, Task
 
 #: Drawn once at random; ``--seeds 3`` takes the first three.
 SEEDS = (7193, 40822, 15366, 88014, 2607, 61945, 33570, 94128, 50731, 12489)
@@ -61,7 +61,7 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
-def planned(options: argparse.Namespace) -> Iterator[tuple[instances.Instance, int, str, str]]:
+def planned(options: argparse.Namespace) -> Iterator[tuple[graphs.Instance, int, str, str]]:
     """Yield (instance, seed, preset, tool): the tools take turns, so that all meet the same machine state.
 
     One pass over all instances for each seed, so that a run that is ended early has seen all of them.
@@ -81,7 +81,7 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[instances.Instance, i
 
 
 def describe(
-    prepared: instances.Prepared, tool: str, preset: str, seed: int, options: argparse.Namespace
+    prepared: graphs.Prepared, tool: str, preset: str, seed: int, options: argparse.Namespace
 ) -> Row:
     """Return the part of a row that is known before the run."""
     return {
@@ -94,7 +94,7 @@ def describe(
     }
 
 
-def run_once(row: Row, prepared: instances.Prepared, options: argparse.Namespace) -> Row:
+def run_once(row: Row, prepared: graphs.Prepared, options: argparse.Namespace) -> Row:
     """Run one tool once; return its completed row, with an ``error`` when anything went wrong."""
     tool = TOOLS[row["tool"]]
     task = Task(
@@ -170,7 +170,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--tools", type=names, default=["sharedmap", "hopbytes"], help=", ".join(TOOLS))
     parser.add_argument("--presets", type=names, default=["fast", "eco", "strong"])
     parser.add_argument("--instances", type=names, default=[], help="only these, by name")
-    parser.add_argument("--instance-seed", type=int, default=instances.DEFAULT_SEED)
+    parser.add_argument("--instance-seed", type=int, default=graphs.DEFAULT_SEED)
     parser.add_argument("--fresh", action="store_true", help="a new seed for generated graphs, printed")
     parser.add_argument("--seeds", type=seed_list, default=list(SEEDS[:3]), help="how many, or a,b,c")
     parser.add_argument("--threads", type=int, default=2)
@@ -199,7 +199,7 @@ def main(arguments: list[str] | None = None) -> None:
         for instance, seed, preset, tool in planned(options):
             if preset not in TOOLS[tool].presets:
                 continue
-            prepared = instances.prepare(instance, options.instance_seed)
+            prepared = graphs.prepare(instance, options.instance_seed)
             row = describe(prepared, tool, preset, seed, options)
             if key_of(row) in done:
                 continue

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-import chains
-import instances
+from bench.instances import graphs
+from bench.studies import chains
 
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     """Start the script with these arguments and a folder of its own for inputs."""
-    monkeypatch.setattr(instances, "prepare", functools.partial(instances.prepare, folder=tmp_path))
+    monkeypatch.setattr(graphs, "prepare", functools.partial(graphs.prepare, folder=tmp_path))
 
     def start(*arguments: str) -> None:
         monkeypatch.setattr(sys, "argv", ["chains.py", "--suite", "smoke", *arguments])

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-import exact
-import instances
-import qaplib
+from bench.instances import graphs
+from bench.papers import qaplib
+from bench.studies import exact
 
 
 def test_pieces_are_what_they_say(tmp_path):
-    mesh = instances.grid(40, 40)
+    mesh = graphs.grid(40, 40)
     ball = exact.ball(mesh, 200, np.random.default_rng(1))
     assert len(set(ball.tolist())) == 200
     piece = exact.induced(mesh, ball)
@@ -27,7 +27,7 @@ def test_pieces_are_what_they_say(tmp_path):
 
 
 def test_ours_is_exact_and_cuts_are_recounted():
-    mesh = instances.grid(10, 10)
+    mesh = graphs.grid(10, 10)
     piece = exact.Piece("grid", "block", mesh)
     parts, seconds = exact.ours([piece, piece], 4, 0, exact.PartitionSettings())
     assert seconds >= 0

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import fabrics
 import hopbytes as hb
+from bench.studies import fabrics
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import families
-import family_graphs
+from bench.instances import family_graphs
+from bench.studies import families
 
 
 @pytest.mark.parametrize("name", family_graphs.FAMILIES)

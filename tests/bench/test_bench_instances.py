@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import instances
-from instances import Arrays
-from suites import chosen_graphs
+from bench import BENCH
+from bench.instances import graphs
+from bench.instances.graphs import Arrays
+from bench.instances.suites import chosen_graphs
 
 
 def is_symmetric(graph: Arrays) -> bool:
@@ -18,32 +19,32 @@ def is_symmetric(graph: Arrays) -> bool:
 
 
 def test_generated_graphs_are_simple_and_symmetric():
-    for graph in (instances.delaunay(8, 3), instances.random_geometric(8, 3), instances.grid(3, 4, 5)):
+    for graph in (graphs.delaunay(8, 3), graphs.random_geometric(8, 3), graphs.grid(3, 4, 5)):
         assert is_symmetric(graph)
 
 
 def test_grid_has_three_families_of_edges():
-    graph = instances.grid(3, 4, 5)
+    graph = graphs.grid(3, 4, 5)
     assert (graph.n, len(graph.targets) // 2) == (60, 2 * 4 * 5 + 3 * 3 * 5 + 3 * 4 * 4)
 
 
 def test_random_geometric_joins_exactly_the_close_points():
     n, seed = 256, 11
-    points = instances.points_along_curve(n, seed)
+    points = graphs.points_along_curve(n, seed)
     distance = np.hypot(*(points[:, None] - points[None]).T)
     near = (distance <= 0.55 * np.sqrt(np.log(n) / n)) & ~np.eye(n, dtype=bool)
-    graph = instances.random_geometric(8, seed)
+    graph = graphs.random_geometric(8, seed)
     assert len(graph.targets) == near.sum()
     assert np.array_equal(np.diff(graph.indptr), near.sum(axis=1))
 
 
 def test_renumbering_keeps_the_graph():
-    plain = instances.grid(3, 3)
+    plain = graphs.grid(3, 3)
     sources = np.repeat(np.arange(9), np.diff(plain.indptr))
     low, high = np.minimum(sources, plain.targets), np.maximum(sources, plain.targets)
     # Every edge and every task is recognisable by its number.
     plain = Arrays(plain.indptr, plain.targets, low * 9 + high, np.arange(9))
-    mixed = instances.renumbered(plain, seed=5)
+    mixed = graphs.renumbered(plain, seed=5)
     sources = np.repeat(np.arange(9), np.diff(mixed.indptr))
     assert not np.array_equal(mixed.loads, plain.loads)
     for source, target, volume in zip(sources, mixed.targets, mixed.volumes, strict=True):
@@ -54,30 +55,30 @@ def test_renumbering_keeps_the_graph():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loaded", [False, True])
 def test_metis_files_read_back(tmp_path, weighted, loaded):
-    plain = instances.grid(2, 3)
+    plain = graphs.grid(2, 3)
     sources = np.repeat(np.arange(6), np.diff(plain.indptr))
     graph = Arrays(
         plain.indptr, plain.targets,
         sources + plain.targets if weighted else None, np.arange(6) * 7 if loaded else None,
     )
-    instances.write_metis(graph, tmp_path / "g.graph")
-    assert instances.read_metis(tmp_path / "g.graph").digest() == graph.digest()
+    graphs.write_metis(graph, tmp_path / "g.graph")
+    assert graphs.read_metis(tmp_path / "g.graph").digest() == graph.digest()
 
 
 def test_what_fails_half_way_leaves_the_file_and_its_folder_as_they_were(tmp_path):
     path = tmp_path / "g.graph"
-    instances.write_metis(instances.grid(2, 2), path)
+    graphs.write_metis(graphs.grid(2, 2), path)
     before = path.read_text()
     broken = Arrays(np.array([0, 1, 2]), np.array([1, 0]), loads=np.array([1]))  # a load is missing
     with pytest.raises(IndexError):
-        instances.write_metis(broken, path)
+        graphs.write_metis(broken, path)
     assert path.read_text() == before
     assert [each.name for each in tmp_path.iterdir()] == ["g.graph"]
 
 
 def test_who_writes_the_same_file_has_a_partial_one_of_his_own(tmp_path):
     path = tmp_path / "g.graph"
-    with instances.replacing(path) as first, instances.replacing(path) as second:
+    with graphs.replacing(path) as first, graphs.replacing(path) as second:
         assert first != second
         first.write_text("outer")
         second.write_text("inner")
@@ -85,9 +86,9 @@ def test_who_writes_the_same_file_has_a_partial_one_of_his_own(tmp_path):
 
 
 def test_isolated_vertices_survive_the_file(tmp_path):
-    graph = instances.from_edges(5, np.array([1]), np.array([3]))
-    instances.write_metis(graph, tmp_path / "g.graph")
-    assert instances.read_metis(tmp_path / "g.graph").digest() == graph.digest()
+    graph = graphs.from_edges(5, np.array([1]), np.array([3]))
+    graphs.write_metis(graph, tmp_path / "g.graph")
+    assert graphs.read_metis(tmp_path / "g.graph").digest() == graph.digest()
 
 
 def test_prepared_once_then_reused(tmp_path):
@@ -95,14 +96,14 @@ def test_prepared_once_then_reused(tmp_path):
 
     def make(seed: int) -> Arrays:
         made.append(seed)
-        return instances.grid(2, 2)
+        return graphs.grid(2, 2)
 
-    instance = instances.Instance("box", "3-D", make)
-    first = instances.prepare(instance, folder=tmp_path)
-    assert instances.prepare(instance, folder=tmp_path) == first
-    assert made == [instances.DEFAULT_SEED]
-    assert first.arrays().digest() == first.digest == instances.read_metis(first.path).digest()
-    assert instances.prepare(instance, seed=9, folder=tmp_path).name == "box-s9"
+    instance = graphs.Instance("box", "3-D", make)
+    first = graphs.prepare(instance, folder=tmp_path)
+    assert graphs.prepare(instance, folder=tmp_path) == first
+    assert made == [graphs.DEFAULT_SEED]
+    assert first.arrays().digest() == first.digest == graphs.read_metis(first.path).digest()
+    assert graphs.prepare(instance, seed=9, folder=tmp_path).name == "box-s9"
 
 
 @pytest.mark.shared
@@ -110,9 +111,9 @@ def test_the_rule_picks_the_documented_graphs():
     default = Path(__file__).parents[3] / "shared"
     if not Path(os.environ.get("HOPBYTES_SHARED", default)).is_dir():
         pytest.skip("no folder of developers' samples")
-    folder = instances.shared_folder()
+    folder = graphs.shared_folder()
     assert folder is not None
     chosen = chosen_graphs(folder)
-    readme = (Path(instances.HERE) / "README.md").read_text()
+    readme = (BENCH / "README.md").read_text()
     assert len(chosen) == 8
     assert all(f"`{name}`" in readme for name in chosen)

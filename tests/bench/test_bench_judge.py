@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluate import evaluate, load_bound
-from instances import Arrays, from_edges
+from bench.evaluate import evaluate, load_bound
+from bench.instances.graphs import Arrays, from_edges
 
 
 def path_graph(volumes: list[int]) -> Arrays:

@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from measure import fingerprint, run_measured
-from sampler import tree_memory
+from bench.rivals.measure import fingerprint, run_measured
+from bench.rivals.sampler import tree_memory
 
 BURN = "import time\nwhile time.process_time() < 0.5: pass"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import hopbytes as hb
-import network_cases
-from network_case_list import Case, cases
+from bench.instances.network_case_list import Case, cases
+from bench.studies import network_cases
 
 
 def test_there_are_enough_cases_and_each_is_named_once():

@@ -1,7 +1,7 @@
 """Rivals on generated networks: instances, errors as rows, the table of means."""
 
 import hopbytes as hb
-import network_rivals
+from bench.studies import network_rivals
 
 
 def small():

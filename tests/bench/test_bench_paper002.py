@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-import ompi_treematch
-import paper002
-import paper002_rivals as rivals
+from bench.papers import paper002
+from bench.papers import paper002_rivals as rivals
+from bench.rivals import ompi_treematch
 
 
 def test_cases_are_as_many_as_promised_and_distinct():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-import paper003
-import paper003_table
+from bench.papers import paper003, paper003_table
 
 
 def test_a_value_goes_once_to_every_other_part():

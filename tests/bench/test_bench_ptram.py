@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-import ptram
-import ptram_table
+from bench.papers import ptram, ptram_table
 
 
 def test_patterns_have_the_arcs_of_the_paper():

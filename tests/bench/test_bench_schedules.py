@@ -2,7 +2,7 @@
 
 import pytest
 
-import schedules as bench
+from bench.papers import schedules as bench
 from hopbytes.mappers.scheduling import SCHEDULES
 
 #: A root of 100 arcs, halves of 60 and 40, each with two parts of 10.

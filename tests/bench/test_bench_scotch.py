@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-import mpi_patterns
-import scotch_gmap
+from bench.rivals import scotch_gmap
+from bench.studies import mpi_patterns
 
 SCOTCH = pytest.mark.skipif(not shutil.which("scotch_gmap"), reason="scotch_gmap is not installed")
 

@@ -3,9 +3,8 @@
 import numpy as np
 
 import hopbytes as hb
-import paper000
-import slot_moves
-import swaps
+from bench.papers import paper000, swaps
+from bench.studies import slot_moves
 from hopbytes.mappers.base import mappers, refiners
 from hopbytes.options import build
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-import simulated_machine as simulated
+from bench.studies import simulated_machine as simulated
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.synthetic import read_synthetic

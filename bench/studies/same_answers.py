@@ -88,8 +88,8 @@ LAUNCHED = (
 #: Formats of patterns, which hold no mapping.
 NO_LAUNCH = frozenset(
     [
-        "csv", "dense", "dumpi", "edges", "ipm", "metis", "mm", "monitoring", "mpip", "npz", "otf2", "pattern",
-        "simgrid", "tau",
+        "csv", "dense", "dumpi", "edges", "ipm", "metis", "mm", "monitoring", "mpip", "npz", "otf2",
+        "pattern", "simgrid", "tau",
     ]
 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import os
 import secrets
 import signal
@@ -43,9 +44,14 @@ def key_of(row: Row) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read the rows of a results file; a last line cut off by an interrupt is dropped from the file."""
+    """Read the rows of a results file; a last line cut off by an interrupt is dropped from the file.
+
+    A compressed file (``.jsonl.xz``, as results are kept) is read only.
+    """
     if not path.exists():
         return []
+    if path.suffix == ".xz":
+        return [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
     rows, whole = [], 0
     data = path.read_bytes()
     for number, line in enumerate(data.splitlines(keepends=True), start=1):
@@ -190,9 +196,23 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
+def installed(tools: list[str]) -> list[str]:
+    """Return the tools that can be started; say in one line each what the others need."""
+    found = []
+    for name in tools:
+        if said := TOOLS[name].absent():
+            print(f"{name} is left out: {said}", file=sys.stderr)
+        else:
+            found.append(name)
+    if not found:
+        raise SystemExit("no tool is left to run")
+    return found
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run everything that has no row yet."""
     options = parse(arguments)
+    options.tools = installed(options.tools)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     done = {key_of(row) for row in read_rows(options.out) if not (options.retry and row["error"])}
     with open(options.out, "a") as file:

@@ -33,6 +33,7 @@ from bench import pictures, run
 from bench.instances.graphs import Prepared, prepare
 from bench.instances.suites import SUITES
 from bench.papers import schedules
+from bench.rivals.needed import need
 from bench.rivals.tools import TOOLS, Hopbytes, Task, code_digest
 from hopbytes.mappers.scheduling import SCHEDULES
 
@@ -90,6 +91,8 @@ FIGURES: dict[int, list[Contender]] = {
         *contenders("sharedmap", ("fast", "strong"), (1,)),
     ],
 }  # fmt: skip
+#: What the tools of the figures cannot do without.
+NEEDS = {"reproduced": ("kahip", "mtkahypar"), "steiner": ("mtkahypar",), "sharedmap": ("chszlablib",)}
 
 
 def mapped(options: argparse.Namespace, wanted: list[Contender], path: Path) -> list[Row]:
@@ -268,6 +271,8 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     pictures.check(options.plots)
+    for one in [one for number in options.figures for one in FIGURES.get(number, [])]:
+        need(*NEEDS.get(one.tool, ()))
     options.out.parent.mkdir(parents=True, exist_ok=True)
     wanted = [one for number in options.figures for one in FIGURES.get(number, [])]
     rows = mapped(options, wanted, options.out) if wanted else []

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hopbytes as hb
+from bench.rivals.needed import missing
 from hopbytes.machines.table import Table
 from hopbytes.mappers.base import Effort
 from hopbytes.mappers.node_level import cut, finish, settings_of
@@ -78,7 +79,7 @@ def program() -> Program:
         return Program(wide, {"LD_LIBRARY_PATH": str(folder)}, 2**63 - 1)
     narrow = shutil.which("scotch_gmap")
     if narrow is None:
-        raise AbsentError("scotch_gmap is not installed (Debian package scotch)")
+        raise AbsentError(missing("scotch_gmap"))
     return Program(narrow, {}, 2**31 - 1)
 
 

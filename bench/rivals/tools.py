@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import child
+from bench.rivals.needed import missing
 
 HERE = Path(__file__).parent
 
@@ -76,6 +77,12 @@ class Tool(ABC):
     """One way to map."""
 
     presets: tuple[str, ...]
+    #: Names of ``needed.py``: packages and programs without which it cannot be started.
+    needs: tuple[str, ...] = ()
+
+    def absent(self) -> str | None:
+        """What is missing and how to get it, in one line; None where everything is installed."""
+        return next((said for name in self.needs if (said := missing(name))), None)
 
     @abstractmethod
     def versions(self) -> dict[str, str]:
@@ -94,6 +101,7 @@ class SharedMap(Tool):
     """SharedMap as packaged in chszlablib: multisection on KaFFPa and Mt-KaHyPar."""
 
     presets = ("fast", "eco", "strong")
+    needs: tuple[str, ...] = ("chszlablib",)
 
     def versions(self) -> dict[str, str]:
         """Version of the package that holds it."""
@@ -144,6 +152,7 @@ class Steiner(SharedMap):
     """Mt-KaHyPar's Steiner-tree mapping onto the complete graph of the PEs."""
 
     presets = ("default", "quality", "highest_quality")
+    needs = ("mtkahypar",)
 
     def versions(self) -> dict[str, str]:
         """Version of the package."""
@@ -160,6 +169,7 @@ class Scotch(SharedMap):
     """``scotch_gmap`` onto a ``tleaf``; the process writes its file first: look at seconds of mapping."""
 
     presets = ("speed", "default")
+    needs = ("scotch_gmap",)
 
     def versions(self) -> dict[str, str]:
         """What the program says of itself, and a digest of the child script."""
@@ -179,6 +189,7 @@ class Kahip(Tool):
 
     presets = ("fast", "eco", "strong")
     program = "global_multisection"
+    needs = (program,)
 
     def versions(self) -> dict[str, str]:
         """Digest of the program: it names no version."""

@@ -249,6 +249,8 @@ def main() -> None:
         sys.exit(check(store, options.suite) > 0)
     wanted = [options.offer[0]] if options.offer else options.instances
     chosen = [each for each in suite if each.name in wanted] if wanted else suite[:: options.every]
+    if said := TOOLS[options.tool.partition(":")[0]].absent():
+        raise SystemExit(said)
     if options.offer:
         pe = np.loadtxt(options.offer[1], dtype=np.int64, ndmin=1)
         attempt = {"by": options.of, "tool": options.of, "seed": -1, "seconds": 0.0, "cpu_seconds": 0.0}

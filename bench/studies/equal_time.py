@@ -21,6 +21,7 @@ from bench.evaluate import evaluate
 from bench.instances import graphs
 from bench.instances.suites import SUITES
 from bench.rivals.measure import run_measured
+from bench.rivals.needed import need
 from bench.rivals.tools import TOOLS, Hopbytes, SharedMap, Task
 
 SEED = 7193
@@ -112,6 +113,8 @@ def main() -> None:
     parser.add_argument("--hierarchy", type=lambda text: [int(x) for x in text.split(":")], default=[4, 8, 6])
     parser.add_argument("--report", action="store_true", help="only print the table of what is there")
     options = parser.parse_args()
+    if not options.report:
+        need("chszlablib")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
     if not options.report:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.instances.graphs import FAMILIES, Arrays, read_metis, shared_folder
+from bench.rivals.needed import need
 from hopbytes.engine import PartitionSettings, partition_many
 
 Int64 = NDArray[np.int64]
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--piece-seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="PartitionSettings")
     options = parser.parse_args()
+    need("kahip")
     folder = shared_folder()
     if folder is None:
         raise SystemExit("no folder of graphs: set HOPBYTES_SHARED")

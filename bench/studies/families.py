@@ -30,6 +30,7 @@ import numpy as np
 from bench.evaluate import evaluate
 from bench.instances.family_graphs import FAMILIES, case_of
 from bench.instances.graphs import Arrays
+from bench.rivals.needed import missing
 
 PRESETS = ("fast", "eco", "strong")
 RIVAL = "sharedmap:strong"
@@ -188,6 +189,14 @@ def against(rows: list[Row], others: list[Row]) -> None:
     print(f"\nGeometric means, in brackets how many; without {apart} that failed or are over the bound.")
 
 
+def startable(tool: str) -> bool:
+    """Whether a tool can be run; says in one line what it needs where not."""
+    said = missing("chszlablib") if tool.startswith("sharedmap") else None
+    if said:
+        print(f"{tool} is left out: {said}", flush=True)
+    return said is None
+
+
 def main() -> None:
     """Run what has no row yet, or show a table."""
     raw = argparse.RawDescriptionHelpFormatter
@@ -208,6 +217,7 @@ def main() -> None:
         return table(rows)
     if options.against:
         return against(rows, rows_of(options.against))
+    tools = [each for each in options.tools.split(",") if startable(each)]
     seed = secrets.randbelow(1 << 31) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     done = {(row["seed"], row["case"], row["tool"], row["hash"]) for row in rows}
@@ -216,8 +226,7 @@ def main() -> None:
         for number in range(options.cases):
             facts, graph = case_of(seed, number, tuple(options.tasks), options.decades)
             total = 0 if graph.volumes is None else int(graph.volumes.sum())
-            tools = [] if facts["arcs"] > options.largest else options.tools.split(",")
-            for tool in tools:
+            for tool in tools if facts["arcs"] <= options.largest else ():
                 known = (seed, number, tool, facts["hash"]) in done
                 if known or (tool.startswith("sharedmap") and total >= 1 << 31):
                     continue

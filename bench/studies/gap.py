@@ -39,6 +39,27 @@ def gaps(rows: list[Row], known: dict[str, Row]) -> dict[str, dict[str, float]]:
     return {who: {name: sum(all_) / len(all_) for name, all_ in each.items()} for who, each in found.items()}
 
 
+def table(found: dict[str, dict[str, float]]) -> str:
+    """Return the mean, the largest gap and what was asked, one line per tool and preset."""
+    lines = ["| preset | instances | mean gap, % | largest | there | asked |", "|---|---|---|---|---|---|"]
+    for who, each in sorted(found.items()):
+        worst = max(each, key=lambda name: each[name])
+        asked = f"{ASKED[who]:g}" if who in ASKED else ""
+        mean = sum(each.values()) / len(each)
+        lines.append(f"| `{who}` | {len(each)} | {mean:.2f} | {each[worst]:.2f} | {worst} | {asked} |")
+    return "\n".join(lines)
+
+
+def every(found: dict[str, dict[str, float]]) -> str:
+    """Return the gap on every instance."""
+    whos = sorted(found)
+    lines = ["| instance | " + " | ".join(whos) + " |", "|---" + "|---" * len(whos) + "|"]
+    for name in sorted({name for each in found.values() for name in each}):
+        cells = (f"{found[who][name]:.2f}" if name in found[who] else "-" for who in whos)
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -46,20 +67,10 @@ def main() -> None:
     parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("--every", action="store_true", help="also every instance")
     options = parser.parse_args()
-    rows = [row for path in options.results for row in read_rows(path)]
-    found = gaps(rows, Store().rows())
-    print("| preset | instances | mean gap, % | largest | there | asked |\n|---|---|---|---|---|---|")
-    for who, each in sorted(found.items()):
-        worst = max(each, key=lambda name: each[name])
-        asked = f"{ASKED[who]:g}" if who in ASKED else ""
-        mean = sum(each.values()) / len(each)
-        print(f"| `{who}` | {len(each)} | {mean:.2f} | {each[worst]:.2f} | {worst} | {asked} |")
+    found = gaps([row for path in options.results for row in read_rows(path)], Store().rows())
+    print(table(found))
     if options.every:
-        whos = sorted(found)
-        print("\n| instance | " + " | ".join(whos) + " |\n|---" + "|---" * len(whos) + "|")
-        for name in sorted({name for each in found.values() for name in each}):
-            cells = (f"{found[who][name]:.2f}" if name in found[who] else "-" for who in whos)
-            print(f"| {name} | " + " | ".join(cells) + " |")
+        print("\n" + every(found))
 
 
 if __name__ == "__main__":

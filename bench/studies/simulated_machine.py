@@ -8,6 +8,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from bench.rivals.needed import need
+
 #: Level → (latency in seconds, bandwidth in bytes per second) of the one link between two cores.
 TRUE = {"node": (2e-6, 1e9), "package": (300e-9, 6e9), "core": (100e-9, 10e9)}
 MACHINE = "node:2 package:2 core:2"
@@ -49,6 +51,7 @@ def main() -> None:
     import hopbytes as hb
     from hopbytes.measuring.launch import measure
 
+    need("smpirun")
     with tempfile.TemporaryDirectory() as folder:
         found = measure(write_platform(Path(folder)), hb.machine(MACHINE), compiler="smpicc")
     print("level    latency us: true  measured  error   bandwidth GB/s: true  measured  error")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.pages.kept import Row
-from bench.studies import balance, gap, growth, mpi_patterns, network_cases
+from bench.studies import balance, deep, gap, growth, mpi_patterns, network_cases
 from bench.studies.best_known import Store
 from hopbytes.report.compare import Comparison, Standing, compare
 
@@ -75,6 +75,12 @@ def slowest(rows: list[Row], preset: str, ranks: int) -> float:
     return max(row["cpu_seconds"] for row in rows if row["tool"] == preset and row["n"] <= ranks)
 
 
+def over_kahip(rows: list[Row], preset: str) -> float:
+    """Largest J of a preset over that of KaHIP's global multisection on the deep hierarchy."""
+    own = [row for row in rows if row["preset"] == preset and not row["error"]]
+    return max(row["comm_cost"] / deep.KAHIP[row["instance"]] for row in own)
+
+
 def mean_gap(rows: list[Row]) -> float:
     """Mean gap to the best known cost, in per cent."""
     return 100 * statistics.fmean(row["gap"] for row in rows)
@@ -99,6 +105,7 @@ def behind(rows: list[Row], contender: str, objective: str) -> float:
 NUMBERS: dict[str, Callable[..., float]] = {
     "ratio": ratio, "worst_family": worst_family, "ahead": ahead, "over_bound": over_bound,
     "gap": gap_to_best, "broken": broken, "time_growth": time_growth, "recordings": recordings,
+    "over_kahip": over_kahip,
     "slowest": slowest, "mean_gap": mean_gap, "largest_gap": largest_gap, "median": median, "behind": behind,
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from bench.pages import profiles
 from bench.pages.kept import Row
 from bench.pages.numbers import BASELINE
 from bench.papers import qaplib
-from bench.studies import balance, families, gap, growth, mpi_patterns, network_cases, startup
+from bench.studies import balance, deep, families, gap, growth, mpi_patterns, network_cases, startup
 from bench.studies.best_known import Store
 from hopbytes.report.compare import compare
 
@@ -52,6 +52,17 @@ def foundation(rows: list[Row]) -> Iterator[Piece]:
     found = gap.gaps(rows, Store().rows())
     yield gap.table(found)
     yield gap.every(found)
+    yield "The best mappings known (`python -m bench.studies.best_known --check` judges them):"
+    yield known()
+
+
+def known() -> str:
+    """Return what is kept of the best mappings known."""
+    lines = ["| instance | H | J | found by | attempts |", "|---|---|---|---|---|"]
+    for row in Store().rows().values():
+        cells = (row["instance"], row["hierarchy"], row["comm_cost"], f"`{row['found_by']}`")
+        lines.append(f"| {' | '.join(map(str, cells))} | {len(row['attempts'])} |")
+    return "\n".join(lines)
 
 
 def recordings(rows: list[Row]) -> Iterator[Piece]:
@@ -86,6 +97,12 @@ def growing(rows: list[Row]) -> Iterator[Piece]:
     ordered = sorted(rows, key=lambda row: (row["preset"], row["family"], row["n"]))
     yield printed(growth.report, ordered)
     yield "- " + printed(growth.report_growth, ordered).replace("\n", "\n- ")
+
+
+def deepened(rows: list[Row]) -> Iterator[Piece]:
+    """Presets beside KaHIP's global multisection, whose J was measured once."""
+    yield "J over that of KaHIP's global multisection (preset eco, 12 to 18 s; its J stands in the script):"
+    yield printed(deep.report, rows)
 
 
 def balanced(rows: list[Row]) -> Iterator[Piece]:
@@ -123,7 +140,7 @@ def starting(rows: list[Row]) -> Iterator[Piece]:
 
 
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
-    "foundation": foundation, "growth": growing, "balance": balanced, "families": generated,
+    "foundation": foundation, "growth": growing, "deep": deepened, "balance": balanced, "families": generated,
     "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting, "network_cases": networked,
 }  # fmt: skip
 

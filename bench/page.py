@@ -65,7 +65,8 @@ def table(one: Row) -> str:
 
 def made() -> dict[Path, str]:
     """Return everything that the page consists of: path → text."""
-    parts, files = [HEAD + "\n" + asked.tables(), "## From kept rows"], {}
+    parts: list[str] = [HEAD + "\n" + asked.summary() + "\n\n" + asked.tables(), "## From kept rows"]
+    files: dict[Path, str] = {}
     for name in SECTIONS:
         if kept.rows(name):
             text, pictures = section(name)

@@ -41,6 +41,26 @@ def number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else f"{value:.3g}"
 
 
+def newest(target: Row) -> str:
+    """Judge a target by the number from kept rows, or by the one measured before where there is none."""
+    found = measured(target)
+    return verdict(target, [found[0]] if found else _before(target))
+
+
+def summary() -> str:
+    """Say how many targets are met, by their newest numbers, and which are missed."""
+    judged = [(newest(target), target) for target in kept.targets()]
+    met, close = (sum(said == which for said, _ in judged) for which in ("met", "within tolerance"))
+    missed = [target for said, target in judged if said == "**missed**"]
+    head = f"Of {len(judged)} targets {met} are met, {close} within their tolerance, {len(missed)} missed:"
+    return "\n".join([head, "", *(f"- {target['section']}: {target['what']}" for target in missed)])
+
+
+def _before(target: Row) -> list[float]:
+    value = target["earlier"]["value"]
+    return value if isinstance(value, list) else [value]
+
+
 def line(target: Row) -> str:
     """Return one line of the table."""
     unit = f" {target['unit']}" if target.get("unit") else ""
@@ -51,8 +71,7 @@ def line(target: Row) -> str:
         source = target["computed"]["from"]
         now = f"{number(value)}{unit} ([{source}](#{source.replace('_', '-')}), {date})"
         judged = verdict(target, [value])
-    before = target["earlier"]
-    values = before["value"] if isinstance(before["value"], list) else [before["value"]]
+    before, values = target["earlier"], _before(target)
     said = ", ".join(map(number, values)) + unit
     note = f"; {before['note']}" if before.get("note") else ""
     return (

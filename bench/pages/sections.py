@@ -48,21 +48,19 @@ def foundation(rows: list[Row]) -> Iterator[Piece]:
         yield f"Share of the {len(values)} inputs on which {title} is within a factor of the least:"
         yield profiles.table(values, (1.01, 1.05, 1.1, 1.5, 2.0) if most < 10 else (1.5, 2.0, 5.0, 20.0))
         yield f"foundation_{measure}", f"{title}: share of {len(values)} inputs", values, most
-    yield "Gap to the best mappings known (`python -m bench.studies.gap FILE`), by instance:"
+
+
+def known(rows: list[Row]) -> Iterator[Piece]:
+    """Gap to the best mappings known."""
     found = gap.gaps(rows, Store().rows())
     yield gap.table(found)
     yield gap.every(found)
     yield "The best mappings known (`python -m bench.studies.best_known --check` judges them):"
-    yield known()
-
-
-def known() -> str:
-    """Return what is kept of the best mappings known."""
     lines = ["| instance | H | J | found by | attempts |", "|---|---|---|---|---|"]
     for row in Store().rows().values():
         cells = (row["instance"], row["hierarchy"], row["comm_cost"], f"`{row['found_by']}`")
         lines.append(f"| {' | '.join(map(str, cells))} | {len(row['attempts'])} |")
-    return "\n".join(lines)
+    yield "\n".join(lines)
 
 
 def recordings(rows: list[Row]) -> Iterator[Piece]:
@@ -140,8 +138,9 @@ def starting(rows: list[Row]) -> Iterator[Piece]:
 
 
 SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
-    "foundation": foundation, "growth": growing, "deep": deepened, "balance": balanced, "families": generated,
-    "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting, "network_cases": networked,
+    "foundation": foundation, "known": known, "growth": growing, "deep": deepened, "balance": balanced,
+    "families": generated, "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting,
+    "network_cases": networked,
 }  # fmt: skip
 
 

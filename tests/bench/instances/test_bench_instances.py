@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import BENCH
+from bench import BENCH, ROOT
 from bench.instances import graphs
 from bench.instances.graphs import Arrays
 from bench.instances.suites import chosen_graphs
@@ -108,7 +108,7 @@ def test_prepared_once_then_reused(tmp_path):
 
 @pytest.mark.shared
 def test_the_rule_picks_the_documented_graphs():
-    default = Path(__file__).parents[3] / "shared"
+    default = ROOT.parent / "shared"
     if not Path(os.environ.get("HOPBYTES_SHARED", default)).is_dir():
         pytest.skip("no folder of developers' samples")
     folder = graphs.shared_folder()

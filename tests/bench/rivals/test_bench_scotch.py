@@ -59,7 +59,7 @@ def test_better_balanced_before_lower_cost():
 
 def test_its_absence_is_said(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(scotch_gmap.AbsentError, match="Debian package scotch"):
+    with pytest.raises(scotch_gmap.AbsentError, match="apt install scotch"):
         scotch_gmap.program()
 
 

@@ -1,11 +1,10 @@
 """The comparison on real fabrics, on the small one in examples."""
 
-from pathlib import Path
-
 import hopbytes as hb
+from bench import ROOT
 from bench.studies import fabrics
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def small_instance():

@@ -19,11 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine import PartitionSettings, partition_many
 from instances import FAMILIES, Arrays, read_metis, shared_folder
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
+
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
 #: Seed of the generated graphs and of the renumberings, unless a fresh one is asked for.
 DEFAULT_SEED = 20517
 
-Int64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

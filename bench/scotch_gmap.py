@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hopbytes as hb
+from hopbytes._arrays import Int64
 from hopbytes.machines.table import Table
 from hopbytes.mappers.base import Effort
 from hopbytes.mappers.node_level import cut, finish, settings_of
@@ -30,7 +30,6 @@ from hopbytes.problem import Request, pose
 WAYS = {"plain": (), "-b0": ("-b0",)}
 TIME_LIMIT = 600.0
 
-Int64 = NDArray[np.int64]
 
 
 class AbsentError(Exception):

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.block_sizes import best_sizes
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Int32, Int64
 from hopbytes.mappers.base import Bounds, Effort, Mapper
 from hopbytes.mapping import Mapping
 from hopbytes.objectives.base import objectives

@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.backends import available, check_backend
 from hopbytes.graph import Csr
 from hopbytes.partition import Ticket, gather, objection, submit
 from hopbytes.workers import WorkerPool
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Effort, Int32, Int64
+from hopbytes.mappers.base import Effort
 from hopbytes.policies import Policy, Task, Value, policies
 from hopbytes.presets import Chain
 from hopbytes.problem import Problem, pose

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.mapping import Mapping
 from hopbytes.unary import FORBIDDEN, Unary, from_entries
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 #: What prices may sum to, so that they and twice the communication cost fit in 63 bits.
 MOST_PRICE = 2**58

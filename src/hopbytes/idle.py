@@ -10,9 +10,10 @@ import dataclasses
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.balance import group_sums
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, Refiner
+from hopbytes.mappers.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.problem import Problem
 from hopbytes.unary import held
 

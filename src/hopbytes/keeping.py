@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.balance import group_sums
 from hopbytes.constraints import Constraints
 from hopbytes.errors import HopbytesError, InfeasibleError
-from hopbytes.mappers.base import Bounds, Effort, Int32
+from hopbytes.mappers.base import Bounds, Effort
 from hopbytes.problem import Problem
 from hopbytes.repair import Repaired, fill_empty, meet_caps
 from hopbytes.settle import settle

@@ -7,9 +7,10 @@ from collections.abc import Mapping as Dictionary
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, Int64
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.mapping import Mapping
 from hopbytes.spread import asked_by_job, spread_counts
 from hopbytes.spread import spread as chosen_slots

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.constraints import Constraints
 from hopbytes.errors import InfeasibleError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Int32, Int64
 from hopbytes.objectives.base import Objective
 from hopbytes.problem import Problem, Request, pose
 from hopbytes.spread import asked_by_job, spread

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from hopbytes.cpu_lists import parse_list
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.hostlist import HOST_NAME
 from hopbytes.machines.job_environment import Job, find_job, read_slots, same_host
 from hopbytes.machines.machine import Stored
 from hopbytes.machines.node_machine import NodeMachine, distinct
 from hopbytes.machines.node_tree import NodeTree
-from hopbytes.machines.sysfs import PATTERNS, node_from_files, parse_list
+from hopbytes.machines.sysfs import PATTERNS, node_from_files
 from hopbytes.programs import heard
 
 #: Where messages say the fault is.

@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.balance import LoadBound, count_caps, exact_imbalance, load_bound, sum_of
 from hopbytes.constraints import Constraints
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Int32, Int64
+from hopbytes.mappers.base import Bounds
 from hopbytes.metrics.scale import check_scale
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.settle import check_fixed_loads, settle

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 def align(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int32:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
 from hopbytes.engine import interruptible, moderate_unary
@@ -17,9 +17,6 @@ from hopbytes.graph import CommGraph, Csr
 from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.distances import NetworkDistance
 from hopbytes.unary import FORBIDDEN, Unary
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from collections.abc import Mapping as Dictionary
 import numpy as np
 
 from hopbytes import __version__
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.arguments import check_functions, check_truths, name_of, whole
 from hopbytes.choosing import place
@@ -21,7 +22,7 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
 from hopbytes.keeping import balance_report, migration_report, verify
 from hopbytes.machines.base import Machine
-from hopbytes.mappers.base import Effort, Int32, Mapper, Progress, Refiner, mappers, refiners
+from hopbytes.mappers.base import Effort, Mapper, Progress, Refiner, mappers, refiners
 from hopbytes.mapping import Mapping
 from hopbytes.metrics.loads import imbalance_of
 from hopbytes.metrics.scale import check_scale

@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.idle import piled_up, place_idle, refine_in_turns
 from hopbytes.keeping import overload, repaired
-from hopbytes.mappers.base import Effort, Int32, Refiner, mappers, refiners
+from hopbytes.mappers.base import Effort, Refiner, mappers, refiners
 from hopbytes.objectives.base import objectives
 from hopbytes.options import describe
 from hopbytes.presets import Chain

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.units import units_of
-
-Int64 = NDArray[np.int64]
 
 
 def spread(

@@ -5,8 +5,9 @@ import pytest
 from hwloc_samples import SHARED, sample
 
 import hopbytes as hb
+from hopbytes.cpu_lists import parse_cpuset
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.hwloc_file import parse_cpuset, read_hwloc
+from hopbytes.machines.hwloc_file import read_hwloc
 from hopbytes.machines.spec import parse_machine
 
 

@@ -10,11 +10,12 @@ import pytest
 from hwloc_samples import sample
 
 import hopbytes as hb
+from hopbytes.cpu_lists import format_list, parse_list
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.job_environment import Job
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.stored_file import machine_text
-from hopbytes.machines.sysfs import collect, format_list, node_from_files, parse_list
+from hopbytes.machines.sysfs import collect, node_from_files
 from hopbytes.probe import probe, probe_to_file, read_probe, script
 
 CPUS = {

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.comm_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Int32, Level, TreeDistance
+from hopbytes.machines.base import Level, TreeDistance
 from hopbytes.objectives.comm_cost import weight_by_level
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.comm_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import NODE_NAMES, Int32, Int64, Level
+from hopbytes.machines.base import NODE_NAMES, Level
 from hopbytes.machines.distances import NetworkDistance
 from hopbytes.objectives.links import endpoints_of, network_of, traffic
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.comm_time.form import SearchForm
 from hopbytes.comm_time.levels import (
@@ -20,7 +21,7 @@ from hopbytes.comm_time.routes import (
 )
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Int32, TreeDistance
+from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.distances import NetworkDistance
 
 Times = LevelTimes | RouteTimes

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend
-from hopbytes.kernels.base import Int32, Int64, compiled
+from hopbytes.kernels.base import compiled
 from hopbytes.unary import Unary
 
 #: More levels than a coarsening that shrinks by a twentieth at least can have.

@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import no_thread
-from hopbytes.kernels import Int32, Int64, checked_sum
+from hopbytes.kernels import checked_sum
 from hopbytes.unary import Unary
 
 Result = TypeVar("Result")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int64, UInt64
 from hopbytes.engine.control import excess_bits, moderate
-from hopbytes.kernels.base import Int64, UInt64
 
 #: Where a packed network (``NetworkDistance`` in core/distance.hpp) says its largest distance.
 LARGEST = 4

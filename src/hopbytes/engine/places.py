@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import interruptible
 from hopbytes.engine.distances import prepare
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes.kernels.base import compiled, optional
 
 
 class Vicinity(NamedTuple):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.control import interruptible
 from hopbytes.engine.places import Vicinity
-from hopbytes.kernels.base import Int32, Int64, compiled, optional, optional32
+from hopbytes.kernels.base import compiled, optional, optional32
 
 
 class Routing(NamedTuple):

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import MOST, Spend
-from hopbytes.kernels.base import Int32, Int64, UInt64, implementation
+from hopbytes.kernels.base import implementation
 from hopbytes.reference.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 from hopbytes.unary import Unary
 

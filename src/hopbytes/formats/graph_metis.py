@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import kernels
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.symmetrize import symmetrized
@@ -22,8 +23,6 @@ from hopbytes.formats.text import FIRST_ROOM, first_line, raise_fault, run_parse
 from hopbytes.graph import CommGraph
 from hopbytes.integers import MAX_TASKS
 from hopbytes.reference.text import Slot, Status
-
-Int64 = NDArray[np.int64]
 
 ROWS_PER_PIECE = 1 << 14
 

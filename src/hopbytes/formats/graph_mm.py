@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
 from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import check_tasks, first_line, read_table, shown
-from hopbytes.graph import CommGraph, Int32
+from hopbytes.graph import CommGraph
 from hopbytes.integers import MAX_TASKS
 
 

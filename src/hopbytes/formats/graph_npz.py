@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Array
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.archive import Array, integers, load_members, pack
+from hopbytes.formats.archive import integers, load_members, pack
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
 from hopbytes.formats.symmetrize import symmetrized
 from hopbytes.formats.text import check_tasks

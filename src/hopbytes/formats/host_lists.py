@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, Source
 from hopbytes.formats.launching import HOST_NAME, Launch
-from hopbytes.machines.base import Int64
 from hopbytes.mapping import Mapping
 
 #: Most ranks a file may ask for; more than any launcher has started.

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
 from hopbytes.formats.launching import number_list
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
 from hopbytes.mapping import Mapping
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.files import open_source
@@ -16,7 +17,6 @@ from hopbytes.formats.host_lists import allocation_of, check_count
 from hopbytes.formats.launching import PROGRAM, Launch, by_script, prepare
 from hopbytes.formats.place_plain import Plain
 from hopbytes.formats.place_script import place_script
-from hopbytes.machines.base import Int32
 from hopbytes.mapping import Mapping
 from hopbytes.spread import spread
 

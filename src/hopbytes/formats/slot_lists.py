@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError
 from hopbytes.formats.launching import number_list
 from hopbytes.formats.numbering import Numbering
-from hopbytes.machines.base import Int64
 
 Counting = Literal["core", "place", "cpu"]
 Place = tuple[str, int | None]

@@ -7,13 +7,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import _core
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
+from hopbytes._arrays import Int32, Int64
 
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 

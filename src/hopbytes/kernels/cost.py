@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.kernels.base import implementation, optional
 
 _kernel = implementation("cost")
 

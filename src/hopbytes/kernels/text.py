@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, implementation
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.base import implementation
 
 _kernel = implementation("text")
 

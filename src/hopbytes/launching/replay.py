@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand, Start
 from hopbytes.launching.replay_program import LONE, MARK, UNDER_WAY
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
-from hopbytes.machines.base import Int64
 from hopbytes.mapping import Mapping
 from hopbytes.programs import heard
 

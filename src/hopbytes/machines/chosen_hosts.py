@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
 from hopbytes.hostlist import match_hosts, read_hosts
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
 
 
 class ChosenHosts(NamedTuple):

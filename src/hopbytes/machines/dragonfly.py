@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int64, Level, machines
+from hopbytes.machines.base import Level, machines
 from hopbytes.machines.network import MAX_LINKS, Network, Wiring, from_nodes
 from hopbytes.machines.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of

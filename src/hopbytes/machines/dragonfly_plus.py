@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.base import Int32, Int64, Level, machines
+from hopbytes.machines.base import Level, machines
 from hopbytes.machines.dragonfly import ARRANGEMENTS, peers_of_ports
 from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import Count, NetworkMachine, check_nodes

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
-from hopbytes.machines.base import Int32, Int64
 from hopbytes.machines.fabric_network import fabric_network
 from hopbytes.machines.gpu_rails import adapters_of_gpus
 from hopbytes.machines.network import Network

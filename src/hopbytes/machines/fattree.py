@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int32, Int64, Level, TreeDistance, machines
+from hopbytes.machines.base import Level, TreeDistance, machines
 from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.spec_fields import bad, joined, network_fields, number_of, sizes_of

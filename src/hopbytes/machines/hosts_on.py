@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
 from hopbytes.hostlist import expand_hosts
-from hopbytes.machines.base import Int32, Int64
 from hopbytes.machines.geometry import Geometry, geometry_of
 from hopbytes.machines.network import Network
 from hopbytes.machines.networked import NetworkMachine, check_nodes

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from hopbytes.cpu_lists import parse_cpuset
 from hopbytes.machines.hwloc_adapters import adapters_of, find_adapters
 from hopbytes.machines.node_tree import Gpu
 from hopbytes.safe_xml import Element
@@ -53,8 +54,6 @@ def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> tu
         GPU are those of the smallest object it hangs in; where that is the whole node and the file has
         bandwidths between GPUs and packages (``distances2hetero``), those of the package it is tied to best.
     """
-    from hopbytes.machines.hwloc_file import parse_cpuset
-
     devices: list[_Device] = []
     packages: dict[str, frozenset[int]] = {}
     stack: list[tuple[Element, frozenset[int], _Device | None, tuple[int, ...]]] = [

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int64, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.geometry import Geometry
 from hopbytes.machines.network import MAX_LINKS, Network, Wiring, from_nodes
 from hopbytes.machines.networked import NetworkMachine, check_nodes

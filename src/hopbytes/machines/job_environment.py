@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hopbytes.cpu_lists import parse_list
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.hostlist import MAX_HOSTS, expand_hosts
 
@@ -271,6 +272,4 @@ def _number(environment: Environment, name: str) -> int | None:
 
 
 def _numbers(text: str) -> list[int]:
-    from hopbytes.machines.sysfs import parse_list
-
     return sorted(parse_list(text, "resource.R"))

@@ -7,10 +7,11 @@ from itertools import chain, pairwise
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.link_file import LinkFile, read_link_file
 from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
-from hopbytes.machines.base import Int32, Int64, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.file_spec import file_spec
 from hopbytes.machines.network import Network, Wiring
 from hopbytes.machines.networked import NetworkMachine, check_nodes

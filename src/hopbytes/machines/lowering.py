@@ -6,8 +6,9 @@ from typing import TypedDict
 
 import numpy as np
 
+from hopbytes._arrays import Int64, UInt64
 from hopbytes.allocation import Allocation
-from hopbytes.machines.base import Int64, TableDistance, UInt64
+from hopbytes.machines.base import TableDistance
 from hopbytes.machines.distances import NetworkDistance
 
 

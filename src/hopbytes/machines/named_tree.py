@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
 from hopbytes.fabrics.switch_tree import LeveledTree, SwitchTree
 from hopbytes.hostlist import expand_hosts
-from hopbytes.machines.base import Int32, Int64, Level, Machine, TreeDistance
+from hopbytes.machines.base import Level, Machine, TreeDistance
 from hopbytes.machines.kinds import DEFAULT_DISTANCE, SWITCH_STEP
 from hopbytes.machines.networked import Count, inside_spec, starts_with_node
 from hopbytes.machines.spec_fields import bad

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import Int32, Int64, Level, Machine, TreeDistance
+from hopbytes.machines.base import Level, Machine, TreeDistance
 from hopbytes.machines.job_environment import Job
 from hopbytes.machines.leveling import level
 from hopbytes.machines.node_tree import NodeTree

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Int64, Level, Machine
+from hopbytes.machines.base import Level, Machine
 from hopbytes.machines.job_environment import Job, same_host
 from hopbytes.machines.node_machine import NodeMachine
 from hopbytes.machines.node_tree import NodeTree

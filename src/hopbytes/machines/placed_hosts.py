@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
 from hopbytes.hostlist import HOST_NAME, MAX_HOSTS, is_table
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.geometry import geometry_of
 
 #: Names of the coordinates of grids.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.scotch_target import Target, read_scotch_target
-from hopbytes.machines.base import Int64, Level, Machine, machines
+from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.file_spec import file_spec
 from hopbytes.machines.table import MAX_PLACES, Table
 from hopbytes.machines.torus import Torus

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid import read_simgrid
 from hopbytes.fabrics.simgrid_platform import Cluster
-from hopbytes.machines.base import Int64, Machine, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.fattree import FatTree
 from hopbytes.machines.file_spec import FileSpec, file_spec
 from hopbytes.machines.hosts_on import HostsOn

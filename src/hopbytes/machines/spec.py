@@ -79,7 +79,7 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
         parts[0], latency = take_latency(parts[0])
     machine = _parse_part(parts[0])
     if parts[1:]:
-        from hopbytes.machines.networked import nest
+        from hopbytes.machines.nest_levels import nest
 
         for part in parts[1:]:
             machine = nest(machine, part, _parse_part)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes.cpu_lists import MAX_PUS, format_list, parse_list
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.hostlist import HOST_NAME
 from hopbytes.machines.base import Level, Machine
 from hopbytes.machines.job_environment import Job
 from hopbytes.machines.kinds import DEFAULT_DISTANCE, base_kind
 from hopbytes.machines.node_machine import NodeMachine, check_names
-from hopbytes.machines.node_tree import MAX_PUS, Gpu, NearAdapter, NodeTree
-from hopbytes.machines.sysfs import format_list, parse_list
+from hopbytes.machines.node_tree import Gpu, NearAdapter, NodeTree
 from hopbytes.opening import open_stream
 
 KIND = "hopbytes machine"

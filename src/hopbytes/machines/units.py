@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.hostlist import expand_hosts, match_hosts
-from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Int64, Machine
+from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Machine
 from hopbytes.machines.kinds import DEFAULT_DISTANCE
 from hopbytes.machines.level_names import level_name
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.machines.base import Distance, Int32, Int64, Level, Machine
+from hopbytes._arrays import Int32, Int64
+from hopbytes.machines.base import Distance, Level, Machine
 from hopbytes.machines.job_environment import Job
 from hopbytes.machines.network import Network
 from hopbytes.machines.node_tree import NodeTree

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
 from hopbytes.engine.control import stop_asked
@@ -18,9 +18,6 @@ from hopbytes.graph import CommGraph
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.registry import Registry
 from hopbytes.unary import Unary
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 #: Options give work in millions of arcs looked at.
 MILLION = 10**6

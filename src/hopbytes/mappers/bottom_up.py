@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.graph import CommGraph, Csr
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.filling import fill_in_order, room_for
 from hopbytes.mappers.quotient import quotient_csr
 

@@ -12,10 +12,12 @@ from typing import IO
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError, no_thread
-from hopbytes.mappers.base import Effort, Int32
+from hopbytes.mappers.base import Effort
+from hopbytes.mappers.cut_level import Level
 from hopbytes.mappers.scheduling import Order, Schedule
-from hopbytes.mappers.sections import Level, Piece
+from hopbytes.mappers.sections import Piece
 
 #: Tasks and arcs below which a piece is cut down to single PEs at once: handing its parts round would
 #: take longer than cutting them.

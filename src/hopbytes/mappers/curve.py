@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.machines.curves import CURVES, curve_order
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.filling import fill_along
 from hopbytes.mappers.positions import place_geometry, task_coordinates
 from hopbytes.nodal import nodes_of

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Int32, Int64
-
-UInt64 = NDArray[np.uint64]
+from hopbytes.mappers.base import Bounds
 
 
 def random_order(n: int, seed: int) -> Int64:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
-from hopbytes.machines.base import Int32, Int64, Level
+from hopbytes.machines.base import Level
 from hopbytes.machines.tree import Tree
 
 

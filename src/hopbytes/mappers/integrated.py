@@ -6,16 +6,18 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.balance import child_caps, group_sums
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.coarse import coarsen_once
 from hopbytes.graph import CommGraph
 from hopbytes.machines.lowering import kernel_distances
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
+from hopbytes.mappers.cut_level import Level
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.mappers.quotient import quotient_csr
-from hopbytes.mappers.sections import Level, Piece, levels_of
+from hopbytes.mappers.sections import Piece, levels_of
 
 
 @mappers.register("integrated")

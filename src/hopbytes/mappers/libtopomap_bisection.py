@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine import PartitionSettings, partition_many
-from hopbytes.mappers.base import Effort, Int32, Int64, mappers
+from hopbytes.mappers.base import Effort, mappers
 from hopbytes.mappers.node_level import settings_of
 from hopbytes.mappers.topomap import TopologyMapper, in_step
 from hopbytes.nodal import Grouped, HostGraph

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.mappers.base import Effort, Int32, Int64, mappers
+from hopbytes._arrays import Int32, Int64
+from hopbytes.mappers.base import Effort, mappers
 from hopbytes.mappers.topomap import TopologyMapper, classes
 from hopbytes.nodal import Grouped, HostGraph
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.mappers.base import Effort, Int32, Int64, mappers
+from hopbytes._arrays import Int32, Int64
+from hopbytes.mappers.base import Effort, mappers
 from hopbytes.mappers.topomap import TopologyMapper, in_step
 from hopbytes.nodal import Grouped, HostGraph
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.balance import group_sums
-from hopbytes.mappers.base import Effort, Int32
-from hopbytes.mappers.sections import Level, Problem
+from hopbytes.mappers.base import Effort
+from hopbytes.mappers.cut_level import Level
+from hopbytes.mappers.sections import Problem
 
 
 class Memory:

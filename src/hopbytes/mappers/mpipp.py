@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels.best_swap import best_swap
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.filling import fill_in_order, random_order
 from hopbytes.mappers.locked_passes import LockedPasses
 from hopbytes.mappers.quotient import with_isolated

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.slots import place_greedily
 from hopbytes.graph import CommGraph
 from hopbytes.machines.lowering import kernel_distances
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.filling import room_for
 
 

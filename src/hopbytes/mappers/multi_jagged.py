@@ -8,11 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.machines.geometry import Geometry, occupied
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.filling import room_for
 from hopbytes.mappers.node_level import pace_of, settings_of, share_of
 from hopbytes.mappers.positions import place_geometry, task_coordinates

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.carrying_out import carry_out
+from hopbytes.mappers.cut_level import Level
 from hopbytes.mappers.memory import Memory
 from hopbytes.mappers.scheduling import SCHEDULES
-from hopbytes.mappers.sections import Level, Piece, Problem, group_seeds, levels_of
+from hopbytes.mappers.sections import Piece, Problem, group_seeds, levels_of
 from hopbytes.mappers.shares import surprising_shares
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
+from hopbytes._arrays import Int32
 from hopbytes.backends import BACKENDS
 from hopbytes.candidates import CandidateSettings, candidates
 from hopbytes.engine import stop_asked
-from hopbytes.mappers.base import Effort, Int32
+from hopbytes.mappers.base import Effort
 from hopbytes.mappers.sections import Problem
 from hopbytes.workers import START_WORK, WorkerPool
 

@@ -6,17 +6,14 @@ import math
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Float64, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.graph import CommGraph
 from hopbytes.machines.geometry import Geometry, geometry_of
-from hopbytes.mappers.base import Int64
 from hopbytes.nodal import nodes_of
 from hopbytes.opening import open_stream
-
-Float64 = NDArray[np.float64]
 
 GRID = re.compile(r"[0-9]{1,9}(x[0-9]{1,9})*", re.ASCII)
 #: Coordinates of a file are rounded to so many steps along the longest side.

@@ -9,11 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.routed import HybridTerms, hybrid_greedy, route_classes
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.node_level import cut, finish, pace_of, settings_of, share_of
 from hopbytes.nodal import Grouped, Routed, move_groups, ports_of, routed_groups, vicinity_of
 from hopbytes.objectives.hybrid import Hybrid

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels import csr_from_arcs
-from hopbytes.mappers.base import Int32
 
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.filling import fill_in_order, random_order
 
 

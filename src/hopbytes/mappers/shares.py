@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Int32
-
-if TYPE_CHECKING:
-    from hopbytes.mappers.sections import Level
+from hopbytes.mappers.cut_level import Level
 
 #: A level surprises that decides so many times what was expected of it,
 SURPRISE = 4.0

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper
+from hopbytes.mappers.base import Bounds, Effort, Mapper
 from hopbytes.mappers.filling import fill_in_order
 from hopbytes.mappers.node_level import cut, finish, settings_of
 from hopbytes.nodal import Grouped, HostGraph, host_graph

@@ -9,13 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.kernels import checked_sum
 from hopbytes.kernels.grouping import group_objects
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Mapper, mappers
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers
 from hopbytes.mappers.filling import room_for
 from hopbytes.mappers.quotient import quotient_csr, with_isolated
 from hopbytes.mappers.subtrees import in_whole_tree, shapes

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, mappers, refiners
+from hopbytes.mappers.base import Bounds, Effort, Mapper, mappers, refiners
 from hopbytes.mappers.dual_recursive_bipartitioning import bisected
 from hopbytes.mappers.halving import halved
 from hopbytes.mappers.multisection import Multisection

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 
 from hopbytes.allocation import Allocation
+from hopbytes.cpu_lists import parse_list
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.base import Level, Machine, TreeDistance
 from hopbytes.machines.node_machine import NodeMachine
-from hopbytes.machines.sysfs import parse_list
 from hopbytes.machines.tree import Tree
 from hopbytes.machines.wrapped import Timed
 from hopbytes.measuring.fit import Fit, fit

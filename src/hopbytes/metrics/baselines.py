@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.launcher import launcher_placement
-from hopbytes.machines.base import Int32, Int64
 from hopbytes.mapping import Mapping
 from hopbytes.origin import recorded_hosts
 

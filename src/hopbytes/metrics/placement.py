@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.comm_time.times import comm_time, knows_times, times_of
 from hopbytes.errors import FormatError
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Int32, Int64, TreeDistance
+from hopbytes.machines.base import TreeDistance
 from hopbytes.metrics.links import LinkMetrics, measure_links
 from hopbytes.metrics.loads import load_per_pe, ratio, relative_excess
 from hopbytes.metrics.scale import check_scale

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Int64
 from hopbytes.machines.slots import machine as machine_from
 from hopbytes.mpi.places import Spot, machine_of, processes_on, this_spot
 from hopbytes.mpi.sends import Sends, checked_neighbours, checked_sends, neighbours_sends

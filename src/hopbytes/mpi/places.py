@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.numbering import parse_cpus
 from hopbytes.launching.compare import placement_seen
 from hopbytes.launching.probe import Seen
-from hopbytes.machines.base import Int64, Level
+from hopbytes.machines.base import Level
 from hopbytes.machines.kinds import DEFAULT_DISTANCE
 from hopbytes.machines.tree import Tree
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.graph import CommGraph
 from hopbytes.nodal.level import Nodes, Pace
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 def place_inside(

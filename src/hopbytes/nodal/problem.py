@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
 from hopbytes.engine import PartitionSettings
 from hopbytes.graph import CommGraph
 from hopbytes.nodal.inside import place_inside
 from hopbytes.nodal.level import Nodes, Pace, nodes_of, partition_to_nodes, quotient
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

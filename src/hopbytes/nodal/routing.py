@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.routed import Routing, Traffic
 from hopbytes.graph import CommGraph
 from hopbytes.kernels.routes import fraction_bits
@@ -14,9 +14,6 @@ from hopbytes.nodal.level import Nodes
 from hopbytes.nodal.ports import PortArcs, arcs_of, port_arcs, ports_of
 from hopbytes.nodal.problem import Grouped
 from hopbytes.objectives.links import endpoints_of, network_of
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 #: Values of links stay below this in searches, so that sums over links and their squares fit.
 MOST_VALUE = 2**54

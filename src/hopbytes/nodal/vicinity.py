@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt16
 from hopbytes.engine.places import PlaceDistances, Vicinity
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
@@ -13,10 +14,6 @@ from hopbytes.machines.lowering import kernel_distances
 from hopbytes.nodal.level import Nodes
 from hopbytes.objectives.hop_distances import in_hops
 from hopbytes.objectives.links import endpoints_of
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt16 = NDArray[np.uint16]
 
 #: With more sites than this, only those near in machine order are looked at.
 MOST_SITES = 4096

@@ -6,13 +6,11 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
 from hopbytes.registry import Registry
-
-Int32 = NDArray[np.int32]
 
 objectives: Registry[type[Objective]] = Registry("objective", "hopbytes.objectives")
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Int32, Int64, TreeDistance
+from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.distances import NetworkDistance
 from hopbytes.objectives.base import Objective, objectives
 

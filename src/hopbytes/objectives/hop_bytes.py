@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.objectives.base import Int32, Objective, objectives
+from hopbytes.objectives.base import Objective, objectives
 from hopbytes.objectives.hop_distances import mostly_hops
 from hopbytes.objectives.links import links_travelled, plain
 

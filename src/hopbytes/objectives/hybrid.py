@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.objectives.base import Int32, Objective, objectives
+from hopbytes.objectives.base import Objective, objectives
 from hopbytes.objectives.links import LinkTraffic, traffic
 
 Terms = tuple[float, float, float, float]

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
@@ -19,11 +19,7 @@ from hopbytes.kernels.routes import (
     link_amounts,
     summarize_links,
 )
-from hopbytes.machines.capacities import capacity_classes
 from hopbytes.machines.network import Network
-
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
 
 
 class LinkTraffic(NamedTuple):
@@ -128,7 +124,7 @@ def traffic(
 
 
 def _by_capacity(network: Network, amounts: Int64, *, priced: bool) -> tuple[tuple[int, LoadSummary], ...]:
-    classes = capacity_classes(network) if priced else None
+    classes = network.capacity_classes() if priced else None
     if classes is None:
         return ((1, summarize_links(amounts)),)
     links = classes.links

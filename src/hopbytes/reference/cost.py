@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.reference.graph import _arcs
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
 
 
 def volume_by_level(

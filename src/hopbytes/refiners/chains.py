@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.slot_groups import chain_search
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.mappers.filling import random_order
 from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 

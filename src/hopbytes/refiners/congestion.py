@@ -7,12 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.engine.places import Vicinity
 from hopbytes.engine.routed import HybridTerms, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Int64, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Refiner, refiners
 from hopbytes.mappers.node_level import book, share_of
 from hopbytes.nodal import Routed, groups_of_placement, nodes_of, routed, routed_groups, vicinity_of
 from hopbytes.objectives.base import objectives

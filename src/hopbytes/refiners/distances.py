@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.engine import MOST
 from hopbytes.graph import CommGraph
 from hopbytes.machines.base import TableDistance
 from hopbytes.machines.lowering import kernel_distances
-from hopbytes.mappers.base import Int32, Int64
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.unary import Unary
 

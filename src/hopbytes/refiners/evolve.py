@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Progress, Refiner, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.mappers.multisection import Multisection
 from hopbytes.options import build
 from hopbytes.refiners.distances import kernel_distances, priced, talks_to_most

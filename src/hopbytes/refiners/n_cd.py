@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.slots import NEAR_PAIRS
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Refiner, refiners
 from hopbytes.mappers.filling import random_order
 from hopbytes.refiners.pairs import search_pairs
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.slots import pair_search
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32
+from hopbytes.mappers.base import Bounds, Effort
 from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.routed import hottest_link_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Refiner, refiners
 from hopbytes.mappers.node_level import book, share_of
 from hopbytes.nodal import Grouped, Routed, groups_of_placement, routed_groups, vicinity_of
 from hopbytes.refiners.umpa import no_worse, relocated

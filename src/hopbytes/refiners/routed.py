@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Refiner, refiners
 from hopbytes.mappers.ug import HopGreedy
 from hopbytes.nodal import nodes_of
 from hopbytes.objectives.base import Objective, objectives

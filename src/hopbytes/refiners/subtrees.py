@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
 from hopbytes.graph import CommGraph, Csr
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Refiner, refiners
 from hopbytes.mappers.quotient import quotient_csr
 from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 from hopbytes.refiners.units import Units, units_of

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine import swap_refine
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Refiner, mappers, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Refiner, mappers, refiners
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.options import build
 from hopbytes.refiners.distances import both_ways_differ, cheaper, kernel_distances, priced, talks_to_most

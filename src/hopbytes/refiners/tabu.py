@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu import DenseProblem
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Int64, Refiner, refiners
+from hopbytes.mappers.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.objectives.comm_cost import CommCost
 from hopbytes.refiners.distances import talks_to_most
 from hopbytes.unary import FORBIDDEN, Unary

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.places import hop_swap
 from hopbytes.engine.routed import congestion_swap
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32
+from hopbytes.mappers.base import Bounds, Effort
 from hopbytes.mappers.node_level import book, pace_of, settings_of, share_of
 from hopbytes.mappers.ug import weighed
 from hopbytes.nodal import (

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.allocation import Allocation
 from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.distances import NetworkDistance
 from hopbytes.machines.lowering import KernelDistances, kernel_distances
-from hopbytes.mappers.base import Bounds, Int32, Int64
+from hopbytes.mappers.base import Bounds
 from hopbytes.unary import FORBIDDEN, Unary, from_entries
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes.mappers.base import Bounds, Effort, Refiner, refiners
 from hopbytes.refiners.distances import cheaper, kernel_distances, priced
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
+from hopbytes.cpu_lists import format_list
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, Int64
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.kinds import worth
 from hopbytes.machines.node_tree import Gpu, NodeTree
-from hopbytes.machines.sysfs import format_list
 
 MAX_BOXED = 2**12
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.allocation import Allocation
-from hopbytes.machines.base import Int64
 from hopbytes.machines.units import units_of
 from hopbytes.report.boxes import boxes_of, drawing
 from hopbytes.report.network import network_facts, network_lines

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32
 from hopbytes.engine.routed import HybridTerms, Traffic
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.network import Network
@@ -17,9 +17,6 @@ from hopbytes.mpi.ptram.part import Part
 from hopbytes.mpi.ptram.refine import led_refine
 from hopbytes.mpi.ptram.wire import Comm, Wire
 from hopbytes.nodal import Routed
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 class StrandedError(RuntimeError):

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.leaders import LinkChanges, sum_over_routes
 from hopbytes.kernels.routes import Routes
 from hopbytes.machines.network import Network
 from hopbytes.nodal.vicinity import MOST_SITES, WINDOW
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from hopbytes._arrays import Int32
 from hopbytes.allocation import Allocation
 from hopbytes.engine.routed import HybridTerms
 from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, Refiner
+from hopbytes.mappers.base import Bounds, Effort, Mapper, Refiner
 from hopbytes.mappers.ptram import HybridGreedy
 from hopbytes.mpi.ptram.leaders import Leaders
 from hopbytes.nodal import Grouped, Routed

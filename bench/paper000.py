@@ -31,13 +31,13 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.keeping import repaired
-from hopbytes.mappers.base import Bounds, Effort, mappers, refiners
-from hopbytes.mappers.quotient import quotient_graph
-from hopbytes.mappers.two_phase import TwoPhase
-from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.options import build
-from hopbytes.problem import Request, pose
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, mappers, refiners
+from hopbytes.algorithms.mappers.two_phase import TwoPhase
+from hopbytes.algorithms.shared.quotient_graph import quotient_graph
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.problem import Request, pose
 from instances import delaunay, random_geometric, shared_folder
 
 GRAPHS = (

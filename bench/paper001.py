@@ -32,7 +32,7 @@ import hopbytes as hb
 import pictures
 import run
 import schedules
-from hopbytes.mappers.scheduling import SCHEDULES
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from instances import Prepared, prepare
 from rivals import TOOLS, Hopbytes, Task, code_digest
 from suites import SUITES

@@ -23,13 +23,13 @@ import numpy as np
 import hopbytes as hb
 import paper003_table
 import scotch_gmap
-from hopbytes.keeping import repaired
-from hopbytes.mappers.base import Effort, mappers, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.objectives.hybrid import four_terms
-from hopbytes.objectives.links import traffic
-from hopbytes.options import build
-from hopbytes.problem import Request, pose
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Effort, mappers, refiners
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.hybrid import four_terms
+from hopbytes.cost.objectives.link_sums import traffic
+from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.problem import Request, pose
 
 SIZES = (17, 8, 24)
 NODES_PER_ROUTER, SLOTS = 2, 16

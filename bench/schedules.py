@@ -21,9 +21,9 @@ from collections import defaultdict
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.graph import Csr
-from hopbytes.mappers.scheduling import SCHEDULES
-from hopbytes.mappers.sections import Piece
+from hopbytes.algorithms.multisection.hierarchy_levels import Piece
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+from hopbytes.model.comm_graph import Csr
 from instances import DEFAULT_SEED, prepare
 from suites import SUITES
 

@@ -20,11 +20,11 @@ import numpy as np
 
 import hopbytes as hb
 from hopbytes._arrays import Int64
-from hopbytes.machines.table import Table
-from hopbytes.mappers.base import Effort
-from hopbytes.mappers.node_level import cut, finish, settings_of
-from hopbytes.nodal.vicinity import node_hops
-from hopbytes.problem import Request, pose
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.two_level.neighbourhood import node_hops
+from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.machines.common.table import Table
+from hopbytes.solve.problem import Request, pose
 
 #: What is asked of it: its own default, and the same with no imbalance allowed.
 WAYS = {"plain": (), "-b0": ("-b0",)}

@@ -22,7 +22,7 @@ import hopbytes as hb
 import mpi_patterns
 import paper000
 from hopbytes.patterns.base import pattern
-from hopbytes.presets import presets
+from hopbytes.solve.presets import presets
 from instances import Arrays, random_geometric, shared_folder
 
 #: Quotient graphs: of these, cut into so many blocks by recursive bisection.

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Effort, refiners
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
-from hopbytes.keeping import repaired
-from hopbytes.mappers.base import Effort, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.options import build
 from hopbytes.patterns.base import pattern
-from hopbytes.presets import QUICK, presets
-from hopbytes.problem import Request, pose
-from hopbytes.run import map_tasks
+from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.solve.presets import QUICK, presets
+from hopbytes.solve.problem import Request, pose
 from strategies import random_graph, random_machine
 
 

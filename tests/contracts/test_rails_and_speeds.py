@@ -9,10 +9,10 @@ import pytest
 
 import hopbytes as hb
 from fabric_text import FabricText, two_level_fabric
-from hopbytes.mappers.base import Effort, mappers, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.options import build
-from hopbytes.problem import Request, pose
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Effort, mappers, refiners
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.solve.problem import Request, pose
 from strategies import random_graph
 
 #: Work enough to see something, little enough for a test.

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopbytes.engine.assignment import EvolutionSettings, evolve
-from hopbytes.engine.tabu import DenseProblem, TabuSettings, tabu_many
+from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
 
 
 def matrices(seed, n, largest, *, symmetric):

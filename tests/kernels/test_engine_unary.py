@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_cases import cost_of, cut_once, distances, random_csr, sums
+from hopbytes.algorithms.balancer import meet_caps
 from hopbytes.engine import PartitionSettings, SearchSettings, refine_placement, swap_refine
-from hopbytes.repair import meet_caps
-from hopbytes.unary import FORBIDDEN, Unary, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, Unary, from_entries
 
 
 def random_unary(rng, n, k, feasible=None):

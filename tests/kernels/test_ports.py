@@ -8,20 +8,28 @@ import numpy as np
 import pytest
 
 from fabric_text import two_level_fabric
+from hopbytes.algorithms.two_level import (
+    Pace,
+    Share,
+    groups_of_placement,
+    move_groups,
+    nodes_of,
+    routed_groups,
+    vicinity_of,
+)
+from hopbytes.algorithms.two_level.neighbourhood import levels_between
+from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.engine import PartitionSettings
-from hopbytes.engine.routed import (
+from hopbytes.engine.routed_search import (
     HybridTerms,
     congestion_search,
     congestion_swap,
     hottest_link_refine,
     hybrid_greedy,
 )
-from hopbytes.graph import CommGraph
 from hopbytes.kernels.routes import link_amounts
-from hopbytes.machines.slots import machine
-from hopbytes.nodal import Pace, Share, groups_of_placement, move_groups, nodes_of, routed_groups, vicinity_of
-from hopbytes.nodal.vicinity import levels_between
-from hopbytes.objectives.links import endpoints_of
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.reference import routed_groups as routed_twin
 
 

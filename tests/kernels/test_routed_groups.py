@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.two_level import nodes_of, place_distances, routed, vicinity_of
+from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.engine.places import Groups, PlaceDistances, hop_greedy, hop_swap
-from hopbytes.engine.routed import (
+from hopbytes.engine.routed_search import (
     HybridTerms,
     congestion_search,
     congestion_swap,
@@ -15,11 +17,9 @@ from hopbytes.engine.routed import (
     hybrid_greedy,
     route_classes,
 )
-from hopbytes.graph import CommGraph
 from hopbytes.kernels.routes import link_amounts
-from hopbytes.machines.slots import machine
-from hopbytes.nodal import nodes_of, place_distances, routed, vicinity_of
-from hopbytes.nodal.vicinity import levels_between
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.reference import groups as twin
 from hopbytes.reference import routed_groups as routed_twin
 

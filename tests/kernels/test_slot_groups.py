@@ -12,8 +12,8 @@ from hopbytes import _core
 from hopbytes.engine.slot_groups import ResplitSettings, chain_search, resplit_pairs
 from hopbytes.engine.slots import ALL_PAIRS, pair_search
 from hopbytes.kernels import optional
-from hopbytes.reference import slots as twin
-from hopbytes.unary import FORBIDDEN, as_arrays, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
+from hopbytes.reference import slots_reference as twin
 
 
 @pytest.mark.parametrize("form", ["tree", "table"])

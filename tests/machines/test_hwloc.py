@@ -5,10 +5,10 @@ import pytest
 from hwloc_samples import SHARED, sample
 
 import hopbytes as hb
-from hopbytes.cpu_lists import parse_cpuset
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.hwloc_file import read_hwloc
+from hopbytes.machines.node.hwloc_file import read_hwloc
 from hopbytes.machines.spec import parse_machine
+from hopbytes.textio.cpu_lists import parse_cpuset
 
 
 def levels(spec: str) -> str:

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.constraints import constraints
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.machines.base import TableDistance
-from hopbytes.machines.table import Table
-from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.remap import align
+from hopbytes.machines.common.table import Table
+from hopbytes.solve.constraints import constraints
+from hopbytes.solve.relabel import align
 from strategies import graphs, machines
 
 PRESETS = ["fast", "eco", "strong"]

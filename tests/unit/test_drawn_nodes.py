@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError
-from hopbytes.machines.curves import hilbert_order
-from hopbytes.machines.drawn_nodes import draw_nodes
+from hopbytes.machines.network.curves import hilbert_order
+from hopbytes.machines.selection.sampled_allocations import draw_nodes
 from hopbytes.machines.spec import parse_machine
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.idle import piled_up
-from hopbytes.keeping import repaired
-from hopbytes.mappers.base import Effort
-from hopbytes.presets import presets
-from hopbytes.problem import Request, pose
-from hopbytes.unary import FORBIDDEN, from_entries, held
+from hopbytes.algorithms.base import Effort
+from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries, held
+from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.presets import presets
+from hopbytes.solve.problem import Request, pose
+from hopbytes.solve.zero_load import piled_up
 
 WHERE = hb.machine("node:4@10 core:4@1")
 WIDTH = 48

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from engine_cases import random_csr
 from hopbytes.engine.coarse import coarsen_once
-from hopbytes.unary import FORBIDDEN, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 
 
 def grid(side):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import Bounds
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.multisection import effort_per_level as shares
+from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost, surprising_shares
+from hopbytes.algorithms.multisection.hierarchy_levels import levels_of, seam_distances
 from hopbytes.errors import UnsupportedError
-from hopbytes.mappers import shares
-from hopbytes.mappers.base import Bounds
-from hopbytes.mappers.multisection import Multisection
-from hopbytes.mappers.sections import levels_of, seam_distances
-from hopbytes.mappers.shares import shares_of_cost, surprising_shares
-from hopbytes.unary import FORBIDDEN, Unary, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, Unary, from_entries
 
 
 def grid(side: int) -> hb.CommGraph:

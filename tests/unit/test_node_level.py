@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import Bounds, Effort
+from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
+from hopbytes.algorithms.two_level import Pace, partition_to_nodes, place_distances, vicinity_of
+from hopbytes.algorithms.two_level.level import balance_fix
+from hopbytes.algorithms.two_level.node_level import cut, settings_of
 from hopbytes.engine import PartitionSettings
 from hopbytes.engine.places import hop_greedy
-from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort
-from hopbytes.mappers.node_level import cut, settings_of
-from hopbytes.mappers.ug import HopGreedy, weighed
-from hopbytes.nodal import Pace, partition_to_nodes, place_distances, vicinity_of
-from hopbytes.nodal.level import balance_fix
+from hopbytes.model.comm_graph import CommGraph
 
 
 def path(n):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.mappers.ptram import HybridGreedy
+from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.two_level import Share, groups_of_placement, nodes_of, routed_groups, vicinity_of
 from hopbytes.errors import InfeasibleError
-from hopbytes.mappers.base import Effort
-from hopbytes.mappers.ptram import HybridGreedy
 from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
 from hopbytes.mpi.ptram.own_routes import OwnRoutes
-from hopbytes.nodal import Share, groups_of_placement, nodes_of, routed_groups, vicinity_of
-from hopbytes.refiners.ptram import HottestLink
 from strategies import random_graph
 from together import together
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopbytes import CommGraph
-from hopbytes.allocation import Allocation
-from hopbytes.balance import group_sums
-from hopbytes.constraints import constraints
+from hopbytes.algorithms.balancer import fill_empty, meet_caps
 from hopbytes.machines.base import Level, TableDistance, TreeDistance
-from hopbytes.machines.table import Table
-from hopbytes.machines.tree import Tree
-from hopbytes.repair import fill_empty, meet_caps
+from hopbytes.machines.common.table import Table
+from hopbytes.machines.common.tree import Tree
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
+from hopbytes.solve.constraints import constraints
 from strategies import graphs, machines
 
 

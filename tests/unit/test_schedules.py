@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.multisection.hierarchy_levels import Piece
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES, shared_out
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.graph import Csr
-from hopbytes.mappers.scheduling import SCHEDULES, shared_out
-from hopbytes.mappers.sections import Piece
+from hopbytes.model.comm_graph import Csr
 
 WHERE = hb.machine(hierarchy="4:3:4", distance="1:10:100")
 
@@ -133,7 +133,7 @@ def test_threads_are_shared_out_by_the_formula():
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path, monkeypatch):
-    monkeypatch.setattr("hopbytes.mappers.carrying_out.WHOLE_BELOW", 500)
+    monkeypatch.setattr("hopbytes.algorithms.multisection.executor.WHOLE_BELOW", 500)
     default = hb.map_tasks(grid(60), WHERE, mapper="multisection:runs=2,combines=1")
     for threads in (1, 2, 5):
         file = tmp_path / f"{threads}.jsonl"
@@ -171,7 +171,7 @@ def test_a_failing_cut_comes_out_as_its_error(monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("inside a worker")
 
-    monkeypatch.setattr("hopbytes.mappers.multisection.partition_many", broken)
+    monkeypatch.setattr("hopbytes.algorithms.mappers.multisection.partition_many", broken)
     with pytest.raises(ZeroDivisionError, match="inside a worker"):
         hb.map_tasks(grid(10), WHERE, mapper="multisection:schedule=queue", partition=True)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.base import NODE_NAMES
-from hopbytes.machines.table import Table
-from hopbytes.spread import spread, spread_counts
+from hopbytes.machines.common.table import Table
+from hopbytes.machines.selection.slot_counts import spread, spread_counts
 from strategies import machines
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.mappers.base import Bounds, Effort, refiners
-from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.options import build
-from hopbytes.refiners.units import units_of
-from hopbytes.unary import FORBIDDEN, from_entries
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, refiners
+from hopbytes.algorithms.shared.unit_distances import units_of
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 from strategies import random_graph
 
 

@@ -12,7 +12,7 @@ from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import Spend, interruptible, moderate_unary
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.kernels.linear_cost import Unary, as_arrays
 
 Result = TypeVar("Result")
 

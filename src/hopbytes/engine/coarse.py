@@ -8,7 +8,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend
 from hopbytes.kernels.base import compiled
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import Unary
 
 #: More levels than a coarsening that shrinks by a twentieth at least can have.
 _MOST_LEVELS = 1000

@@ -14,7 +14,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import no_thread
 from hopbytes.kernels import checked_sum
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import Unary
 
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import PartitionSettings
 from hopbytes.kernels.base import compiled
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import Unary
 
 
 def partition_many(

@@ -11,7 +11,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import SMALL, Spend, call_size
 from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import compiled, implementation
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import Unary
 
 _implementation = implementation("slots")
 

@@ -1,6 +1,6 @@
 """One task per slot: searches over fixed sets of pairs, and greedy constructions.
 
-Unlike the other searches these have a definition, and so a twin in :mod:`hopbytes.reference.slots`.
+Unlike the other searches these have a definition, and so a twin in :mod:`hopbytes.reference.slots_reference`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import MOST, Spend
 from hopbytes.kernels.base import implementation
-from hopbytes.reference.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import Unary
+from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.opening import open_stream
+from hopbytes.textio.open_input import open_stream
 
 RANGE = re.compile(rb"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 COMMENTS = (b"#", b"%")

@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.kernels.base import compiled, optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.kernels.linear_cost import Unary, as_arrays
 
 
 def repair(
@@ -19,7 +19,7 @@ def repair(
     Parameters
     ----------
     graph : (indptr, targets, weights)
-        Symmetric, see :meth:`hopbytes.graph.CommGraph.symmetric`.
+        Symmetric, see :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
     loads : int64[n] or None
         Only tasks with load are moved. None means 1 each.
     pe : int32[n]
@@ -27,7 +27,7 @@ def repair(
     caps : int64[k]
     labels, distances
         Labels and cost per bit (65) of a tree, None and the dense table (flattened), or labels and the packed
-        network of :class:`hopbytes.machines.distances.LoweredNetwork`.
+        network of :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
     control : int32[1]
         Polled; anything but 0 ends the call early, caps met or not.
     fill_empty : bool

@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.distances import NetworkDistance
-from hopbytes.machines.network import Network
-from hopbytes.registry import Registry
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.node_distances import NetworkDistance
 
 if TYPE_CHECKING:
-    from hopbytes.machines.job_environment import Job
-    from hopbytes.machines.node_tree import NodeTree
+    from hopbytes.machines.node.job_environment import Job
+    from hopbytes.machines.node.node_tree import NodeTree
 
 
-machines: Registry[type[Machine]] = Registry("machine", "hopbytes.machines")
+machines: Registry[type[Machine]] = Registry(
+    "machine", ("hopbytes.machines.kinds", "hopbytes.machines.common")
+)
 
 #: Largest relative capacity: products with loads and counts then stay small.
 MAX_CAPACITY = 10**6
@@ -145,7 +147,7 @@ Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"
 class Machine(ABC):
     """Hardware that exists: `n_cores` places numbered from 0 in machine order (logical numbers).
 
-    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.allocation.Allocation`.
+    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.model.allocation.Allocation`.
     """
 
     __slots__ = ()

@@ -37,7 +37,7 @@ from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.solve.feasibility import repaired
-from hopbytes.solve.problem import Request, pose
+from hopbytes.solve.problem import Request, formulate
 from instances import delaunay, random_geometric, shared_folder
 
 GRAPHS = (
@@ -94,7 +94,7 @@ def machine(k: int) -> hb.Allocation:
 
 def model_of(graph: hb.CommGraph, kind: str, where: hb.Allocation, seed: int) -> hb.CommGraph:
     """Return the graph of k blocks of at most 3 per cent more than their share."""
-    problem = pose(graph, where, Request(partition=True))
+    problem = formulate(graph, where, Request(partition=True))
     effort = Effort(seed=seed)
     block = TwoPhase(model=kind, mapping="identity", refine="none").map(graph, where, problem.bounds, effort)
     return quotient_graph(graph, repaired(problem, block, effort)[0], where.k)

@@ -12,11 +12,11 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
-from hopbytes.algorithms.multisection.effort_per_level import surprising_shares
-from hopbytes.algorithms.multisection.executor import carry_out
-from hopbytes.algorithms.multisection.hierarchy_levels import Piece, Problem, group_seeds, levels_of
+from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
+from hopbytes.algorithms.multisection.executor import run_schedule
+from hopbytes.algorithms.multisection.hierarchy_levels import Problem, Subproblem, group_seeds, levels_of
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
-from hopbytes.algorithms.multisection.warm_start import Memory
+from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
@@ -24,7 +24,7 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 if TYPE_CHECKING:
-    from hopbytes.algorithms.multisection.external_partitions import Outside
+    from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
 
 
 @mappers.register("multisection")
@@ -89,12 +89,14 @@ class Multisection(Mapper):
     Notes
     -----
     After SharedMap (Schulz and Woydt, 2025), with these differences: integer caps that every later
-    cut can meet (:func:`hopbytes.model.capacities.child_caps`), the outer ones as roomy as that allows (`slack`);
+    cut can meet (:func:`hopbytes.model.capacities.child_bounds`), the outer ones as roomy as that allows
+    (`slack`);
     levels of equal distance are one cut; seeds
     derive from the place in the hierarchy, so the answer does not depend on threads; every cut
     keeps the best of several runs and recombines them; inner cuts, which decide less of the cost,
     get proportionally fewer runs and tries; where a level then decides far more than expected
-    (:mod:`hopbytes.algorithms.multisection.effort_per_level`) all are cut again with what each deserves. Where blocks have little
+    (:mod:`hopbytes.algorithms.multisection.effort_per_level`) all are cut again with what each deserves.
+    Where blocks have little
     room, as deep in a hierarchy, cuts start from blocks of equal size. Blocks of exact sizes are made by
     halves (``core/exact.hpp``).
 
@@ -157,7 +159,7 @@ class Multisection(Mapper):
         # A cut that is known would only be read off again where nothing is made beside it.
         if effort.used_up or max(self.runs, self.combines) < 1:
             return pe
-        shown = surprising_shares(levels, graph, pe)
+        shown = unexpected_shares(levels, graph, pe)
         if shown is levels:
             return pe
         other = effort.whole(lambda: self._beside(graph, shown, pe_of_leaf, bounds, effort, [pe]))
@@ -171,7 +173,7 @@ class Multisection(Mapper):
         The first of `known` tells how much each level decides. Ended early by the deadline it is the answer.
         """
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
-        shown = surprising_shares(levels, graph, known[0])
+        shown = unexpected_shares(levels, graph, known[0])
         return self._beside(graph, shown, pe_of_leaf, bounds, effort, known)
 
     def _beside(
@@ -180,53 +182,53 @@ class Multisection(Mapper):
     ) -> Int32:
         """Return what :meth:`again` does, where shares are settled."""
         before = effort.work.get("cut_short", 0)
-        by_level, memory = replace(self, schedule="level", trace=""), Memory(levels, known)
-        leaf = by_level._cut(graph, levels, bounds, effort, memory)
+        by_level, warm_start = replace(self, schedule="level", trace=""), WarmStart(levels, known)
+        leaf = by_level._cut(graph, levels, bounds, effort, warm_start)
         pe: Int32 = known[0] if effort.work.get("cut_short", 0) != before else pe_of_leaf[leaf]
         return pe
 
     def _cut(
         self, graph: CommGraph, levels: list[Level], bounds: Bounds, effort: Effort,
-        outside: Outside | Memory | None,
+        outside: ExternalPartitions | WarmStart | None,
     ) -> Int32:
         """Return the leaf of every task."""
-        root = Piece.whole(graph, bounds).moderated()
+        root = Subproblem.whole(graph, bounds).rescaled_to_63_bits()
         each = 2 if root.csr.indptr is graph.indptr else 1
 
-        def cut(piece: Piece, last: int, own: Effort) -> Int32:
-            return self.descend(piece, levels[:last], each, bounds.exact, own, outside)
+        def cut(subproblem: Subproblem, last: int, own: Effort) -> Int32:
+            return self.descend(subproblem, levels[:last], each, bounds.exact, own, outside)
 
         if self.schedule == "level":
             return cut(root, len(levels), effort)
         schedule = SCHEDULES[self.schedule](effort.threads)
         stop = None if outside is None else outside.stop
-        return carry_out(root, levels, cut, schedule, effort, self.trace, stop)
+        return run_schedule(root, levels, cut, schedule, effort, self.trace, stop)
 
     def descend(
-        self, piece: Piece, levels: list[Level], each: int, exact: bool, effort: Effort,
-        outside: Outside | Memory | None = None, group: Int32 | None = None,
+        self, subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
+        outside: ExternalPartitions | WarmStart | None = None, group: Int32 | None = None,
     ) -> Int32:
         """Return the group of the last of `levels` that holds each task of a piece.
 
         `each` is how many arcs an edge stands for; `group` is the group of ``levels[piece.depth]`` that every
         task is in already, unless all are in that of the piece.
         """
-        csr, cost = piece.csr, 0
-        low, high = piece.group, piece.group + 1  # groups are counted from the first one inside this piece
+        csr, cost = subproblem.csr, 0
+        low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
         if group is None:
-            group = np.zeros(piece.n, np.int32)
+            group = np.zeros(subproblem.n, np.int32)
         else:
-            low, high = 0, levels[piece.depth].groups
-        for depth in range(piece.depth, len(levels)):
-            if isinstance(outside, Memory) and effort.out_of_time:  # there is a placement already
+            low, high = 0, levels[subproblem.depth].groups
+        for depth in range(subproblem.depth, len(levels)):
+            if isinstance(outside, WarmStart) and effort.out_of_time:  # there is a placement already
                 effort.count(cut_short=1)
                 break
             level, count = levels[depth], high - low
             first, beyond = int(level.start[low]), int(level.start[high])
             start = level.start[low : high + 1] - first
             problem: Problem = (
-                csr.indptr, csr.targets, csr.weights, piece.loads, group, start,
-                level.caps(group_sums(group, piece.loads, count), low, exact=exact),
+                csr.indptr, csr.targets, csr.weights, subproblem.loads, group, start,
+                level.caps(group_sums(group, subproblem.loads, count), low, exact=exact),
                 group_seeds(effort.seed, depth, level.groups)[low:high],
             )  # fmt: skip
             others = None if outside is None else outside.candidates(problem, depth, effort)
@@ -234,7 +236,9 @@ class Multisection(Mapper):
                 *problem, self._settings(level.share, effort), candidates=others,
                 threads=effort.threads, deadline=effort.deadline,
                 watch=effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count),
-                spend=effort.spend, unary=level.unary(piece.unary, group + np.int32(low), each),
+                spend=effort.spend, linear_cost=level.linear_cost(
+                    subproblem.linear_cost, group + np.int32(low), each
+                ),
                 control=effort.cancel,
             )
             cost += each * level.distance * int(cut.sum())
@@ -267,7 +271,7 @@ class Multisection(Mapper):
             ways=self.ways, search=search,
         )
 
-    def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[Outside | None]:
+    def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[ExternalPartitions | None]:
         """Return whom else to ask for partitions, None for nobody; a partitioner needs a bound on loads."""
         tries = self._outside_tries()
         if tries is None:
@@ -277,9 +281,9 @@ class Multisection(Mapper):
         if bounds.exact:
             return nullcontext()
         # Imported only where it is wanted: worker processes need modules that take time to load.
-        from hopbytes.algorithms.multisection.external_partitions import Outside
+        from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
 
-        return Outside(self._backends(), *tries, self._smallest())
+        return ExternalPartitions(self._backends(), *tries, self._smallest())
 
     def _outside_tries(self) -> tuple[int, int] | None:
         """Tries of the outermost and of every other cut; None when nobody is asked."""

@@ -208,7 +208,7 @@ def _arities(groupings: list[Int32]) -> list[int] | None:
 
 def _tasks_per_pe(graph: CommGraph, where: Allocation, bounds: Bounds) -> int | None:
     """How many tasks every PE takes (1 when there are fewer); None when that differs between PEs."""
-    if bounds.unary is not None or (graph.loads is not None and not bounds.exact):
+    if bounds.linear_cost is not None or (graph.loads is not None and not bounds.exact):
         return None
     if graph.n < where.k and not bounds.exact:
         return 1

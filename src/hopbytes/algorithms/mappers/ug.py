@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level import Grouped, place_distances, vicinity_of
+from hopbytes.algorithms.two_level import Grouped, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
 from hopbytes.engine.places import Groups, hop_greedy
 from hopbytes.errors import UnsupportedError
@@ -65,14 +65,14 @@ class HopGreedy(Mapper):
     def place(self, grouped: Grouped) -> Int32:
         """int32[G]: place of every group."""
         groups = weighed(grouped, self.weight)
-        around, distances = vicinity_of(grouped.nodes), place_distances(grouped.nodes)
+        around, distances = neighbourhood_of(grouped.nodes), place_distances(grouped.nodes)
         found = [hop_greedy(groups, around, distances, seeds) for seeds in range(self.seeds + 1)]
         return min(found, key=lambda one: one[1])[0]
 
 
 def weighed(grouped: Grouped, weight: str) -> Groups:
     """Return the symmetric graph between groups by volume or by messages."""
-    graph = grouped.graph if weight == "volume" else grouped.graph.weighing("messages")
+    graph = grouped.graph if weight == "volume" else grouped.graph.with_weights("messages")
     return Groups(*graph.symmetric_positive(), grouped.sizes, grouped.capacities)
 
 

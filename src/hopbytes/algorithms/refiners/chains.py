@@ -43,13 +43,13 @@ class Chains(Refiner):
         if where.k < 2 or graph.n < 2 or effort.used_up:
             return pe
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         caps = np.full(where.k, graph.n, np.int64) if bounds.exact else bounds.load
         order = random_order(graph.n, effort.seed).astype(np.int32)
         found = chain_search(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps, order,
             patience=self.patience, budget=self.work * MILLION, **kernel_distances(where),
-            deadline=effort.deadline, spend=effort.spend, unary=unary,
+            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
-        return cheaper(graph, where, pe, found.pe, bounds.unary)
+        return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.shared.search_distances import kernel_distances, priced, talks_to_most
+from hopbytes.algorithms.shared.search_distances import is_dense, kernel_distances, priced
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.model.allocation import Allocation
@@ -51,7 +51,8 @@ class Evolve(Refiner):
     Notes
     -----
     A step is a multisection in which the cuts of all members compete with new ones at every level, and are
-    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.Memory`). Its result is then recombined with the
+    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.WarmStart`). Its result is then
+    recombined with the
     best placement: what both agree on is contracted, and refinement under true distances chooses between
     them elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of
     partitions after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With exact counts
@@ -110,7 +111,7 @@ class Evolve(Refiner):
         return min(self.steps, self.work * MILLION // max(1, each))
 
     def _crowded(self, graph: CommGraph) -> bool:
-        return graph.n <= self.crowded_up_to and talks_to_most(graph)
+        return graph.n <= self.crowded_up_to and is_dense(graph)
 
     def _step(self, population: _Population, step: int, effort: Effort) -> None:
         seed = int(np.random.SeedSequence((effort.seed, step)).generate_state(1, np.uint64)[0] >> 1)
@@ -152,7 +153,7 @@ class Evolve(Refiner):
             options = f"shakes={self.shakes},subtrees={self.subtrees},resplits={self.resplits}"
             return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         search = SearchSettings(
             flow_rounds=self.flow_rounds, flow_width=self.flow_width, venture_percent=self.venture_percent
         )
@@ -160,7 +161,7 @@ class Evolve(Refiner):
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=len(others) + 1, chains=self.chains, search=search,
             threads=effort.threads, others=np.array(others, np.int32) if others else None,
-            deadline=effort.deadline, spend=effort.spend, unary=unary,
+            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
         )
         effort.count(moves=moves)
         return better

@@ -57,7 +57,7 @@ class Resplit(Refiner):
         if not bounds.exact or where.k < 2 or graph.n < 2:
             return pe
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         now, left = pe, self.work * MILLION
         for units in units_of(where, bounds):
             size = int(np.diff(units.start).max())
@@ -75,11 +75,11 @@ class Resplit(Refiner):
             found, gained = resplit_pairs(
                 csr.indptr, csr.targets, weights, now, where.k, units.start, pairs,
                 ResplitSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
-                deadline=effort.deadline, spend=spend, unary=unary,
+                deadline=effort.deadline, spend=spend, linear_cost=linear_cost,
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, resplits=gained)
             now, left = found.pe, left - sum(spent)
-        return cheaper(graph, where, pe, now, bounds.unary)
+        return cheaper(graph, where, pe, now, bounds.linear_cost)
 
     def _pairs(self, traffic: Csr, units: Units) -> Int32:
         """int32[p, 2]: every unit with those it talks to most, pairs with most traffic first."""

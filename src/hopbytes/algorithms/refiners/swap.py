@@ -13,9 +13,9 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, mappers, 
 from hopbytes.algorithms.shared.search_distances import (
     both_ways_differ,
     cheaper,
+    is_dense,
     kernel_distances,
     priced,
-    talks_to_most,
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import swap_refine
@@ -112,7 +112,7 @@ class Swap(Refiner):
             return pe
         if not (bounds.exact and graph.n == where.k) or effort.used_up:
             return self._exchange(graph, where, pe, bounds, effort, 0, 0)
-        if FEW_TASKS < graph.n <= self.crowded_up_to and talks_to_most(graph):
+        if FEW_TASKS < graph.n <= self.crowded_up_to and is_dense(graph):
             from hopbytes.algorithms.refiners.tabu import Tabu
 
             work = 2 * graph.n**3 // 8 // MILLION + 1
@@ -138,7 +138,7 @@ class Swap(Refiner):
             return best
         value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)
         # Who gains nothing by being moved stays where every launcher puts him.
-        same = bounds.unary is None and value(graph, where, order) == value(graph, where, best)
+        same = bounds.linear_cost is None and value(graph, where, order) == value(graph, where, best)
         return order if same else best
 
     def _best_start(
@@ -160,7 +160,7 @@ class Swap(Refiner):
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
     ) -> Iterator[Int32]:
         """Yield the rivals to descend from: the `starts` cheapest where some were made on nodes."""
-        if not self.starts or bounds.unary is not None or where.machine.network() is None:
+        if not self.starts or bounds.linear_cost is not None or where.machine.network() is None:
             yield from self._rivals(graph, where, bounds, effort)
             return
         found = list(self._rivals(graph, where, bounds, effort))
@@ -170,9 +170,9 @@ class Swap(Refiner):
 
     def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
         """Yield exact placements by other constructions; none where tasks have prices they do not know."""
-        if bounds.unary is None:
+        if bounds.linear_cost is None:
             yield from _on_nodes(graph, where, bounds, effort)
-        for i in range(self.starts if bounds.unary is None else 0):
+        for i in range(self.starts if bounds.linear_cost is None else 0):
             if effort.used_up:
                 return
             mapper = build(mappers, RIVALS[i % len(RIVALS)])
@@ -186,16 +186,17 @@ class Swap(Refiner):
         chains: int, shakes: int,
     ) -> Int32:
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         shakes = min(shakes, self.shake_work * MILLION // max(1, graph.n + len(csr.targets)))
         found = swap_refine(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
             all_pairs_up_to=self.all_pairs_up_to, reach=self.reach, chains=chains, steps=self.steps,
-            shakes=shakes, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
+            shakes=shakes, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
+            linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
-        return cheaper(graph, where, pe, found.pe, bounds.unary)
+        return cheaper(graph, where, pe, found.pe, bounds.linear_cost)
 
 
 def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:

@@ -52,14 +52,15 @@ class VCycle(Refiner):
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         search = SearchSettings(
             self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent
         )
         better, moves = refine_placement(
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
-            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
+            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
+            linear_cost=linear_cost,
         )
         effort.count(moves=moves)
-        return cheaper(graph, where, pe, better, bounds.unary)
+        return cheaper(graph, where, pe, better, bounds.linear_cost)

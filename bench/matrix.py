@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.instances.suites import engine_suite
 from bench.run import read_rows
-from hopbytes.report.compare import Standing, compare
+from hopbytes.report.benchmark_comparison import Standing, compare
 
 BASELINE = "sharedmap:strong"
 HEAD = (

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import DATA, ROOT
+from hopbytes._arrays import Int64
 
 #: Seed of the generated graphs and of the renumberings, unless a fresh one is asked for.
 DEFAULT_SEED = 20517
 
-Int64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

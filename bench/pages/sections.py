@@ -16,7 +16,7 @@ from bench.pages.numbers import BASELINE
 from bench.papers import qaplib
 from bench.studies import balance, deep, families, gap, growth, mpi_patterns, network_cases, startup
 from bench.studies.best_known import Store
-from hopbytes.report.compare import compare
+from hopbytes.report.benchmark_comparison import compare
 
 #: A table in Markdown, or the name of a picture, its title, the values in it and the factor it ends at.
 Picture = tuple[str, str, profiles.Values, float]

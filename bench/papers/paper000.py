@@ -31,13 +31,13 @@ import numpy as np
 
 import hopbytes as hb
 from bench.instances.graphs import delaunay, random_geometric, shared_folder
-from hopbytes.keeping import repaired
-from hopbytes.mappers.base import Bounds, Effort, mappers, refiners
-from hopbytes.mappers.quotient import quotient_graph
-from hopbytes.mappers.two_phase import TwoPhase
-from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.options import build
-from hopbytes.problem import Request, pose
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, mappers, refiners
+from hopbytes.algorithms.mappers.two_phase import TwoPhase
+from hopbytes.algorithms.shared.quotient_graph import quotient_graph
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.problem import Request, formulate
 
 GRAPHS = (
     "brack2", "copter2", "crankshaft_n", "pump_n", "wing", "t60k", "delaunay_n16", "rgg_n_2_15_s0",
@@ -93,10 +93,10 @@ def machine(k: int) -> hb.Allocation:
 
 def model_of(graph: hb.CommGraph, kind: str, where: hb.Allocation, seed: int) -> hb.CommGraph:
     """Return the graph of k blocks of at most 3 per cent more than their share."""
-    problem = pose(graph, where, Request(partition=True))
+    problem = formulate(graph, where, Request(partition=True))
     effort = Effort(seed=seed)
     block = TwoPhase(model=kind, mapping="identity", refine="none").map(graph, where, problem.bounds, effort)
-    return quotient_graph(graph, repaired(problem, block, effort)[0], where.k)
+    return quotient_graph(graph, enforce_bounds(problem, block, effort)[0], where.k)
 
 
 class Runs:

@@ -35,7 +35,7 @@ from bench.instances.suites import SUITES
 from bench.papers import schedules
 from bench.rivals.needed import need
 from bench.rivals.tools import TOOLS, Hopbytes, Task, code_digest
-from hopbytes.mappers.scheduling import SCHEDULES
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 
 #: Serial and parallel partitioner of the paper's configurations.
 CONFIGURATIONS = {

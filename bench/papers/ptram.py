@@ -23,10 +23,10 @@ import numpy as np
 
 import hopbytes as hb
 from bench.papers import ptram_table
-from hopbytes.mappers.base import Bounds, Effort
-from hopbytes.mappers.node_level import cut, finish, settings_of
-from hopbytes.objectives.hybrid import four_terms
-from hopbytes.objectives.links import traffic
+from hopbytes.algorithms.base import Bounds, Effort
+from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.cost.objectives.hybrid import four_terms
+from hopbytes.cost.objectives.link_sums import traffic
 
 #: 103 leaf switches of 30 nodes, 3 cables to a line switch of each of two cores (18 line, 9 spine switches).
 CORES = 8

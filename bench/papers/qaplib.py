@@ -26,11 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bench import ROOT
-
-Int64 = NDArray[np.int64]
+from hopbytes._arrays import Int64
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ import numpy as np
 import hopbytes as hb
 from bench import BENCH
 from bench.instances.graphs import random_geometric
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.slots import BLOCKS, pair_search, place_greedily
-from hopbytes.machines.lowering import kernel_distances
-from hopbytes.machines.table import Table
-from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.common.table import Table
 
 #: n: seconds of the sparse search and speed-up in Table 2 of the paper.
 PAPER = {

@@ -14,7 +14,7 @@ import resource
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.backends import BACKENDS, available
+from hopbytes.partitioners.backends import BACKENDS, available
 
 
 def grid(width: int) -> hb.CommGraph:

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 
 from bench.instances.graphs import FAMILIES, Arrays, read_metis, shared_folder
 from bench.rivals.needed import need
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine import PartitionSettings, partition_many
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import numpy as np
 import hopbytes as hb
 from bench.instances.graphs import shared_folder
 from bench.rivals import scotch_gmap
-from hopbytes.metrics.baselines import in_order
+from hopbytes.cost.metrics.baselines import in_order
 
 #: By ranks: machines whose every level is a power of two, as most recordings are numbered for, and others.
 MACHINES = {

@@ -3,9 +3,9 @@
 ``python -m bench.studies.same_answers`` compares with the committed ``same_answers.txt`` and lists what
 differs; ``--write`` replaces that file after a deliberate change. A case is one call of ``map_tasks``: every
 preset, mapper, refiner, objective, kind of machine, constraint and launch format, on small and medium inputs.
-Its hash covers the PE of every task, J, and the text of all files that a launch format writes, without
-comments. A refusal is an answer too: its class of error is hashed. Inputs ship with the project or are
-formulas.
+The hash covers the PE of every task, J and the text of all files that a launch format writes, without
+comments.
+A refusal is an answer too: its class of error is hashed. Inputs ship with the project or are formulas.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import hopbytes as hb
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.presets import presets
+from hopbytes.solve.presets import presets
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_suffix(".txt")
@@ -86,12 +86,10 @@ LAUNCHED = (
     (f"hwloc:{ROOT}/tests/samples/hwloc/v2_smt_gpus.xml@n[1-4]", (), "stencil:4x2", {"equal_nodes": True}),
 )
 #: Formats of patterns, which hold no mapping.
-NO_LAUNCH = frozenset(
-    [
-        "csv", "dense", "dumpi", "edges", "ipm", "metis", "mm", "monitoring", "mpip", "npz", "otf2",
-        "pattern", "simgrid", "tau",
-    ]
-)
+NO_LAUNCH = frozenset({
+    "csv", "dense", "dumpi", "edges", "ipm", "metis", "mm", "monitoring", "mpip", "npz", "otf2", "pattern",
+    "simgrid", "tau",
+})
 
 
 def digest(*parts: bytes | str) -> str:

@@ -23,7 +23,7 @@ from bench.instances.graphs import Arrays, random_geometric, shared_folder
 from bench.papers import paper000
 from bench.studies import mpi_patterns
 from hopbytes.patterns.base import pattern
-from hopbytes.presets import presets
+from hopbytes.solve.presets import presets
 
 #: Quotient graphs: of these, cut into so many blocks by recursive bisection.
 GRAPHS = ("delaunay_n16", "brack2", "t60k", "copter2", "finan512", "ibm13_c8", "wing", "rgg_n_2_15_s0")

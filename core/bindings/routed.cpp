@@ -11,7 +11,7 @@ using nb::literals::operator""_a;
 
 namespace {
 
-// What Python asks for; the order is that of engine/routed.py.
+// What Python asks for; the order is that of engine/routed_search.py.
 enum class Job : int64_t { swap, search, greedy, refine };
 
 struct Problem {

@@ -9,9 +9,9 @@ import numpy as np
 from drawn_machines import Place, place
 
 import hopbytes as hb
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.presets import presets
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.solve.presets import presets
 
 #: What takes long has a limit of its own.
 SHORT = {"tabu": "tabu:work=1", "evolve": "evolve:steps=1,runs=1,tries=1,shakes=5", "mpipp": "mpipp"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine_cases import FLOWS_ONLY, cost_of, csrs, distances, edges, random_csr, refined, sums
-from hopbytes.engine import MOST, SearchSettings, moderate
+from hopbytes.engine import MOST, SearchSettings, rescale_to_63_bits
 
 KINDS = ["tree", "table", "flat"]
 
@@ -163,7 +163,7 @@ def test_sums_near_2_to_the_63_neither_wrap_nor_worsen(kind):
 @given(st.lists(st.integers(1, 2**62), min_size=1, max_size=6), st.integers(0, 2**62))
 def test_moderate_numbers_stay_within_the_limit(weights, furthest):
     weights, near = np.array(weights, np.int64), np.array([0, furthest // 3, furthest])
-    seen, seen_near = moderate(weights, len(weights), near)
+    seen, seen_near = rescale_to_63_bits(weights, len(weights), near)
     total = sum(map(int, weights)) * furthest
     if total < MOST:
         assert seen is weights

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes._solvers import read_parhip, write_metis
-from hopbytes.backends import BACKENDS, available, repeats_itself
+from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.errors import UnsupportedError
-from hopbytes.graph import Csr
-from hopbytes.mappers.multisection import Multisection
-from hopbytes.parhip import memory_file, write_parhip
-from hopbytes.partition import objection, partition_kaminpar
-from hopbytes.workers import WorkerPool
+from hopbytes.model.comm_graph import Csr
+from hopbytes.partitioners._solvers import read_parhip, write_metis
+from hopbytes.partitioners.backends import BACKENDS, available, repeats_itself
+from hopbytes.partitioners.dispatch import objection, partition_kaminpar
+from hopbytes.partitioners.parhip import memory_file, write_parhip
+from hopbytes.partitioners.pool import WorkerPool
 
 WHERE = hb.machine("node:2@10 core:4@1")
 
@@ -68,7 +68,7 @@ def test_it_competes_with_the_built_in_partitioner():
 
 
 def test_settings_that_do_not_repeat_themselves_say_so(monkeypatch):
-    monkeypatch.setattr("hopbytes.backends.importlib.util.find_spec", lambda name: object())
+    monkeypatch.setattr("hopbytes.partitioners.backends.importlib.util.find_spec", lambda name: object())
     assert not Multisection(partitioner="mtkahypar:quality").deterministic
     assert Multisection(partitioner="mtkahypar:deterministic_quality").deterministic
     assert Multisection(partitioner="kahip:strong").deterministic

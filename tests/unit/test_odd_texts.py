@@ -9,8 +9,8 @@ import hopbytes as hb
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.exchange import check_target
 from hopbytes.launching.command import LaunchCommand
-from hopbytes.machines.job_environment import read_slots
-from hopbytes.mapping import Mapping
+from hopbytes.machines.node.job_environment import read_slots
+from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_facts
 
 EDGES = "0 1 5\n1 0 5\n"

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.shared.search_distances import both_ways_differ
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.base import Level
-from hopbytes.machines.table import Table
-from hopbytes.machines.tree import Tree
-from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.machines.common.table import Table
+from hopbytes.machines.common.tree import Tree
 from hopbytes.patterns.base import pattern
-from hopbytes.refiners.distances import both_ways_differ
-from hopbytes.run import map_tasks
+from hopbytes.solve.map_tasks import map_tasks
 
 ALL = "swap:starts=4,chains=3,steps=1000,shakes=200"
 

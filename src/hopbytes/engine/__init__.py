@@ -9,15 +9,15 @@ from hopbytes.engine.control import (
     SMALL,
     Spend,
     interruptible,
-    moderate,
-    moderate_unary,
+    rescale_linear_cost,
+    rescale_to_63_bits,
     stop_asked,
     stopping_when,
 )
 from hopbytes.engine.partition import partition_many
-from hopbytes.engine.refine import refine_placement
+from hopbytes.engine.refinement import refine_placement
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
-from hopbytes.engine.swap import swap_refine
+from hopbytes.engine.swap_search import swap_refine
 
 __all__ = [
     "MOST",
@@ -26,10 +26,10 @@ __all__ = [
     "SearchSettings",
     "Spend",
     "interruptible",
-    "moderate",
-    "moderate_unary",
     "partition_many",
     "refine_placement",
+    "rescale_linear_cost",
+    "rescale_to_63_bits",
     "stop_asked",
     "stopping_when",
     "swap_refine",

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from hopbytes.kernels import Int64
+from hopbytes._arrays import Int64
 
 #: Up to so many tasks searches that look at all pairs are worth their time on any pattern, and there is time
 #: for a population of them; with more only where most tasks talk to each other.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.kernels.base import implementation, optional
 
 _kernel = implementation("cost")
 
@@ -42,5 +43,6 @@ def comm_cost_table(
 def comm_cost_network(
     indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, labels: UInt64, packed: Int64
 ) -> int:
-    """Return J on the nodes of a network; arrays as in ``LoweredNetwork`` (machines/distances.py)."""
+    """Return J on the nodes of a network; arrays as in ``LoweredNetwork``
+    (machines/network/node_distances.py)."""
     return int(_kernel.comm_cost_network(indptr, targets, optional(volumes), pe, labels, packed))

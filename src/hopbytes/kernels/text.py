@@ -1,11 +1,12 @@
-"""Parsers of numbers in text; their state is described at :class:`hopbytes.reference.text.Slot`."""
+"""Parsers of numbers in text; their state is described at :class:`hopbytes.reference.text_reference.Slot`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, implementation
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.base import implementation
 
 _kernel = implementation("text")
 

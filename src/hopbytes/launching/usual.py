@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hopbytes.allocation import Allocation
 from hopbytes.formats.base import Can, formats
+from hopbytes.model.allocation import Allocation
 
 #: Set in jobs of Slurm, whose srun gives every node equally many ranks.
 SLURM_JOB = "SLURM_JOB_ID"
@@ -25,7 +25,7 @@ def usual_order(form: str | None, where: Allocation) -> str:
     Returns
     -------
     str
-        ``"fill"`` or ``"block"``, see :func:`hopbytes.launcher.launcher_placement`.
+        ``"fill"`` or ``"block"``, see :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 
     Examples
     --------

@@ -1,0 +1,105 @@
+"""Name → thing, where the thing called `name` lives in the file ``name.py`` of one of a few folders.
+
+Adding an algorithm, a topology or a format is adding one file; this module is why. A name that is asked for
+loads its own file and no other, so that commands start quickly however much there is; only listing loads all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+from hopbytes.errors import unknown_name
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """The things of one kind, by name.
+
+    Parameters
+    ----------
+    kind : str
+        Word for messages: ``"mapper"``.
+    packages : str or tuple of str
+        Dotted names of the folders whose files register themselves on import (or of a file that holds all).
+    prefixes : tuple of str
+        What file names may have before the name of the thing.
+    aliases : mapping of str to str
+        Other words for things; they are understood, but not listed.
+    """
+
+    def __init__(
+        self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind = kind
+        self._packages = (packages,) if isinstance(packages, str) else packages
+        self._prefixes = prefixes
+        self._aliases = dict(aliases or {})
+        self._things: dict[str, T] = {}
+        self._discovered = False
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Return a decorator that files a thing under `name` (unique within the kind)."""
+
+        def file_under_name(thing: T) -> T:
+            if name in self._things:
+                raise ValueError(f"two {self.kind}s are called {name!r}")
+            self._things[name] = thing
+            return thing
+
+        return file_under_name
+
+    def _discover(self, beginning: str = "") -> None:
+        """Import all files whose name begins so."""
+        if self._discovered:
+            return
+        self._discovered = not beginning
+        for name in self._packages:
+            package = importlib.import_module(name)
+            # A registry kept in one file (presets) has no folder to walk.
+            for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
+                if module.name.startswith(beginning):
+                    importlib.import_module(f"{name}.{module.name}")
+
+    def _load(self, name: str) -> None:
+        """Import the file that would hold `name`, if there is one."""
+        if self._discovered or name in self._things or not name.isidentifier():
+            return
+        for package in self._packages:
+            if not hasattr(importlib.import_module(package), "__path__"):
+                continue
+            for prefix in self._prefixes:
+                module = f"{package}.{prefix}{name}"
+                if importlib.util.find_spec(module) is not None:
+                    importlib.import_module(module)
+
+    def __getitem__(self, name: str) -> T:
+        """Return the thing called `name`; UnsupportedError with the nearest name if there is none."""
+        if not isinstance(name, str) or name not in self:
+            self._discover()
+            raise unknown_name(self.kind, name, self._things)
+        return self._things[self._aliases.get(name, name)]
+
+    def __contains__(self, name: str) -> bool:
+        name = self._aliases.get(name, name)
+        self._load(name)
+        return name in self._things
+
+    def name_of(self, thing: T) -> str | None:
+        """Return the name under which `thing` is filed, None if it is not; loads nothing."""
+        return next((name for name, filed in self._things.items() if filed is thing), None)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names in alphabetical order."""
+        self._discover()
+        return iter(sorted(self._things))
+
+    def items(self, beginning: str = "") -> list[tuple[str, T]]:
+        """Return (name, thing) in alphabetical order, at least those in files whose name begins so."""
+        self._discover(beginning)
+        return sorted(self._things.items())

@@ -1,0 +1,1 @@
+"""What the nodes of a job are, and how fast messages between them are: probe and ping-pong."""

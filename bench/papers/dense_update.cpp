@@ -1,4 +1,4 @@
-// The rival of bench/swaps.py: change of the cost by an exchange from dense rows, as Brandfass et al. do it.
+// The rival of bench/papers/swaps.py: change of the cost by an exchange from dense rows, as Brandfass et al. do it.
 #include <cstdint>
 
 // `pairs` holds `count` exchanges (u, v) that are judged, none is made. Returns the sum of all changes.

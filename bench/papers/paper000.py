@@ -54,8 +54,8 @@ BASELINE = ("rb", "mueller_merbach", "")
 BOTTOM_UP_UP_TO = 3200
 
 #: As in the presets fast and eco.
-QUICK = "swap:starts=1,shakes=100"
-OURS = "swap:starts=1,subtrees=1,resplits=4,shakes=300"
+QUICK = "swap:starts=1,perturbations=100"
+OURS = "swap:starts=1,subtrees=1,repartitionings=4,perturbations=300"
 
 #: Model, mapper, refiner, and the paper's improvement in per cent (None: not in the paper).
 ROWS: tuple[tuple[str, str, str, float | None], ...] = (
@@ -79,10 +79,10 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
     ("rms", "identity", "n_cd:d=10", 55.4),
     ("rms", "top_down", "", 54.1),
     ("rms", "top_down", "n_cd:d=10", 56.1),
-    ("rb", "multisection:tries=4", QUICK, None),
-    ("rb", "multisection:runs=2,combines=1", OURS, None),
-    ("rms", "multisection:tries=4", QUICK, None),
-    ("rms", "multisection:runs=2,combines=1", OURS, None),
+    ("rb", "multisection:initial_partitions=4", QUICK, None),
+    ("rb", "multisection:repetitions=2,recombinations=1", OURS, None),
+    ("rms", "multisection:initial_partitions=4", QUICK, None),
+    ("rms", "multisection:repetitions=2,recombinations=1", OURS, None),
 )
 
 

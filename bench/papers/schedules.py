@@ -32,7 +32,7 @@ from hopbytes.model.comm_graph import Csr
 def traced(graph: hb.CommGraph, where: hb.Allocation, schedule: str, workers: int, runs: int) -> list[dict]:
     """Return the trace of one run."""
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as file:
-        method = f"multisection:runs={runs},schedule={schedule},trace={file.name}"
+        method = f"multisection:repetitions={runs},schedule={schedule},trace={file.name}"
         hb.map_tasks(graph, where, mapper=method, threads=workers, seed=1, partition=True)
         return [json.loads(line) for line in file]
 

@@ -37,9 +37,10 @@ from hopbytes.solve.presets import Chain, presets
 
 #: What turns an option off. An option of this name in any step is a stage, unless it already is off.
 OFF: dict[str, int] = {
-    "runs": 1, "tries": 1, "combines": 0, "middle_combines": 0, "rounds": 0, "flow_rounds": 0,
-    "venture_percent": 0, "cycles": 0, "chains": 1, "bisections": 1, "ways": 0,
-    "label_rounds": 0, "quotient_rounds": 0, "sibling_flows": 0, "trees": 0, "starts": 0, "shakes": 0,
+    "repetitions": 1, "initial_partitions": 1, "recombinations": 0, "coarse_recombinations": 0,
+    "rounds": 0, "flow_rounds": 0, "overload_percent": 0, "cycles": 0, "chains": 1,
+    "bisection_repetitions": 1, "shared_hierarchies": 0,
+    "label_rounds": 0, "quotient_rounds": 0, "sibling_flows": 0, "trees": 0, "starts": 0, "perturbations": 0,
 }  # fmt: skip
 HIERARCHY, DISTANCE, IMBALANCE = (4, 8, 6), (1, 10, 100), 0.03
 KEY = ("instance", "preset", "stage", "seed", "code")

@@ -23,7 +23,7 @@ def test_never_worse_and_within_the_caps(kind, csr, k, cycles, seed, data):
     loads = data.draw(st.none() | st.lists(st.integers(0, 2**40), min_size=n, max_size=n))
     loads = None if loads is None else np.array(loads, np.int64)
     caps = np.array(sums(pe, loads, k)) + data.draw(st.integers(0, 4))
-    for search in (SearchSettings(flow_rounds=2), SearchSettings(seeds=1, patience=3), FLOWS_ONLY):
+    for search in (SearchSettings(flow_rounds=2), SearchSettings(seeds=1, fruitless_moves=3), FLOWS_ONLY):
         before = pe.copy()
         better = refined(csr, pe, caps, near, loads, cycles=cycles, search=search, seed=seed, coarsest=2)
         assert np.array_equal(pe, before), "the input is the caller's"

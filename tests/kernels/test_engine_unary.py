@@ -54,7 +54,7 @@ def test_refinement_lowers_the_sum_and_never_enters_a_forbidden_pe(kind, cycles)
         caps = np.full(8, 60, np.int64)
         pe, _ = refine_placement(
             csr.indptr, csr.targets, csr.weights, None, start, caps, **near, seed=seed, cycles=cycles,
-            search=SearchSettings(flow_rounds=2, venture_percent=10), linear_cost=linear_cost,
+            search=SearchSettings(flow_rounds=2, overload_percent=10), linear_cost=linear_cost,
         )
         assert not len(linear_cost.violated(pe))
         assert total(csr, matrix, pe, linear_cost) < total(csr, matrix, start, linear_cost)
@@ -101,7 +101,9 @@ def test_partitions_put_fixed_vertices_where_they_belong():
         rest[fixed] = FORBIDDEN
         linear_cost = from_entries(np.sort(fixed), place[np.argsort(fixed)], np.zeros(60, np.int64), rest)
         child, _ = cut_once(
-            csr, [110] * 4, PartitionSettings(runs=2, combines=1, search=SearchSettings(flow_rounds=1)),
+            csr, [110] * 4, PartitionSettings(
+                repetitions=2, recombinations=1, search=SearchSettings(flow_rounds=1)
+            ),
             seed=seed, linear_cost=linear_cost,
         )
         assert np.array_equal(child[fixed], place)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
-from hopbytes.engine.slot_groups import ResplitSettings, chain_search, resplit_pairs
+from hopbytes.engine.slot_groups import RepartitioningSettings, chain_search, resplit_pairs
 from hopbytes.engine.slots import ALL_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
@@ -84,7 +84,7 @@ def test_a_pair_of_nodes_is_cut_anew_where_every_single_exchange_loses():
     arrays = (csr.indptr, csr.targets, csr.weights)
     assert pair_search(ALL_PAIRS, *arrays, None, start, one_each, **NODES_OF_FOUR).swaps == 0
     found, gained = resplit_pairs(
-        *arrays, start, 8, np.array([0, 4, 8]), np.array([[0, 1]]), ResplitSettings(), **NODES_OF_FOUR
+        *arrays, start, 8, np.array([0, 4, 8]), np.array([[0, 1]]), RepartitioningSettings(), **NODES_OF_FOUR
     )
     assert gained == 1
     assert sorted(found.pe.tolist()) == list(range(8))
@@ -111,7 +111,7 @@ def test_two_nodes_end_at_the_optimum():
             every.append(cost(pe))
         found, _ = resplit_pairs(
             csr.indptr, csr.targets, csr.weights, rng.permutation(8).astype(np.int32), 8, np.array([0, 4, 8]),
-            np.array([[0, 1]]), ResplitSettings(tries=6), linear_cost=linear_cost, **NODES_OF_FOUR,
+            np.array([[0, 1]]), RepartitioningSettings(tries=6), linear_cost=linear_cost, **NODES_OF_FOUR,
         )
         assert cost(found.pe) == min(every)
 
@@ -128,7 +128,8 @@ def test_pairs_cut_anew_never_cost_more_and_fixed_tasks_stay(form):
         linear_cost = from_entries(fixed, pe[fixed].astype(np.int64), np.zeros(len(fixed), np.int64), rest)
         pairs = np.array(list(itertools.combinations(range(6), 2)))
         found, _ = resplit_pairs(
-            csr.indptr, csr.targets, csr.weights, pe, 48, np.arange(0, 49, 8), pairs, ResplitSettings(),
+            csr.indptr, csr.targets, csr.weights, pe, 48, np.arange(0, 49, 8), pairs,
+            RepartitioningSettings(),
             seed=seed, linear_cost=linear_cost, **near,
         )
         assert cost_of(csr, matrix, found.pe) <= cost_of(csr, matrix, pe)

@@ -134,10 +134,10 @@ def test_threads_are_shared_out_by_the_formula():
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path, monkeypatch):
     monkeypatch.setattr("hopbytes.algorithms.multisection.executor.WHOLE_BELOW", 500)
-    default = hb.map_tasks(grid(60), WHERE, mapper="multisection:runs=2,combines=1")
+    default = hb.map_tasks(grid(60), WHERE, mapper="multisection:repetitions=2,recombinations=1")
     for threads in (1, 2, 5):
         file = tmp_path / f"{threads}.jsonl"
-        method = f"multisection:runs=2,combines=1,schedule={schedule},trace={file}"
+        method = f"multisection:repetitions=2,recombinations=1,schedule={schedule},trace={file}"
         found = hb.map_tasks(grid(60), WHERE, mapper=method, threads=threads)
         assert np.array_equal(found.pe, default.pe)
         assert found.info["work"] == default.info["work"]

@@ -1,4 +1,4 @@
-"""The refiners that move whole units: subtrees, resplit."""
+"""The refiners that move whole units: subtrees, pairwise_repartitioning."""
 
 import itertools
 
@@ -70,7 +70,7 @@ def test_no_exchange_of_units_built_alike_gains_in_the_end(spec):
                 assert cost.value(graph, where, place[found]) >= least
 
 
-@pytest.mark.parametrize("name", ["subtrees", "resplit", "chains"])
+@pytest.mark.parametrize("name", ["subtrees", "pairwise_repartitioning", "chains"])
 def test_fixed_tasks_stay_and_prices_count(name):
     where, cost = hb.machine("node:4@100 package:2@10 core:2@1"), CommCost()
     for seed in range(6):

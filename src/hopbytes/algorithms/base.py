@@ -32,7 +32,8 @@ mappers: Registry[type[Mapper]] = Registry(
     "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers")
 )
 refiners: Registry[type[Refiner]] = Registry(
-    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_")
+    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_"),
+    aliases={"resplit": "pairwise_repartitioning"},  # its name in 0.1.0
 )
 
 

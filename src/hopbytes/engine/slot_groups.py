@@ -64,7 +64,7 @@ def chain_search(
 
 
 @dataclass(frozen=True, slots=True)
-class ResplitSettings:
+class RepartitioningSettings:
     """How hard to try.
 
     Parameters
@@ -90,7 +90,7 @@ def resplit_pairs(
     k: int,
     unit_start: Int64,
     pairs: Int32,
-    settings: ResplitSettings,
+    settings: RepartitioningSettings,
     *,
     seed: int = 0,
     labels: UInt64 | None = None,

@@ -29,7 +29,7 @@ def swap_refine(
     reach: int = 64,
     chains: int = 0,
     steps: int = 0,
-    shakes: int = 0,
+    perturbations: int = 0,
     threads: int = 1,
     deadline: float | None = None,
     spend: Spend | None = None,
@@ -51,12 +51,12 @@ def swap_refine(
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     room = np.full(len(caps), len(indptr), np.int64) if exact else caps
-    options = np.array([all_pairs_up_to, reach, chains, steps, shakes, threads], np.int64)
+    options = np.array([all_pairs_up_to, reach, chains, steps, perturbations, threads], np.int64)
     call.run(
         lambda: compiled.swap_refine(
             call.graph, call.distances, call.linear_cost, call.steering, room, seed % 2**64, options, result,
             counted,
         ),
-        call_size(indptr, targets, caps) * (1 + chains * steps + shakes), deadline, spend,
+        call_size(indptr, targets, caps) * (1 + chains * steps + perturbations), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))

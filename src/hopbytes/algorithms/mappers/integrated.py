@@ -27,13 +27,13 @@ class Integrated(Mapper):
 
     Parameters
     ----------
-    runs, tries, combines : int
+    repetitions, initial_partitions, recombinations : int
         How hard to work on each cut, see the mapper ``multisection``.
     per_block : int
         A graph of the coarsening is cut into as many groups of PEs as have this many vertices each.
     fewest : int
         Vertices of the coarsest graph, about, where fewer would do.
-    rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
+    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         Local search in cuts and under distances (:class:`hopbytes.engine.SearchSettings`).
 
     Notes
@@ -49,24 +49,27 @@ class Integrated(Mapper):
     With exact counts (one task per slot) it is ``multisection``. O(levels x (n + m)) for meshes.
     """
 
-    runs: int = 1
-    tries: int = 4
-    combines: int = 0
+    repetitions: int = 1
+    initial_partitions: int = 4
+    recombinations: int = 0
     per_block: int = 1000
     fewest: int = 3000
     rounds: int = 10
-    patience: int = 40
+    fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 1
     flow_width: int = 4
-    venture_percent: int = 0
+    overload_percent: int = 0
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         search = SearchSettings(
-            self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
         )
-        cutter = Multisection(self.runs, self.tries, self.combines, **asdict(search))
+        cutter = Multisection(
+            self.repetitions, self.initial_partitions, self.recombinations, **asdict(search)
+        )
         if bounds.exact or where.k < 2 or graph.n == 0:
             return cutter.map(graph, where, bounds, effort)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=False)

@@ -34,33 +34,33 @@ class Multisection(Mapper):
 
     Parameters
     ----------
-    runs : int
+    repetitions : int
         Full multilevel runs of the cuts that decide most of the cost, usually the outermost ones. 0:
         one, and only where KaMinPar gave nothing.
-    tries : int
+    initial_partitions : int
         Partitions of the coarse graph per run there.
-    combines : int
+    recombinations : int
         Recombinations of the runs there (see ``core/multilevel.hpp``).
-    middle : int
+    contraction_limit : int
         Vertices of the coarse graph on which tries are made.
-    middle_combines : int
+    coarse_recombinations : int
         Recombinations of the tries on the coarse graph.
-    bisections : int
+    bisection_repetitions : int
         Tries of every cut in two where sizes are exact, as with one task per slot.
-    ways : int
+    shared_hierarchies : int
         Ways down from a large graph and back for all runs (:class:`hopbytes.engine.PartitionSettings`): where
         there are more runs, some share one and are made on a graph of 4000 vertices. 0: each has its own.
-    rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
+    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     slack : {"outer", "even"}
         Who may use the room that PEs have beyond an even share: the outer cuts, which decide most of the
         cost, all that surely leaves the inner ones enough; or every level the same factor. Where tasks
         may not go everywhere it is even.
-    kaminpar_tries : int
+    kaminpar_partitions : int
         Partitions of the outermost cut by KaMinPar, which compete with the runs and are recombined
         with them. Needs a bound on loads (never exact counts) and the package; without, the built-in
         partitioner works alone. ``info["work"]`` says how many were used and how many failed.
-    kaminpar_inner_tries : int
+    kaminpar_inner_partitions : int
         The same for every further cut.
     kaminpar_preset : str
         KaMinPar's setting: fast, default, eco or strong.
@@ -68,11 +68,12 @@ class Multisection(Mapper):
         Vertices a group needs for KaMinPar to be called.
     partitioner : str
         A partitioner that cuts every group instead: ``"kahip:eco"``, ``"mtkahypar:quality"``,
-        ``"kaminpar:strong"`` (:mod:`hopbytes.partitioners.backends`), once unless `kaminpar_tries` and
-        `kaminpar_inner_tries` say more. With ``runs=0`` the built-in one cuts only where it fails.
+        ``"kaminpar:strong"`` (:mod:`hopbytes.partitioners.backends`), once unless `kaminpar_partitions` and
+        `kaminpar_inner_partitions` say more. With ``repetitions=0`` the built-in one cuts only where it
+        fails.
     parallel_partitioner : str
         A second one, for pieces that a schedule gives several threads: what SharedMap calls eco is
-        ``runs=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
+        ``repetitions=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
         ``parallel_partitioner=mtkahypar:quality``. The placement then depends on the number of threads.
     schedule : {"level", "naive", "layer", "queue", "nb_layer"}
         Who works on what: all groups of a level in one compiled call, or one of the four schedules of
@@ -103,22 +104,22 @@ class Multisection(Mapper):
     O(levels x (n + m)) for meshes; all groups of one level are one compiled call.
     """
 
-    runs: int = 1
-    tries: int = 4
-    combines: int = 0
-    middle: int = 1500
-    middle_combines: int = 2
-    bisections: int = 3
-    ways: int = 8
+    repetitions: int = 1
+    initial_partitions: int = 4
+    recombinations: int = 0
+    contraction_limit: int = 1500
+    coarse_recombinations: int = 2
+    bisection_repetitions: int = 3
+    shared_hierarchies: int = 8
     rounds: int = 10
-    patience: int = 40
+    fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 4
-    venture_percent: int = 100
+    overload_percent: int = 100
     slack: str = "outer"
-    kaminpar_tries: int = 0
-    kaminpar_inner_tries: int = 0
+    kaminpar_partitions: int = 0
+    kaminpar_inner_partitions: int = 0
     kaminpar_preset: str = "strong"
     kaminpar_from: int = 20_000
     partitioner: str = ""
@@ -157,7 +158,7 @@ class Multisection(Mapper):
             leaf = self._cut(graph, levels, bounds, effort, outside)
         pe: Int32 = pe_of_leaf[leaf]
         # A cut that is known would only be read off again where nothing is made beside it.
-        if effort.used_up or max(self.runs, self.combines) < 1:
+        if effort.used_up or max(self.repetitions, self.recombinations) < 1:
             return pe
         shown = unexpected_shares(levels, graph, pe)
         if shown is levels:
@@ -250,7 +251,11 @@ class Multisection(Mapper):
 
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
         if spent.used_up:  # a placement is owed, but nothing beyond
-            return PartitionSettings(runs=min(1, self.runs), combines=0, tries=1, middle_combines=0)
+            return PartitionSettings(
+                repetitions=min(
+                    1, self.repetitions
+                ), recombinations=0, initial_partitions=1, coarse_recombinations=0
+            )
 
         # The root of the share: several cheap inner cuts are worth more tries than their share says,
         # measured on meshes, circuits and social graphs alike.
@@ -258,17 +263,23 @@ class Multisection(Mapper):
             return round(effort * float(share**0.5))
 
         # What pays everywhere, and what only where much is decided.
-        search = SearchSettings(self.rounds, self.patience, self.seeds)
+        search = SearchSettings(self.rounds, self.fruitless_moves, self.seeds)
         if share > 0.1:
             search = replace(
                 search, flow_rounds=self.flow_rounds, flow_width=self.flow_width,
-                venture_percent=self.venture_percent,
+                overload_percent=self.overload_percent,
             )
         return PartitionSettings(
-            runs=max(min(1, self.runs), part(self.runs)), combines=part(self.combines),
-            tries=max(1, part(self.tries)), middle=self.middle,
-            middle_combines=part(self.middle_combines), bisections=max(1, part(self.bisections)),
-            ways=self.ways, search=search,
+            repetitions=max(min(1, self.repetitions), part(self.repetitions)), recombinations=part(
+                self.recombinations
+            ),
+            initial_partitions=max(
+                1, part(self.initial_partitions)
+            ), contraction_limit=self.contraction_limit,
+            coarse_recombinations=part(self.coarse_recombinations), bisection_repetitions=max(
+                1, part(self.bisection_repetitions)
+            ),
+            shared_hierarchies=self.shared_hierarchies, search=search,
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[ExternalPartitions | None]:
@@ -287,7 +298,7 @@ class Multisection(Mapper):
 
     def _outside_tries(self) -> tuple[int, int] | None:
         """Tries of the outermost and of every other cut; None when nobody is asked."""
-        tries = self.kaminpar_tries, self.kaminpar_inner_tries
+        tries = self.kaminpar_partitions, self.kaminpar_inner_partitions
         if self.partitioner:
             return max(1, tries[0]), max(1, tries[1])
         return tries if max(tries) > 0 else None

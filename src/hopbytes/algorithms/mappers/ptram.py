@@ -46,7 +46,7 @@ class HybridGreedy(Mapper):
         hop-bytes, so that only hop-bytes count unless `weights` make up for it.
     guarded : bool
         Keep the groups in the order of the partition where that has a lower highest congestion.
-    runs, tries : int
+    repetitions, initial_partitions : int
         Effort of the partition to nodes.
 
     Raises
@@ -67,8 +67,8 @@ class HybridGreedy(Mapper):
     weights: str = "1/1/1/1"
     raw: bool = False
     guarded: bool = False
-    runs: int = 1
-    tries: int = 4
+    repetitions: int = 1
+    initial_partitions: int = 4
 
     def __post_init__(self) -> None:
         parse_weights(self.weights)
@@ -81,7 +81,7 @@ class HybridGreedy(Mapper):
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, place: Place
     ) -> Int32:
         """Return int32[n], the PE of every task, groups being placed by `place`."""
-        grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries))
+        grouped = cut(graph, where, bounds, effort, settings_of(self.repetitions, self.initial_partitions))
         if grouped.nodes.count < 2:
             return finish(graph, grouped, grouped.start, bounds, effort)
         if ports_of(grouped.nodes).count > 1:

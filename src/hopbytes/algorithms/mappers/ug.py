@@ -28,7 +28,7 @@ class HopGreedy(Mapper):
         the one with the fewest weighted hops is kept.
     weight : str
         ``volume`` (weighted hops) or ``messages`` (plain hops of all messages, UTH).
-    runs, tries, growths : int
+    repetitions, initial_partitions, region_growings : int
         Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`; 1 each costs about a
         fifth of the time and some percent of hop-bytes.
 
@@ -49,9 +49,9 @@ class HopGreedy(Mapper):
 
     seeds: int = 1
     weight: str = "volume"
-    runs: int = 1
-    tries: int = 4
-    growths: int = 4
+    repetitions: int = 1
+    initial_partitions: int = 4
+    region_growings: int = 4
 
     def __post_init__(self) -> None:
         if self.weight not in WEIGHTS:
@@ -59,7 +59,11 @@ class HopGreedy(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries, self.growths))
+        grouped = cut(
+            graph, where, bounds, effort, settings_of(
+                self.repetitions, self.initial_partitions, self.region_growings
+            )
+        )
         return finish(graph, grouped, self.place(grouped), bounds, effort)
 
     def place(self, grouped: Grouped) -> Int32:

@@ -22,7 +22,7 @@ class ExternalPartitions:
     backends : list of (name, setting)
         See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several
         threads.
-    tries, inner_tries : int
+    initial_partitions, inner_tries : int
         Partitions of the outermost cut and of every other one.
     smallest : int
         Vertices a group needs to be asked about.

@@ -27,7 +27,7 @@ class Subtrees(Refiner):
         Times from the outermost level in and out again, at most, each level only where something has changed.
     all_pairs_up_to : int
         With at most so many units on a level every pair of them is tried until none gains; with more,
-        those near the units of neighbours (see the refiner ``swap``, option `reach`).
+        those near the units of neighbours (see the refiner ``swap``, option `neighbourhood`).
     singles : bool
         With one task per PE those are exchanged, too, where levels turn.
 

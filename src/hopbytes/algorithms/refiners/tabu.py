@@ -37,7 +37,7 @@ class Tabu(Refiner):
     sparse_up_to : int
         With more tasks only where they talk to a quarter of all others at least, on average: elsewhere
         searches that look at fewer pairs do better.
-    population, short, long, stale, renewals : int
+    population, short, long, fruitless_generations, renewals : int
         See :class:`hopbytes.engine.assignment.EvolutionSettings`.
 
     Notes
@@ -54,7 +54,7 @@ class Tabu(Refiner):
     population: int = 16
     short: int = 2
     long: int = 10
-    stale: int = 4
+    fruitless_generations: int = 4
     renewals: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
@@ -68,7 +68,9 @@ class Tabu(Refiner):
         if not graph.total_volume or not distance.any():
             return pe
         linear_cost = dense_linear_cost(bounds.linear_cost, n, graph.total_volume * int(distance.max()))
-        settings = EvolutionSettings(self.population, self.short, self.long, self.stale, self.renewals)
+        settings = EvolutionSettings(
+            self.population, self.short, self.long, self.fruitless_generations, self.renewals
+        )
         better, exchanges = evolve(
             DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, seed=effort.seed,
             limit=self._limit(effort), deadline=effort.deadline, threads=effort.threads, settings=settings,

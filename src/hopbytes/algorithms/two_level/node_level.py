@@ -19,10 +19,11 @@ def capacity_of(graph: CommGraph, bounds: Bounds) -> Capacity:
     return Capacity(bounds.load, graph.loads)
 
 
-def settings_of(runs: int, tries: int, growths: int = 4) -> PartitionSettings:
+def settings_of(runs: int, tries: int, region_growings: int = 4) -> PartitionSettings:
     """Effort of the cut into groups."""
     return PartitionSettings(
-        runs=runs, tries=tries, growths=growths, combines=max(0, runs - 1),
+        repetitions=runs, initial_partitions=tries, region_growings=region_growings,
+        recombinations=max(0, runs - 1),
         search=SearchSettings(flow_rounds=1),
     )
 

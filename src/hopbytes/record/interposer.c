@@ -205,40 +205,6 @@ AROUND(Start, started(*r), (MPI_Request *r), (r))
 AROUND(Startall, all_started(n, r), (int n, MPI_Request r[]), (n, r))
 AROUND(Request_free, forget(*r), (MPI_Request *r), (r))
 
-/* ------------------------------------------------------------ the file */
-
-static void write_group(struct group *g) {
-    for (int i = 0; i < g->all; i++)
-        if (g->listed[i] < 0) return; /* not all of them are in this program: only "outside" counts */
-    if (g->first) fprintf(out, "between %d %d", g->id, g->first);
-    else fprintf(out, "group %d", g->id);
-    for (int i = 0; i < g->all; i++) fprintf(out, " %d", g->listed[i]);
-    fprintf(out, "\n");
-    g->named = 1;
-}
-
-static void write_counts(void) {
-    if (!out) return;
-    enter();
-    for (struct group *g = groups; g; g = g->next) {
-        if (!g->named) write_group(g);
-        if (!g->named) continue;
-        for (int way = 0; way < WAYS; way++) {
-            struct tally *row = g->rows[way];
-            for (int i = 0; row && i < g->size; i++)
-                if (row[i].messages)
-                    fprintf(out, "%s %d %d %d %lld %lld\n", NAMES[way], phase, g->id, g->world[i], row[i].bytes,
-                            row[i].messages);
-            if (row) memset(row, 0, sizeof *row * (size_t)g->size);
-        }
-        for (struct call *c = g->calls; c; c = c->next) {
-            if (c->times)
-                fprintf(out, "call %d %d %s %d %lld %lld\n", phase, g->id, KINDS[c->kind], c->root, c->bytes, c->times);
-            c->bytes = c->times = 0;
-        }
-    }
-    leave();
-}
-
+#include "interposer_output.h"
 #include "interposer_life.h"
 #include "interposer_calls.h"

@@ -75,14 +75,6 @@ static void open_file(const char *folder) {
     fflush(out); /* so that a rank that dies is told from one that was never there */
 }
 
-static void write_facts(void) {
-    if (split_types) fprintf(out, "split_type %d\n", split_types);
-    if (shared_windows) fprintf(out, "shared %d\n", shared_windows);
-    if (spawned) fprintf(out, "spawned %d\n", spawned);
-    if (outside) fprintf(out, "outside %d\n", outside);
-    split_types = shared_windows = spawned = outside = 0;
-}
-
 #include "interposer_cut.h"
 
 /* `world` is MPI_COMM_WORLD's group or that of the process set of this name; it is ours from here on. */

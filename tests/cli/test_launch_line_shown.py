@@ -71,12 +71,12 @@ def test_another_mpi_is_named(receipt, tmp_path):
     said = advice(receipt, "openmpi", install(tmp_path / "bin", mpirun="MPICH"))
     assert [label for label, _ in said.lines] == ["launch, Open MPI 5", "launch, Open MPI 4"]
     assert said.notices == (
-        "mpirun is that of Hydra here, expected Open MPI 5 or Open MPI 4 (or --format hydra)",
+        "mpirun on this host is Hydra, expected Open MPI 5 or Open MPI 4 (or --format hydra)",
     )
 
 
 def test_a_launcher_that_does_not_answer_in_time_is_as_none(receipt, tmp_path, monkeypatch):
-    monkeypatch.setattr(present, "PATIENCE", 0.2)
+    monkeypatch.setattr(present, "VERSION_TIMEOUT", 0.2)
     environment = install(tmp_path / "bin")
     (tmp_path / "bin" / "mpirun").write_text("#!/bin/sh\nexec /bin/sleep 30\n")
     (tmp_path / "bin" / "mpirun").chmod(0o755)
@@ -95,7 +95,7 @@ def test_formats_of_one_mpi_keep_to_it(tmp_path, monkeypatch, form, word):
     assert said.lines == (("launch", receipt.launch.replace(word, "mpiexec", 1)),)
     said = advice(receipt, form, install(tmp_path / "other", **{word.replace(".", "_"): wrong}))
     assert said.lines == (("launch", receipt.launch),)
-    assert f"{word} is that of" in said.notices[0]
+    assert f"{word} on this host is" in said.notices[0]
 
 
 def test_nothing_is_asked_where_one_command_is_for_all(tmp_path):

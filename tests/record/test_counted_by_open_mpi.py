@@ -146,7 +146,7 @@ def test_components_typed_without_those_that_count(framework, tmp_path):
     launch, _ = mpi("openmpi 5")
     typed = [*launch, "--mca", framework, "self", str(app)]
     assert keeps_monitoring_out(LaunchCommand.parse(typed)) == f"--mca {framework} self"
-    with pytest.raises(UnsupportedError, match=f"--mca {framework} self: leaves Open MPI's monitoring out"):
+    with pytest.raises(UnsupportedError, match=f"--mca {framework} self: excludes Open MPI's monitoring"):
         record(typed)
     allowed = [*launch, "--mca", framework, "^self", str(app)]
     assert not keeps_monitoring_out(LaunchCommand.parse(allowed))

@@ -83,7 +83,7 @@ def test_what_was_sent_until_then(family, whole_group, tmp_path):
     _, _, errors = ended(family, whole_group=whole_group)  # Hydra may end with 0
     graph = hb.read("app.pattern")
     assert ring(graph) == {(i, (i + 1) % 4): 40 for i in range(4)}
-    assert "a signal ended 4 of 4 ranks: the pattern is what they had sent until then" in errors
+    assert "a signal ended 4 of 4 ranks: the pattern holds what they had sent until then" in errors
     assert graph.meta["recorded"]["cut"] == 4
     assert len(graph.meta["recorded"]["hosts"]) == 4
     assert sorted(os.listdir(tmp_path)) == ["app.pattern", "long", "long.c"]
@@ -110,5 +110,5 @@ def test_the_way_out_is_said():
     """Open MPI itself writes at the end only."""
     code, _, errors = ended("openmpi 4.1", whole_group=False, options=())
     assert code
-    assert "what was sent before a signal is kept by the interposer (--cc mpicc)" in errors
+    assert "the interposer (--cc mpicc) keeps what was sent before a signal" in errors
     assert not Path("app.pattern").exists()

@@ -166,7 +166,7 @@ def test_traffic_that_escapes_is_named(tmp_path):
     words = [compiler, "-DNO_NEIGHBOURS", str(CALLS), "-w", "-o", "escaping", *linked]
     subprocess.run(words, check=True)
     memory = "memory is shared (MPI_Win_allocate_shared): loads and stores are not in the pattern"
-    past = "{} was in use: what it sent past MPI's messages is not in the pattern"
+    past = "{} was in use: data that it sent without MPI messages is not in the pattern"
     for options, libraries in (({}, ["hcoll", "NCCL"]), ({"compiler": compiler}, ["NCCL"])):
         done = record([*launch, "./escaping", "shared", "p2p"], **options)
         assert done.graph is not None, done.problem
@@ -238,7 +238,7 @@ def test_settings_that_would_leave_the_monitoring_out(monkeypatch, tmp_path):
     monkeypatch.setenv("OMPI_MCA_mca_base_param_files", str(tmp_path / "settings"))
     assert by(program).startswith("monitoring")
     monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
-    with pytest.raises(UnsupportedError, match="--mca pml ob1: leaves Open MPI's monitoring out, expected"):
+    with pytest.raises(UnsupportedError, match="--mca pml ob1: excludes Open MPI's monitoring, expected"):
         record([*launch, "--mca", "pml", "ob1", program, "p2p"])
 
 
@@ -342,7 +342,7 @@ def test_a_compiler_of_another_mpi_is_refused():
 
 def test_what_cannot_be_recorded_is_said_first(tmp_path):
     launch, _, _ = mpi("openmpi")
-    with pytest.raises(UnsupportedError, match=r"\./missing: not there or not executable"):
+    with pytest.raises(UnsupportedError, match=r"\./missing: not found or not executable"):
         record([*launch, "./missing"])
     with pytest.raises(UnsupportedError, match="no program"):
         record(launch)

@@ -98,7 +98,7 @@ def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
     [
         ("", "no command, expected a launcher"),
         ("missing -n 4 ./app", "missing: not installed or not in PATH"),
-        ("odd -n 4 ./app", "odd: no launcher that is known, expected one of Open MPI"),
+        ("odd -n 4 ./app", "odd: no known launcher, expected one of Open MPI"),
         ("flux start", "flux: expected flux run"),
         ("mpirun -n 2 ./a : -n 2 ./b", "mpirun: : starts several programs"),
         ("srun --multi-prog conf", "srun: --multi-prog starts several programs"),
@@ -147,7 +147,7 @@ def test_flux_is_told_ranks_per_node_or_in_all_but_not_both():
 @pytest.mark.parametrize("words", ["srun -N 3 ./app", "srun --nodes=3 ./app", "flux run -N3 -n4 ./app"])
 def test_another_number_of_nodes_is_refused(words):
     mapping = place("node:2@10 core:2@1", [3, 0, 1, 2], hosts=("a", "b"))
-    with pytest.raises(InfeasibleError, match="expected 2 nodes as in the placement"):
+    with pytest.raises(InfeasibleError, match="expected 2 nodes as in the mapping"):
         launched(words, words.split()[0].replace("srun", "slurm"), mapping)
 
 
@@ -194,7 +194,7 @@ def test_nothing_is_started_on_files_that_say_something_else(tmp_path, monkeypat
     other = place("node:2@10 core:2@1", [0, 3], hosts=("a", "b"))
     monkeypatch.setattr("hopbytes.launching.start.read", lambda *a, **k: other)
     command = checked_command(["mpirun", "-n", "2", "./app"], 2)
-    with pytest.raises(HopbytesError, match="does not say what the placement says"):
+    with pytest.raises(HopbytesError, match="the launch file differs from the mapping"):
         prepare_start(mapping, command, str(tmp_path / "p"))
 
 

@@ -75,9 +75,9 @@ def test_ranks_get_the_host_and_the_cores_of_their_slots(path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["srun", "--export=NONE", "./app"], "--export=NONE: keeps our variables from the ranks"),
-        (["srun", "--export", "A,B", "./app"], "--export A,B: keeps our variables from the ranks"),
-        (["mpirun_rsh", "-np", "2", "./app"], "hands no variables on, expected -export-all"),
+        (["srun", "--export=NONE", "./app"], "--export=NONE: the ranks do not get the variables"),
+        (["srun", "--export", "A,B", "./app"], "--export A,B: the ranks do not get the variables"),
+        (["mpirun_rsh", "-np", "2", "./app"], "exports no variables, expected the option -export-all"),
     ],
 )
 def test_words_that_keep_variables_from_ranks_are_refused(path, words, said):

@@ -256,9 +256,9 @@ class WritingOptions:
 
     def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
         """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
-        from hopbytes.launching.usual import said_nothing, slots_for
+        from hopbytes.launching.usual import slots_for, slots_unspecified
 
-        return slots_for(self.format, launched) if said_nothing(options) else {}
+        return slots_for(self.format, launched) if slots_unspecified(options) else {}
 
     def check(self, output: str | None) -> None:
         """Find out before any work whether the placement can be written there."""

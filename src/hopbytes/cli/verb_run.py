@@ -51,7 +51,7 @@ def run(
     from hopbytes.cli.output import tell
     from hopbytes.launching.command import LaunchCommand
     from hopbytes.launching.launch import launch
-    from hopbytes.launching.start import checked_command, machine_said
+    from hopbytes.launching.start import checked_command, machine_of_command
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import map_summary
 
@@ -59,7 +59,7 @@ def run(
     typed = checked_command(words, None, replace=replace)
     if not typed.program:
         raise typer.BadParameter("say which program to launch, for instance: -- mpirun -n 64 ./app")
-    where = machine.or_on(machine_said(LaunchCommand.parse(words))).allocation()
+    where = machine.or_on(machine_of_command(LaunchCommand.parse(words))).allocation()
     graph = reading.read(pattern)
     typed.check_count(graph.n)
     options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}

@@ -17,12 +17,12 @@ def where(
     """Start a tiny probe in place of the program and write where the launcher puts every rank."""
     from hopbytes.cli.output import tell
     from hopbytes.launching.command import LaunchCommand
-    from hopbytes.launching.start import machine_said
+    from hopbytes.launching.start import machine_of_command
     from hopbytes.launching.verify import placement_launched
 
     writing.check(output)
     words = command_words(command)
-    where = machine.or_on(machine_said(LaunchCommand.parse(words))).allocation()
+    where = machine.or_on(machine_of_command(LaunchCommand.parse(words))).allocation()
     mapping = placement_launched(where, words)
     receipt = writing.write(mapping, output)
     if not quiet:

@@ -1,4 +1,4 @@
-"""In which order nodes of unequal sizes take consecutive tasks, so that little leaves a node."""
+"""The order in which nodes of unequal sizes take consecutive tasks, so that little volume leaves a node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.model.comm_graph import CommGraph
 
-#: Steps of the search in all; the states kept after each node are so many that it takes no more.
+#: Bound on the steps of the dynamic program; it limits how many states are kept after each node.
 MOST_STEPS = 300_000
 
 
@@ -21,17 +21,18 @@ def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
     graph : CommGraph
         n tasks.
     sizes : list of int
-        Tasks of every block, in any order; n in all.
+        Number of tasks of every block, in any order; they sum to n.
 
     Returns
     -------
     list of int
-        The same sizes in another order: the first block has tasks 0, 1, …, the next those behind it.
+        The same sizes in another order: the first block holds tasks 0, 1, …, the next one those that follow.
 
     Notes
     -----
-    A table over how many blocks of every size are used: exact for two different sizes on up to five hundred
-    nodes, and wherever the table does not outgrow its bound; otherwise the best states are kept.
+    A dynamic program over the number of blocks of every size that are used. It is exact for two different
+    sizes on up to five hundred nodes, and whenever the table stays within its bound; otherwise only the best
+    states are kept.
     O(m x different sizes + 300,000).
 
     Examples
@@ -43,7 +44,7 @@ def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
     """
     kinds = Counter(sizes)
     known = sorted(kinds, key=sizes.index)  # ties keep the order given
-    inside = {size: _inside(graph, size) for size in known}
+    inside = {size: _volume_inside(graph, size) for size in known}
     most = [kinds[size] for size in known]
     width = max(64, MOST_STEPS // max(len(sizes) * len(known), 1))
     # used blocks of every size → volume inside, and the size of the last block
@@ -75,14 +76,14 @@ def best_sizes(graph: CommGraph, sizes: list[int]) -> list[int]:
     return order[::-1]
 
 
-def _inside(graph: CommGraph, size: int) -> Int64:
+def _volume_inside(graph: CommGraph, size: int) -> Int64:
     """int64[n + 1]: volume of arcs between tasks s, …, s + size - 1, for every s.  O(n + m)."""
     source, target = graph.sources().astype(np.int64), graph.targets.astype(np.int64)
     low, high = np.minimum(source, target), np.maximum(source, target)
     near = (high - low < size) & (high > low)
     volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
     change = np.zeros(graph.n + 2, np.int64)
-    # Windows that begin behind high - size, and not behind low, hold the arc.
+    # An arc lies inside the windows whose first task is greater than high - size and at most low.
     np.add.at(change, np.maximum(high[near] - size + 1, 0), volumes[near])
     np.subtract.at(change, low[near] + 1, volumes[near])
     return np.cumsum(change)[: graph.n + 1]

@@ -1,4 +1,4 @@
-"""A user's launch command taken apart and put together again with a placement in it."""
+"""Parses a user's launch command and inserts the options of a mapping into it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.launching.launchers import ASSIGNMENT, Launcher, recognise
 
-#: Options that may come several times, each time for something else.
+#: Options that may be given several times, each time for another variable or parameter.
 REPEATED = ("genv", "o", "mca", "x")
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option as it was typed, and the name it goes by (without dashes and value)."""
+    """An option as it was typed, and its name (without dashes and value)."""
 
     name: str
     words: tuple[str, ...]
 
     @property
     def value(self) -> str:
-        """Its value, "" when it has none."""
+        """The value of the option, or "" if it has none."""
         if len(self.words) > 1:
             return self.words[1]
         rest = self.words[0].lstrip("-")[len(self.name) :]
@@ -40,12 +40,12 @@ class LaunchCommand:
     ----------
     launcher : Launcher
     start : tuple of str
-        The words that start it: ``("mpirun",)``, perhaps with ``env`` and assignments in front.
+        The words of the launcher: ``("mpirun",)``, possibly preceded by ``env`` and assignments.
     options : tuple of Option
     program : tuple of str
         The program it starts, with its arguments; empty when none was given.
     others : tuple of LaunchCommand
-        Options and programs behind ``:``, which are started with the first.
+        Options and programs after ``:``, which are started together with the first.
     """
 
     launcher: Launcher
@@ -56,7 +56,7 @@ class LaunchCommand:
 
     @classmethod
     def parse(cls, words: list[str], kind: str | None = None, *, several: bool = False) -> LaunchCommand:
-        """Take a command apart.
+        """Parse a command.
 
         Parameters
         ----------
@@ -64,12 +64,12 @@ class LaunchCommand:
         kind : str, optional
             See :func:`hopbytes.launching.launchers.recognise`.
         several : bool
-            Programs behind ``:`` are taken apart as well instead of refused.
+            Accept and parse further programs after ``:``; otherwise they are refused.
 
         Raises
         ------
         UnsupportedError
-            No launcher that is known; several programs in one command.
+            The launcher is unknown, or the command starts several programs.
         """
         launcher, size = recognise(words, kind)
         if several:
@@ -91,18 +91,18 @@ class LaunchCommand:
 
     @property
     def parts(self) -> tuple[LaunchCommand, ...]:
-        """Itself and what stands behind ``:``."""
+        """This command and the parts after ``:``."""
         return (self, *self.others)
 
     @property
     def tool(self) -> str:
-        """The launcher as it was typed, without what ``env`` sets."""
+        """The launcher as it was typed, without the assignments of ``env``."""
         words = (word for word in self.start if os.path.basename(word) != "env")
         return next(word for word in words if not ASSIGNMENT.fullmatch(word))
 
     @property
     def count(self) -> int | None:
-        """Number of ranks asked for; None when the command leaves it to the launcher."""
+        """The number of ranks in the command; None if the command does not give it."""
         if self.others:
             counts = [dataclasses.replace(part, others=()).count for part in self.parts]
             return None if None in counts else sum(count or 0 for count in counts)
@@ -112,30 +112,30 @@ class LaunchCommand:
         return None
 
     def check_count(self, n: int) -> None:
-        """Refuse a command for another number of ranks than n.
+        """Refuse a command that starts a number of ranks other than n.
 
         Raises
         ------
         InfeasibleError
-            Names both numbers.
+            The numbers differ; the message names both.
         UnsupportedError
-            The command has something else where the number of ranks belongs.
+            The value of the option for the number of ranks is no number.
         """
         for option in self.options:
             if option.name in self.launcher.counts and not option.value.isdecimal():
-                said = " ".join(option.words)
-                raise UnsupportedError(f"{self.start[0]}: {said}, expected a number of ranks, {n} here")
+                typed = " ".join(option.words)
+                raise UnsupportedError(f"{self.start[0]}: {typed}, expected a number of ranks, {n} here")
         if self.count not in (None, n):
             raise InfeasibleError(
-                f"{self.tool} starts {self.count} ranks, expected {n} as in the placement"
+                f"{self.tool} starts {self.count} ranks, expected {n} as in the mapping"
             )
 
     def placing(self) -> list[Option]:
-        """Options that say where ranks go."""
+        """Return the options that determine where ranks run."""
         return [option for option in self.options if self._places(option)]
 
     def without_placing(self) -> LaunchCommand:
-        """Return the command without them."""
+        """Return the command without the options that determine where ranks run."""
         kept = tuple(option for option in self.options if not self._places(option))
         return dataclasses.replace(self, options=kept)
 
@@ -157,7 +157,7 @@ class LaunchCommand:
 
 
 def _at_colons(words: list[str]) -> list[list[str]]:
-    """Cut a command's words where another program begins."""
+    """Split the words of a command at each ``:``, where another program begins."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word == ":":
@@ -168,7 +168,7 @@ def _at_colons(words: list[str]) -> list[list[str]]:
 
 
 def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], tuple[str, ...]]:
-    """Cut words into options and the program; the first word that is no option begins the program."""
+    """Split words into options and the program, which begins at the first word that is no option."""
     options: list[Option] = []
     place = 0
     if launcher.form == "other":
@@ -189,13 +189,13 @@ def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], 
         name, equals, _ = word.lstrip("-").partition("=")
         short = re.fullmatch(r"-([A-Za-z])(.+)", word)
         if launcher.form in ("slurm", "flux") and short and not word.startswith("--"):
-            # They read -n4 and -wn1; what follows the letter of a switch is more switches.
+            # Slurm and Flux accept -n4 and -wn1; letters after that of a switch are further switches.
             options.append(Option(short[1], (word,)))
             place += 1
             continue
         follow = 0 if equals else launcher.values.get(name, 0)
         if name in ("genv", "env") and "=" in "".join(words[place + 1 : place + 2]):
-            follow = 1  # Hydra reads both A=B and A B
+            follow = 1  # Hydra accepts both A=B and A B
         options.append(Option(name, tuple(words[place : place + 1 + follow])))
         place += 1 + follow
     return tuple(options), tuple(words[place:])
@@ -203,66 +203,66 @@ def _options(launcher: Launcher, words: list[str]) -> tuple[tuple[Option, ...], 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is executed: words, and environment variables set for this command alone."""
+    """A command to execute: its words, and environment variables that are set for this command only."""
 
     words: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
 
     def text(self) -> str:
-        """Return the command as a shell takes it."""
+        """Return the command quoted for a shell."""
         settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment]
         return " ".join([*settings, shlex.join(self.words)])
 
 
 def _check_nodes(command: LaunchCommand, ours: tuple[Option, ...]) -> None:
-    """Refuse a command for another number of nodes than the placement uses."""
+    """Refuse a command whose number of nodes differs from that of the mapping."""
     if command.launcher.form not in ("slurm", "flux"):
         return
     used = next((option.value for option in ours if option.name == "N"), "")
     for option in command.options:
         if option.name in ("N", "nodes") and option.value.isdecimal() and option.value != used:
-            said = " ".join(option.words)
-            raise InfeasibleError(f"{command.tool}: {said}, expected {used} nodes as in the placement")
+            typed = " ".join(option.words)
+            raise InfeasibleError(f"{command.tool}: {typed}, expected {used} nodes as in the mapping")
 
 
 def _sets(option: Option) -> tuple[str, str] | None:
-    """What an option sets, where it may come once for each of several things."""
+    """Return the option and the variable it sets, for options that may be given once per variable."""
     if option.name not in REPEATED or len(option.words) < 2:
         return None
     return option.name, option.words[1].partition("=")[0]
 
 
 def placed(command: LaunchCommand, written: str) -> Start:
-    """Put a placement into a user's command.
+    """Insert the options of a mapping into a user's command.
 
     Parameters
     ----------
     command : LaunchCommand
-        Without options that place ranks.
+        A command without options that determine where ranks run.
     written : str
-        The command a writer printed for this placement, with ``./app`` as its program.
+        The command that the writer of a launch file printed for this mapping, with ``./app`` as its program.
 
     Returns
     -------
     Start
-        The user's words in their order, with our options between launcher and theirs. Ours for hosts and
-        the number of ranks are left away where the user has them.
+        The user's words in their order. The options of the mapping stand between the launcher and the user's
+        options; those for hosts and for the number of ranks are left out if the user gives them.
 
     Raises
     ------
     InfeasibleError
-        The command is for another number of nodes.
+        The number of nodes in the command differs from that of the mapping.
     """
     words = shlex.split(written)
     environment = []
     while ASSIGNMENT.fullmatch(words[0]):
         name, _, value = words.pop(0).partition("=")
         environment.append((name, value))
-    own = len(command.start) - command.start.index(command.tool)  # two of `flux run`
+    own = len(command.start) - command.start.index(command.tool)  # `flux run` has two words
     ours, program = _options(command.launcher, words[own:])
     launcher, typed = command.launcher, command.options
     if any(option.name == "map-by" and option.value == "seq" for option in ours):
-        # A list of hosts that ranks take in sequence is the placement itself: it replaces the user's.
+        # With `--map-by seq` the list of hosts is the mapping itself, so it replaces the user's list.
         typed = tuple(option for option in typed if option.name not in launcher.hosts)
     theirs = {option.name for option in typed}
     _check_nodes(command, ours)
@@ -271,14 +271,14 @@ def placed(command: LaunchCommand, written: str) -> Start:
     for option in ours:
         counts = option.name in launcher.counts and theirs & set(launcher.counts)
         names_hosts = option.name in launcher.hosts and theirs & launcher.hosts
-        # Their own choice of anything else wins, unless an option may come several times.
+        # In all other cases the user's option is kept, unless the option may be given several times.
         twice = option.name in theirs and (option.name not in REPEATED or _sets(option) in already)
         if not counts and not names_hosts and not twice:
             added.append(option)
-    wrapper = program[:-1]  # sh place.sh, or nothing; the last word is the placeholder
+    wrapper = program[:-1]  # `sh place.sh`, or nothing; the last word is the placeholder ./app
     kept = [o for o in typed if not (launcher.counts_per_node and o.name in launcher.counts)]
     together = [*added, *kept]
-    if launcher.assigns:  # which must stand behind all options
+    if launcher.assigns:  # assignments must follow all options
         together.sort(key=lambda option: not option.words[0].startswith("-"))
     words = [word for option in together for word in option.words]
     return Start((*command.start, *words, *wrapper, *command.program), tuple(environment))

@@ -1,4 +1,4 @@
-"""Mapping under what a launcher can say: consecutive ranks stay together on a node."""
+"""Mapping for launchers that place consecutive ranks on a node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import too_few_slots
 from hopbytes.solve.slot_policies import slot_choices
 
-#: Nodes of unequal sizes up to which blocks are mapped to nodes; pairs that do not fit are listed.
+#: Number of nodes of unequal sizes up to which blocks are mapped to nodes, since all pairs of a block and a
+#: node of another size are listed as forbidden.
 MOST_UNEQUAL = 2_000
 
 
@@ -37,28 +38,28 @@ def map_for(
     spread: bool = False,
     **options: Any,
 ) -> Mapping:
-    """Map so that a launch format can say the result.
+    """Map so that a launch format can express the result.
 
     Parameters
     ----------
     graph, where
         As for :func:`hopbytes.map_tasks`.
     form : str
-        Name of a placement format. Where it leaves only consecutive ranks to a node, blocks of ranks
-        are mapped to nodes, and then (where it can say cores) the ranks of each node to its slots.
+        Name of a format for mappings. If it gives only consecutive ranks to a node, blocks of ranks are
+        mapped to nodes, and then, if it can express cores, the ranks of each node are mapped to its slots.
     block : int, optional
-        Ranks of a block; by default all that a node holds.
+        Number of ranks in a block; by default all ranks of a node.
     tasks_per_node, per, pack, spread
-        Which PEs are used; by default nodes are filled or spread over, whichever is cheaper.
+        Determine which PEs are used; by default nodes are filled or evenly used, whichever costs less.
     **options
-        For :func:`hopbytes.map_tasks`.
+        Options of :func:`hopbytes.map_tasks`.
 
     Raises
     ------
     UnsupportedError
-        No such format, or one for patterns.
+        The format does not exist, or is one for patterns.
     InfeasibleError
-        Blocks that do not fit the nodes, or are too small for a format that wants consecutive ranks.
+        Blocks do not fit the nodes, or are too small for a format that needs consecutive ranks.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def map_for(
     """
     can = formats[form].can
     if formats[form].holds != "placement":
-        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
+        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a mapping")
     asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
     equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
     if can.launcher and options.get("partition") is None:  # launchers start processes
@@ -86,9 +87,11 @@ def map_for(
     if graph.n and runs > len(np.unique(node)):
         raise InfeasibleError(
             f"blocks of {block} ranks scatter the ranks of a host, expected blocks of all its ranks for "
-            f"{form} (leave --block away)"
+            f"{form} (omit --block)"
         )
-    limit = f"{form} leaves only consecutive ranks to a host; newrank and hopbytes.mpi.reorder leave any"
+    limit = (
+        f"{form} gives only consecutive ranks to a host; newrank and hopbytes.mpi.reorder allow any mapping"
+    )
     notices = [*mapping.info["notices"], limit]
     return Mapping(mapping.pe, where, {**mapping.info, "said_by": form, "notices": notices})
 
@@ -97,15 +100,15 @@ def _on_the_cheaper_slots(
     graph: CommGraph, where: Allocation, block: int | None, asked: dict[str, Any], *, equal_nodes: bool,
     **options: Any,
 ) -> Mapping:
-    """Map in blocks with nodes filled and with nodes spread over, and return the cheaper mapping."""
-    ways = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(asked.values()) else {}
-    if not ways:
+    """Map in blocks with filled nodes and with evenly used nodes, and return the cheaper mapping."""
+    choices = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(asked.values()) else {}
+    if not choices:
         return map_in_blocks(graph, where, block, **asked, **options)
     found: dict[str, Mapping] = {}
     refused: list[HopbytesError] = []
-    for name, way in ways.items():
+    for name, choice in choices.items():
         try:
-            found[name] = map_in_blocks(graph, where, block, **way, **options)
+            found[name] = map_in_blocks(graph, where, block, **choice, **options)
         except InfeasibleError as error:
             refused.append(error)
     if not found:
@@ -130,33 +133,34 @@ def map_in_blocks(
 ) -> Mapping:
     """Map blocks of consecutive tasks to groups of neighbouring PEs.
 
-    Task r belongs to block r // block. The pattern of the blocks is mapped to the groups, then the tasks
-    of every block to the PEs of its group, which is kept only if it makes the whole cheaper.
+    Task r belongs to block r // block. The quotient graph of the blocks is mapped to the groups, then the
+    tasks of every block are mapped to the PEs of its group, which is kept only if it reduces the total cost.
 
     Parameters
     ----------
     graph : CommGraph
-        n tasks, one per PE in use.
+        A graph of n tasks, one per PE in use.
     where : Allocation
         k >= n PEs.
     block : int, optional
-        Tasks of a block, a divisor of n and of the tasks of every node. By default all tasks of a node,
-        whatever their number.
+        Number of tasks in a block, a divisor of n and of the number of tasks of every node. By default a
+        block holds all tasks of a node, also if nodes hold different numbers.
     inside : bool
         Map inside blocks as well; otherwise their tasks stay in order.
     tasks_per_node, per, pack, spread
-        Which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
+        Determine which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
     **options
-        For :func:`hopbytes.map_tasks`.
+        Options of :func:`hopbytes.map_tasks`.
 
     Raises
     ------
     InfeasibleError
-        More tasks than PEs; a block that does not divide the tasks of all or of a node.
+        There are more tasks than PEs, or the block size does not divide n or the number of tasks of a node.
     """
     if any(options.get(name) is not None for name in ("fixed", "forbidden", "initial")):
         raise UnsupportedError(
-            "fixed and forbidden places and an initial placement speak of single tasks, not of blocks of them"
+            "fixed and forbidden places and an initial mapping refer to single tasks, expected none of them "
+            "for blocks of tasks"
         )
     if options.pop("oversubscribe", False) or options.pop("partition", None):
         raise UnsupportedError("blocks of ranks are for processes with a slot of their own")
@@ -166,10 +170,10 @@ def map_in_blocks(
     pes = chosen_slots(where, graph.n, evenly=spread, **spreading).astype(np.int64)
     counts = _tasks_of_nodes(where, pes)
     if options.get("weight") == "time":
-        raise UnsupportedError("weight time speaks of single messages, not of blocks of ranks: use bytes")
+        raise UnsupportedError("weight time refers to single messages, expected bytes for blocks of ranks")
     seen = graph.with_weights(
         options.get("weight", "bytes")
-    )  # sums over arcs of a block keep this weight only
+    )  # the sums over the arcs between blocks keep this weight only
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:
         inner["time_limit"] /= 2 * (1 + len(counts) * inside)
@@ -193,12 +197,12 @@ def map_in_blocks(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks(Mapper):
-    """The placement that was found block by block, so that it is verified and recorded like any other."""
+    """A mapper that returns the result of mapping in blocks, so that it is verified like any other."""
 
     pe: Int32
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return what was found."""
+        """Return the mapping that was found."""
         return self.pe
 
 
@@ -242,10 +246,10 @@ def _mapped_groups(
 def _unequal_groups(
     graph: CommGraph, where: Allocation, nodes: list[Int64], options: dict[str, Any]
 ) -> list[Int64]:
-    """Return the PEs of every block where nodes hold different numbers of tasks.
+    """Return the PEs of every block if nodes hold different numbers of tasks.
 
-    The order of the sizes is chosen first, so that much stays inside blocks; then blocks are mapped to
-    nodes of their size. The order of the machine is kept where that is not cheaper.
+    First the order of the sizes is chosen so that much volume stays inside blocks; then blocks are mapped to
+    nodes of their size. The order of the machine is kept if this does not reduce the cost.
     """
     sizes = best_sizes(graph, [len(group) for group in nodes])
     waiting: dict[int, list[int]] = {}
@@ -267,14 +271,14 @@ def _unequal_groups(
 
 
 def _merged(where: Allocation, groups: list[Int64]) -> Allocation:
-    """One PE per group, with all its cores; the first of them stands for it in distances."""
+    """Return an allocation with one PE per group that has all its cores; the first one defines distances."""
     cores = [np.concatenate([where.cores_of(int(pe)) for pe in group]) for group in groups]
     starts = np.cumsum([0, *map(len, cores)]).astype(np.int64)
     return Allocation(where.machine, starts, np.concatenate(cores), where.hosts)
 
 
 def _quotient(graph: CommGraph, owner: Int64, count: int) -> CommGraph:
-    """Sum the arcs between blocks; arcs inside a block are left out."""
+    """Return the quotient graph: arcs between blocks are summed, arcs inside a block are left out."""
     source = owner[np.repeat(np.arange(graph.n), np.diff(graph.indptr))]
     target = owner[graph.targets]
     between = source != target
@@ -285,16 +289,17 @@ def _quotient(graph: CommGraph, owner: Int64, count: int) -> CommGraph:
 def _mapped_inside(
     graph: CommGraph, where: Allocation, start: Int32, groups: list[Int64], options: dict[str, Any]
 ) -> Int32:
-    """Map the tasks of each block to its PEs; kept only if the whole gets cheaper.
+    """Map the tasks of each block to its PEs; the result is kept only if the total cost decreases.
 
-    On a tree it does whenever the blocks do: what leaves a node costs the same from each of its PEs.
+    On a tree, traffic that leaves a node costs the same from each of its PEs, so the total decreases whenever
+    the cost inside a block does.
     """
     best = start.copy()
     first = 0
     for group in groups:
         tasks = np.arange(first, first + len(group))
         first += len(group)
-        if len(group) > 2:  # two tasks have one distance
+        if len(group) > 2:  # with two tasks there is only one distance
             found = map_tasks(_induced(graph, tasks), where.select(group), **options)
             best[tasks] = group[found.pe]
     objective = objectives[options.get("objective", "comm_cost").replace("-", "_")]()

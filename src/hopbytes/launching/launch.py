@@ -1,4 +1,4 @@
-"""Launch a user's program on a placement."""
+"""Launches a user's program with a mapping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hopbytes.launching.start import launch_files, prepare_start
 from hopbytes.launching.verify import verify_launch
 from hopbytes.model.mapping import Mapping
 
-#: Stem of the files of a dry run that were given no other.
+#: Stem of the files of a dry run if the caller gives none.
 DRY = "hopbytes-run"
 
 
@@ -27,7 +27,7 @@ def launch(
     say: Callable[..., None] = print,
     **options: Any,
 ) -> int:
-    """Write launch files, put them into a command, run it, and return its exit code.
+    """Write launch files, insert them into a command, run it, and return its exit code.
 
     Parameters
     ----------
@@ -35,22 +35,22 @@ def launch(
     command : LaunchCommand
         From :func:`hopbytes.launching.start.checked_command`, with a program.
     stem : str, optional
-        Of files to keep; otherwise they are removed afterwards.
+        Stem of the launch files to keep; without it they are removed afterwards.
     dry_run : bool
-        Write the files and say the command, start nothing.
+        Write the files and print the command, but start nothing.
     check : bool
-        Start a probe first, and the program only if every rank is where it belongs.
+        Start a probe first, and the program only if every rank runs where the mapping places it.
     force : bool
         Overwrite files that hopbytes did not write.
     say : callable
-        Is told the command.
+        Called with the lines to print, such as the command.
     **options
-        For the writer.
+        Options of the writer of the format.
 
     Raises
     ------
     HopbytesError
-        A rank would not be where it belongs, or what was written says something else.
+        A rank would not run where the mapping places it, or a written file differs from the mapping.
     """
     with launch_files(DRY if dry_run and stem is None else stem) as files:
         prepared = prepare_start(mapping, command, files, force=force, nameless=dry_run, **options)

@@ -1,4 +1,4 @@
-"""Options of launchers, as their manual pages list them: which take a value, which say where ranks go."""
+"""Options of launchers as in their manual pages: those with a value, and those that place ranks."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ n ntasks N nodes tasks-per-node tasks-per-core cores c cores-per-task g gpus-per
 t time-limit o setopt setattr env env-file env-remove taskmap job-name queue q B bank input output
 error cwd requires urgency dependency begin-time signal S rlimit flags add-file wait-event
 """
-# flux run takes per-node options or per-task options; a placement needs the former.
+# flux run accepts either per-node or per-task options; a mapping needs the per-node options.
 FLUX_PLACING = """
 taskmap tasks-per-node tasks-per-core cores c cores-per-task g gpus-per-task gpus-per-node
 """
-# mpirun_rsh of MVAPICH2 2.3, from its user guide; variables for the ranks stand behind these options.
+# mpirun_rsh of MVAPICH2 2.3, from its user guide; assignments of variables follow these options.
 MVAPICH_VALUES = """
 np n hostfile hosts config configfile dpmspec spawnfile param ckpt-file
 """

@@ -1,4 +1,4 @@
-"""Launchers: how each is recognised, which options take a value, and which say where ranks go."""
+"""Launchers: how each is recognised, which options take a value, and which determine where ranks run."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ from hopbytes.launching.launcher_options import (
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """What is known about a launcher's command line.
+    """Properties of the command line of a launcher.
 
     Parameters
     ----------
     name : str
-        For people.
+        Name in messages.
     form : str
-        Placement format it reads.
+        Name of the launch format that it reads.
     rank_variable : str
-        Environment variable with a process's number.
+        Environment variable with the rank of a process.
     values : mapping of option → number of words that follow it
         Options are written without dashes. Options that are not listed stand alone.
     placing : set of str
-        Options that say where ranks go, which a placement has to replace.
+        Options that determine where ranks run; those of a mapping replace them.
     hosts : set of str
-        Options that name the hosts; where the user has one, ours is left away.
+        Options that name the hosts; if the user gives one, that of the mapping is left out.
     counts : tuple of str
-        Options with the number of ranks.
+        Options for the number of ranks.
     several : set of str
         Options that start several programs at once.
     host_variable : str
-        Environment variable with the host as the launcher calls it; "": ask ``hostname``.
+        Environment variable with the launcher's name of the host; "" means that ``hostname`` is called.
     counts_per_node : bool
-        It takes ranks per node or in all, but not both, and a placement needs them per node.
+        The launcher accepts the number of ranks either per node or in total; a mapping needs it per node.
     version : str
-        Of the installed one, where it matters.
+        Version of the installed launcher, if its options depend on the version.
     settings : tuple of str
-        Beginnings of MCA parameters that place or bind.
+        Prefixes of MCA parameters that place or bind ranks.
     assigns : bool
-        Variables for the ranks are words NAME=VALUE behind its options.
+        Variables for the ranks are given as words NAME=VALUE after the options.
     """
 
     name: str
@@ -118,15 +118,16 @@ LAUNCHERS: dict[str, Launcher] = {
     "mvapich": _MVAPICH,
 }
 
-#: A launcher nobody here knows: its program is the first word that can be executed, options are left alone.
+#: An unknown launcher: its options are not interpreted, and its program is the first executable word.
 OTHER = Launcher("another launcher", "other", "", {}, frozenset(), counts=())
-#: Kinds that a command may be said to be of, as ``--launcher`` does.
+#: Values of the option ``--launcher``.
 KINDS = {**LAUNCHERS, "other": OTHER}
-#: A variable of a shell or of a launcher whose ranks get it by its words.
+#: An assignment of an environment variable, in a shell or on the command line of a launcher.
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=.*", re.DOTALL)
 
-#: What ``--version`` prints, and whose that is. In this order: Intel's mpiexec.hydra names itself as well.
-_SAYS = (
+#: Patterns in the output of ``--version`` and the launcher each belongs to. The order matters: the output of
+#: Intel's mpiexec.hydra also contains HYDRA.
+_VERSION_PATTERNS = (
     (re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+)"), "openmpi"),
     (re.compile(r"prte[a-z]* .*?(\d+)\.\d+", re.IGNORECASE), "openmpi"),
     (re.compile(r"Intel\(R\) MPI"), "intel"),
@@ -135,25 +136,25 @@ _SAYS = (
 )
 
 
-#: Programs that put a script into a queue.
+#: Programs that submit a script to a queue.
 SUBMITTERS = ("sbatch", "qsub", "bsub", "oarsub", "msub", "condor_submit")
 
 
 def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]:
-    """Return the launcher a command begins with, and how many words that is.
+    """Return the launcher at the start of a command, and the number of words it takes up.
 
     Parameters
     ----------
     words : list of str
-        ``env`` with assignments may stand in front.
+        The command; it may begin with ``env`` and assignments.
     kind : str, optional
-        What the launcher is like, a key of `KINDS`, for the wrappers that sites have; by default its name and
-        what it says of itself tell.
+        A key of `KINDS`, for wrappers of a computing site that accept the options of a known launcher. By
+        default the launcher is recognised by its name and by the output of ``--version``.
 
     Raises
     ------
     UnsupportedError
-        No command, a program that is not installed, or none of the launchers known.
+        There is no command, its program is not installed, or it is none of the known launchers.
     """
     before = _prefix(words)
     if len(words) == before:
@@ -170,7 +171,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         raise UnsupportedError(f"{word}: {what}")
     if kind is not None:
         if kind not in KINDS:
-            raise UnsupportedError(f"--launcher {kind}: no kind, expected one of {', '.join(KINDS)}")
+            raise UnsupportedError(f"--launcher {kind}: unknown kind, expected one of {', '.join(KINDS)}")
         return _with_version(KINDS[kind], _version_in_path(kind)), before + 1 + (kind == "flux")
     name = os.path.basename(word)
     if name in ("srun", "mpirun_rsh"):
@@ -179,17 +180,17 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         if words[before + 1 : before + 2] not in (["run"], ["submit"]):
             raise UnsupportedError("flux: expected flux run")
         return LAUNCHERS["flux"], before + 2
-    launcher = asked(path)
+    launcher = identify_launcher(path)
     if launcher is not None:
         return launcher, before + 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
-    way_out = "; 'hopbytes record --launcher KIND' says what a wrapper is like"
-    what = f"no launcher that is known, expected one of {names}, such as mpirun -n 16"
-    raise UnsupportedError(f"{word}: {what}{way_out}")
+    suggestion = "; for a wrapper, 'hopbytes record --launcher KIND' names the launcher it stands for"
+    what = f"no known launcher, expected one of {names}, such as mpirun -n 16"
+    raise UnsupportedError(f"{word}: {what}{suggestion}")
 
 
 def _prefix(words: list[str]) -> int:
-    """Return how many words stand before the launcher: ``env`` and what it sets."""
+    """Return the number of words before the launcher: ``env`` and its assignments."""
     if not words or os.path.basename(words[0]) != "env":
         return 0
     size = 1
@@ -201,7 +202,7 @@ def _prefix(words: list[str]) -> int:
 
 
 def _version_in_path(kind: str) -> str:
-    """Return the version of the launcher of that kind in PATH, where it matters; "" where there is none."""
+    """Return the version of the launcher of that kind in PATH, if it matters; "" if there is none."""
     if kind != "openmpi":
         return ""
     try:
@@ -211,17 +212,17 @@ def _version_in_path(kind: str) -> str:
     return found.version if found.form == kind else ""
 
 
-def asked(path: str, patience: float = 60) -> Launcher | None:
-    """Return whose launcher a program is, by what its ``--version`` prints; None where that says nothing.
+def identify_launcher(path: str, timeout: float = 60) -> Launcher | None:
+    """Return the launcher that a program is, by the output of its ``--version``; None if it is unknown.
 
     Raises
     ------
     UnsupportedError
-        It cannot be started, or did not answer within `patience` seconds.
+        The program cannot be started, or does not end within `timeout` seconds.
     """
-    said = _version(path, patience)
-    for pattern, known in _SAYS:
-        found = pattern.search(said)
+    output = _version_output(path, timeout)
+    for pattern, known in _VERSION_PATTERNS:
+        found = pattern.search(output)
         if found:
             version = found[1] if found.groups() else ""
             return _with_version(LAUNCHERS[known], version)
@@ -232,10 +233,10 @@ def _with_version(launcher: Launcher, version: str) -> Launcher:
     return dataclasses.replace(launcher, version=version)
 
 
-def _version(path: str, patience: float) -> str:
+def _version_output(path: str, timeout: float) -> str:
     try:
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=patience,
+            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=timeout,
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,4 +1,4 @@
-"""Where ranks were seen against where a mapping wants them, and a mapping from what was seen."""
+"""Compares where ranks run with a mapping, and builds the mapping of a real launch."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hopbytes.model.mapping import Mapping
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison found.
+    """The result of a comparison.
 
     Parameters
     ----------
     wrong : tuple of str
-        A sentence for every rank that is not where it belongs.
+        A sentence for every rank that does not run where the mapping places it.
     checked : tuple of str
-        What was compared, and what could not be.
+        The properties that were compared.
     """
 
     wrong: tuple[str, ...]
@@ -35,17 +35,18 @@ class Verdict:
 def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()) -> Verdict:
     """Compare host, allowed CPUs and visible GPUs of every rank with a mapping.
 
-    Hosts without names are compared by who shares one. CPU numbers are compared where the machine
-    knows those of the operating system; on a machine from a typed spec positions are taken for them, and
-    where that fails, it is enough that ranks share CPUs if and only if they share a slot.
+    If the mapping has no names of hosts, ranks must share a host if and only if they share a node. CPU
+    numbers are compared if the machine knows those of the operating system. On a machine from a typed spec,
+    positions of cores are used as CPU numbers; if these differ, it is sufficient that ranks share CPUs if and
+    only if they share a slot.
 
     Parameters
     ----------
     mapping : Mapping
     seen : dict of rank → Seen
-        All of 0..n-1.
+        Answers of the ranks 0..n-1.
     hosts : tuple of str
-        Names of the nodes, instead of those of the mapping's allocation.
+        Names of the nodes, which replace those of the mapping's allocation.
     """
     names = hosts or mapping.where.hosts
     wrong = [*_missing(mapping, seen)]
@@ -69,10 +70,10 @@ def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()
 
 
 def _by_rank(sentences: list[str]) -> list[str]:
-    """Sort sentences ``rank N …`` by rank; on a wrong host there is no more to say than that."""
+    """Sort sentences ``rank N …`` by rank; for a rank on a wrong host only that sentence is kept."""
     elsewhere: set[int] = set()
     kept: list[tuple[int, str]] = []
-    for sentence in sentences:  # hosts first
+    for sentence in sentences:  # sentences about hosts come first
         rank = int(sentence.split()[1])
         if rank not in elsewhere:
             kept.append((rank, sentence))
@@ -82,14 +83,14 @@ def _by_rank(sentences: list[str]) -> list[str]:
 
 
 def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch: the slot of the CPUs each rank may run on.
+    """Return the mapping of a real launch, in which each rank has the slot of the CPUs it may run on.
 
     Raises
     ------
     UnsupportedError
         Ranks are missing.
     FormatError
-        A host or CPUs that the allocation does not have, a rank that may run on several slots.
+        The allocation lacks a host or CPUs, or a rank may run on several slots.
     """
     if not where.has_cores:
         return placement_by_gpu(where, seen, source)
@@ -104,20 +105,20 @@ def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "wher
 
 
 def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch on slots that are GPUs: by the devices each rank was shown.
+    """Return the mapping of a real launch on slots that are GPUs, from the devices visible to each rank.
 
     Parameters
     ----------
     where : Allocation
     seen : dict of rank → Seen
-        All of 0..n-1.
+        Answers of the ranks 0..n-1.
     source : str
-        For messages.
+        Beginning of error messages.
 
     Raises
     ------
     FormatError
-        A host that the allocation does not have, a rank that was shown no devices, or no slot's.
+        The allocation lacks a host, or the devices visible to a rank are not those of a slot.
     """
     n, known = _all_ranks(seen), node_numbers(where)
     slot = {(int(node), where.gpus_of(pe)): pe for pe, node in enumerate(where.node_of_pe)}
@@ -134,18 +135,18 @@ def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "wh
 
 
 def placement_by_node(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
-    """Return the mapping of a real launch, also where ranks may run on several slots.
+    """Return the mapping of a real launch in which ranks may run on several slots.
 
-    Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun to nothing.
-    Such a rank gets the first free one of the slots it may run on, in the order of ranks, and a notice says
-    that this is not known.
+    Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun do not bind.
+    Such a rank is assigned the first free one of its slots, in the order of ranks, and a notice states that
+    only its node is known.
 
     Raises
     ------
     UnsupportedError
         Ranks are missing.
     FormatError
-        A host that the allocation does not have, CPUs of which none is a slot's.
+        The allocation lacks a host, or none of the CPUs of a rank belongs to a slot.
     """
     n = _all_ranks(seen)
     slots, known = Slots(where), node_numbers(where)
@@ -161,26 +162,26 @@ def placement_by_node(where: Allocation, seen: dict[int, Seen], source: str = "w
             continue
         pe[rank] = possible[0] if possible else slots.pe(node, seen[rank].cpus, "cpu", place)
         taken[pe[rank]] += 1
-    for _, rank, possible in sorted(open_ranks):  # who has the least choice first
+    for _, rank, possible in sorted(open_ranks):  # ranks with the fewest possible slots choose first
         pe[rank] = min(possible, key=lambda slot: (taken[slot], slot))
         taken[pe[rank]] += 1
     info: dict[str, object] = {"problem": "processes", "mapper": "as launched"}
     if open_ranks:
         info["notices"] = [
             f"{len(open_ranks)} of {n} ranks may run on several slots (rank {open_ranks[0][1]} on "
-            f"{open_ranks[0][0]}): their nodes are known, inside them slots are taken in order of ranks"
+            f"{open_ranks[0][0]}): their nodes are known, inside a node slots are assigned in order of ranks"
         ]
     return Mapping(pe, where, info)
 
 
 def _shown(seen: Seen) -> tuple[int, ...]:
-    """Return the numbers of the GPUs a rank was shown; empty when they are none."""
+    """Return the numbers of the GPUs visible to a rank; empty if the environment holds no numbers."""
     words = seen.gpus.split(",")
     return tuple(sorted(int(word) for word in words)) if all(word.isdecimal() for word in words) else ()
 
 
 def _possible(where: Allocation, slots: Slots, node: int, seen: Seen) -> tuple[int, ...]:
-    """Return the slots of a node that a rank may be on: by its CPUs, or by its GPUs where slots are GPUs."""
+    """Return the slots of a node that a rank may use, from its CPUs, or from its GPUs if slots are GPUs."""
     if where.has_cores:
         return slots.possible(node, seen.cpus)
     own = tuple(np.flatnonzero(where.node_of_pe == node).tolist())
@@ -212,7 +213,7 @@ def _hosts_by_name(mapping: Mapping, seen: dict[int, Seen], names: tuple[str, ..
 
 
 def same_host(one: str, other: str) -> bool:
-    """Tell whether two names are one host's, with or without its domain."""
+    """Return whether two names denote the same host, with or without its domain."""
     if "." in one and "." in other:
         return one == other
     return one.split(".")[0] == other.split(".")[0]

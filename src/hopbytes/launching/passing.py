@@ -1,4 +1,4 @@
-"""Running a program as if it had been typed: its input, output, signals and exit code are its own."""
+"""Runs a program with this process's input and output, and forwards signals and the exit code."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from collections.abc import Sequence
 
 from hopbytes.errors import UnsupportedError
 
-#: Signals that are passed on when somebody sends them to us alone.
+#: Signals that are forwarded if they were sent to this process only.
 PASSED = tuple(
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH")
     if hasattr(signal, name)
 )
-#: Those that end a program which does not care, and the seconds that this may take.
+#: Signals whose default action ends a process, and the seconds to wait for that.
 _ENDING = PASSED[:6]
 _PAUSE = 0.3
-#: si_code of a signal that the terminal sent to the whole group, so that the program has it already.
+#: si_code of a signal that the terminal sent to the whole process group, so the program received it too.
 _FROM_KERNEL = 128
 
 
-class _Bystander:
-    """A program that only waits beside ours: a signal that ends it was sent to all of us.
+class _SignalDetector:
+    """A second child process that tells whether a signal was sent to all processes of a job.
 
-    Who stops a job signals every process of it. A launcher that got a signal from there must not get it from
-    us as well: the second one makes it kill its processes at once. The bystander ends with us, since it waits
-    for input that never comes.
+    A batch system that stops a job signals every process in it. A launcher that received this signal must not
+    receive it from this process again: the second signal makes it kill its processes at once. The child waits
+    for input; if a signal ends it, the signal was sent to all. The child ends with this process, since its
+    input is then closed.
     """
 
     def __init__(self, before: set[int | signal.Signals]) -> None:
@@ -40,14 +41,14 @@ class _Bystander:
     def _start(self) -> None:
         quiet = subprocess.DEVNULL
         self._waiting: subprocess.Popen[bytes] | None = None
-        with contextlib.suppress(OSError):  # without one, signals are passed on
+        with contextlib.suppress(OSError):  # without this child, every signal is forwarded
             self._waiting = subprocess.Popen(
                 ["cat"], stdin=subprocess.PIPE, stdout=quiet, stderr=quiet,
                 preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, self._before) and None,
             )  # fmt: skip
 
-    def heard(self, number: int) -> bool:
-        """Tell whether a signal was sent to all."""
+    def received(self, number: int) -> bool:
+        """Return whether the signal was sent to all processes."""
         if self._waiting is None or number not in _ENDING:
             return False
         try:
@@ -59,35 +60,35 @@ class _Bystander:
         return code == -number
 
     def end(self) -> None:
-        """Let it go."""
+        """End the child process."""
         if self._waiting is not None:
             self._waiting.communicate()
 
 
 def run_through(words: Sequence[str], environment: Dictionary[str, str] | None = None) -> int:
-    """Run a program with our streams and pass signals on; return its exit code.
+    """Run a program with the streams of this process, forward signals, and return its exit code.
 
     Parameters
     ----------
     words : sequence of str
     environment : mapping, optional
-        Variables set in addition.
+        Environment variables that are set in addition.
 
     Returns
     -------
     int
-        Its own exit code, or 128 + the signal that ended it, as shells say it.
+        The exit code of the program, or 128 + the number of the signal that ended it, as in shells.
 
     Raises
     ------
     UnsupportedError
-        It cannot be started.
+        The program cannot be started.
     """
     sys.stdout.flush()
     sys.stderr.flush()
     wanted = set(PASSED) | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
-    bystander = _Bystander(before)
+    detector = _SignalDetector(before)
     try:
         try:
             child = subprocess.Popen(
@@ -98,13 +99,13 @@ def run_through(words: Sequence[str], environment: Dictionary[str, str] | None =
         except OSError as error:
             raise UnsupportedError(f"{words[0]}: {error.strerror}, expected a program") from None
         while child.poll() is None:
-            told = signal.sigwaitinfo(wanted)
-            if told.si_signo == signal.SIGCHLD or told.si_code == _FROM_KERNEL:
+            info = signal.sigwaitinfo(wanted)
+            if info.si_signo == signal.SIGCHLD or info.si_code == _FROM_KERNEL:
                 continue
-            if not bystander.heard(told.si_signo):
-                child.send_signal(told.si_signo)
+            if not detector.received(info.si_signo):
+                child.send_signal(info.si_signo)
         code = child.returncode
     finally:
-        bystander.end()
+        detector.end()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return code if code >= 0 else 128 - code

@@ -1,4 +1,4 @@
-"""The tiny program that says where a rank runs: a line of shell, so that nodes need nothing installed."""
+"""The probe: a line of shell that prints where a rank runs, so that nodes need nothing installed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launching.command import Start
 from hopbytes.launching.launchers import Launcher
 
-#: Letters of a launcher's complaint that are passed on.
-MOST_SAID = 300
+#: Maximum number of characters of a launcher's error message that are shown.
+MOST_CHARACTERS = 300
 
-#: Seconds a probe may take to start everywhere.
-PATIENCE = 300
+#: Time limit of a probe in seconds.
+PROBE_TIMEOUT = 300
 
 _SCRIPT = (
     "while read -r key value; do case $key in Cpus_allowed_list:) cpus=$value ;; esac; done "
@@ -35,9 +35,9 @@ class Seen:
     ----------
     host : str
     cpus : frozenset of int
-        CPUs of the operating system it may run on.
+        CPU numbers of the operating system that the rank may run on.
     gpus : str
-        Visible devices as its environment has them, "" when nothing was set.
+        Visible devices according to the environment of the rank; "" if no variable is set.
     """
 
     host: str
@@ -46,41 +46,41 @@ class Seen:
 
 
 def probe_words(launcher: Launcher) -> tuple[str, ...]:
-    """Return the program that a launcher starts in place of the user's."""
+    """Return the probe, which a launcher starts in place of the user's program."""
     host = f"${{{launcher.host_variable}:-}}" if launcher.host_variable else ""
     return ("sh", "-c", f"RANK=${{{launcher.rank_variable}:-}}; HOST={host}; {_SCRIPT}")
 
 
 def probe(start: Start, launcher: Launcher) -> tuple[dict[int, Seen], int, str]:
-    """Run a probe; return where each rank was seen, the exit code, and what was said beside that.
+    """Run a probe; return where each rank runs, the exit code, and the error message of the launcher.
 
     Raises
     ------
     UnsupportedError
         The launcher cannot be started.
     HopbytesError
-        It took longer than five minutes, a rank answered twice, or its answer makes no sense.
+        The probe took longer than five minutes, a rank answered twice, or an answer cannot be parsed.
     """
     environment = {**os.environ, **dict(start.environment)}
     try:
         done = subprocess.run(
             start.words, env=environment, capture_output=True, text=True, errors="replace",
-            timeout=PATIENCE, stdin=subprocess.DEVNULL,
+            timeout=PROBE_TIMEOUT, stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        raise HopbytesError(f"{start.words[0]} did not come back in {PATIENCE} seconds") from None
+        raise HopbytesError(f"{start.words[0]} did not end within {PROBE_TIMEOUT} seconds") from None
     except OSError as error:
         raise UnsupportedError(f"{start.words[0]}: {error.strerror}, expected a launcher") from None
     return seen_in(done.stdout), done.returncode, _tail(done.stderr or done.stdout)
 
 
 def seen_in(text: str) -> dict[int, Seen]:
-    """Return what the probe printed, by rank.
+    """Return the answers in the output of a probe, by rank.
 
     Raises
     ------
     HopbytesError
-        A rank that is no number, answered twice, or has CPUs that are none.
+        A rank is no number or answered twice, or its list of CPUs is malformed.
     """
     found: dict[int, Seen] = {}
     for rank, host, cpus, gpus in _LINE.findall(text):
@@ -94,10 +94,10 @@ def seen_in(text: str) -> dict[int, Seen]:
 
 
 def _tail(text: str) -> str:
-    """Return what a launcher complained about last: the paragraph inside its ruled lines, as one line."""
+    """Return the last error message of a launcher as one line; Open MPI puts it between ruled lines."""
     lines = [line.strip() for line in text.splitlines() if not _LINE.search(line)]
     blocks = [" ".join(block.split()) for block in re.split(r"\n-{10,}\n", "\n".join(["", *lines, ""]))]
     worded = [block for block in blocks if re.search(r"[A-Za-z]{3}", block)]
     if not worded:
         return ""
-    return worded[-1] if len(worded[-1]) <= MOST_SAID else f"{worded[-1][: MOST_SAID - 1]}…"
+    return worded[-1] if len(worded[-1]) <= MOST_CHARACTERS else f"{worded[-1][: MOST_CHARACTERS - 1]}…"

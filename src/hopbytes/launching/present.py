@@ -1,4 +1,4 @@
-"""Which launch command is right here: the MPI that is there is asked, by name, with a time limit."""
+"""Chooses the launch command for the installed MPI, which is identified by running its launchers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import LaunchLine
 from hopbytes.formats.exchange import Receipt
-from hopbytes.launching.launchers import LAUNCHERS, Launcher, asked
+from hopbytes.launching.launchers import LAUNCHERS, Launcher, identify_launcher
 
-#: Seconds that a launcher may take to say its version. It usually takes a hundredth of one.
-PATIENCE = 5.0
+#: Time limit in seconds for ``LAUNCHER --version``, which usually takes about 0.01 s.
+VERSION_TIMEOUT = 5.0
 
 #: Names under which launchers of a family are installed, the usual one first.
 NAMES = {
@@ -24,22 +24,22 @@ NAMES = {
     "intel": ("mpirun", "mpiexec", "mpiexec.hydra"),
 }
 
-#: Variables with the folder of an MPI that modules and installers set, and that PATH may lack.
+#: Variables that modules and installers set to the folder of an MPI; that folder may be missing in PATH.
 FOLDERS = ("I_MPI_ROOT", "MPI_HOME", "MPI_ROOT", "OPAL_PREFIX")
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to type.
+    """Commands for the user to type.
 
     Parameters
     ----------
     lines : tuple of (label, command)
-        One, labelled ``"launch"``, where it is known which; otherwise one for every MPI.
+        One command, labelled ``"launch"``, if the MPI is known; otherwise one command for every MPI.
     notices : tuple of str
-        What speaks against typing it here.
+        Reasons why the command may not work on this host.
     others : tuple of (MPI, command)
-        The commands of all MPIs, for programs; empty where one command is for all.
+        The commands of all MPIs, for the output as JSON; empty if one command serves all of them.
     """
 
     lines: tuple[tuple[str, str], ...] = ()
@@ -48,25 +48,25 @@ class Advice:
 
     @property
     def command(self) -> str:
-        """The one to type, the first of several, or "" where there is none."""
+        """The command to type, the first of several, or "" if there is none."""
         return self.lines[0][1] if self.lines else ""
 
 
 def advice(receipt: Receipt, form: str, environment: Dictionary[str, str]) -> Advice:
-    """Return the command for the MPI that is there, or all of them where nothing can be asked.
+    """Return the command for the installed MPI, or the commands for all MPIs if none is found.
 
     Parameters
     ----------
     receipt : Receipt
-        Of :func:`hopbytes.write`.
+        The result of :func:`hopbytes.write`.
     form : str
         Name of the format that was written.
     environment : mapping
-        Of this process: PATH, variables of the batch system, variables of modules.
+        Environment of this process: PATH, variables of the batch system, variables of modules.
 
     Notes
     -----
-    Starts ``LAUNCHER --version`` of a few names at most, each with a limit of five seconds.
+    Runs ``LAUNCHER --version`` for at most a few launchers, each with a time limit of five seconds.
     """
     if not receipt.launch:
         return Advice()
@@ -74,7 +74,7 @@ def advice(receipt: Receipt, form: str, environment: Dictionary[str, str]) -> Ad
     if not lines:
         return Advice((("launch", receipt.launch),))
     others = tuple((line.mpi, line.command) for line in receipt.lines)
-    in_the_way: dict[str, Launcher] = {}
+    unsuitable: dict[str, Launcher] = {}
     for name, path in _installed(lines, environment):
         found = _launcher(path)
         if found is None:
@@ -82,20 +82,20 @@ def advice(receipt: Receipt, form: str, environment: Dictionary[str, str]) -> Ad
         for line in lines:
             if _fits(line, found):
                 return Advice((("launch", _started_by(line.command, name)),), (), others)
-        in_the_way.setdefault(name, found)
-    notices = tuple(_stranger(name, found, lines) for name, found in list(in_the_way.items())[:1])
+        unsuitable.setdefault(name, found)
+    notices = tuple(_mismatch(name, found, lines) for name, found in list(unsuitable.items())[:1])
     if len(lines) == 1:
         return Advice((("launch", lines[0].command),), notices, others)
     return Advice(tuple((f"launch, {line.mpi}", line.command) for line in lines), notices, others)
 
 
 def _only_line(receipt: Receipt, form: str) -> tuple[LaunchLine, ...]:
-    """Formats for one MPI whose launcher has a name that others use as well."""
+    """Return the line of a format for a single MPI whose launcher shares its name with others."""
     return (LaunchLine(LAUNCHERS[form].name, form, receipt.launch),) if form in NAMES else ()
 
 
 def _installed(lines: tuple[LaunchLine, ...], environment: Dictionary[str, str]) -> Iterator[tuple[str, str]]:
-    """Launchers to ask: the name to type and the path, the word of the first command first."""
+    """Yield installed launchers as (name to type, path); the launcher of the first command comes first."""
     if environment.get("SLURM_JOB_ID") and any(line.family == "slurm" for line in lines):
         srun = shutil.which("srun", path=environment.get("PATH"))
         if srun:
@@ -123,31 +123,31 @@ def _launcher(path: str) -> Launcher | None:
     if os.path.basename(path) == "srun":
         return LAUNCHERS["slurm"]
     try:
-        return asked(path, PATIENCE)
+        return identify_launcher(path, VERSION_TIMEOUT)
     except UnsupportedError:
         return None
 
 
 def _fits(line: LaunchLine, found: Launcher) -> bool:
-    # The newer command is also that of versions to come, and of PRRTE, which counts otherwise.
+    # Versions after 5 and PRRTE, which has its own version numbers, take the command of version 5.
     version = "4" if found.form == "openmpi" and found.version == "4" else "5"
     return line.family == found.form and (not line.version or line.version == version)
 
 
 def _started_by(command: str, name: str) -> str:
-    """Return a command with another name for its launcher, behind variables set for it."""
+    """Return a command in which the launcher is replaced by `name`."""
     words = command.split(" ")
     place = _launcher_word(words)
     return " ".join([*words[:place], shlex.quote(name), *words[place + 1 :]])
 
 
 def _launcher_word(words: list[str]) -> int:
-    """Place of the launcher in a command: behind variables set for it and the command of a batch system."""
+    """Return the index of the launcher in a command, after assignments and a batch system's command."""
     known = {"srun", *(name for names in NAMES.values() for name in names)}
     return next(place for place, word in enumerate(words) if word in known)
 
 
-def _stranger(name: str, found: Launcher, lines: tuple[LaunchLine, ...]) -> str:
+def _mismatch(name: str, found: Launcher, lines: tuple[LaunchLine, ...]) -> str:
     expected = " or ".join(line.mpi for line in lines)
     version = f" {found.version}" if found.version else ""
-    return f"{name} is that of {found.name}{version} here, expected {expected} (or --format {found.form})"
+    return f"{name} on this host is {found.name}{version}, expected {expected} (or --format {found.form})"

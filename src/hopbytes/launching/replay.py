@@ -1,4 +1,4 @@
-"""How long a pattern's messages take on a placement: a program that sends them and nothing else."""
+"""Measures how long the messages of a pattern take with a mapping, without any computation."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from hopbytes.launching.start import checked_command, launch_files, prepare_star
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
-#: The probable reason when processes do not find each other.
+#: The probable reason if each process is alone in its MPI_COMM_WORLD.
 OTHER_MPI = "does mpi4py load the launcher's MPI? (MPI4PY_LIBMPI=FILE names it)"
 ALONE = re.compile(re.escape(LONE) + "(.{0,60})")
-#: Bytes that the busiest rank sends in a round unless the caller says otherwise.
+#: Default number of bytes that the busiest rank sends in a round.
 MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What was measured.
+    """The measured times.
 
     Parameters
     ----------
     seconds : tuple of float
-        Of every round: the slowest rank, from its first send to its last completion.
+        Time of the slowest rank in every round, from its first send to its last completion.
     round_bytes : int
-        Bytes all ranks together sent in a round.
+        Number of bytes that all ranks together send in a round.
     scale : float
-        A round's bytes over the pattern's.
+        Bytes of a round divided by those of the pattern.
     code : int
         Exit code of the launcher.
     """
@@ -50,7 +50,7 @@ class Replayed:
     code: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the measurement as a dictionary for JSON."""
         return {
             "rounds": len(self.seconds),
             "seconds_median": float(np.median(self.seconds)),
@@ -62,7 +62,7 @@ class Replayed:
         }
 
     def summary(self) -> str:
-        """Return one sentence."""
+        """Return the measurement in one sentence."""
         median = float(np.median(self.seconds))
         return (
             f"{len(self.seconds)} rounds of {self.round_bytes:,} bytes ({self.scale:.3g} of the pattern): "
@@ -71,10 +71,11 @@ class Replayed:
 
 
 def message_sizes(graph: CommGraph, most: int = MOST_BYTES) -> tuple[Int64, float]:
-    """Return int64[m], the bytes of every arc in a round, and the factor they were scaled by.
+    """Return int64[m], the bytes of every arc in a round, and the factor by which they were scaled.
 
-    One message per arc, its whole volume, made smaller by one factor for all so that no rank sends more
-    than `most` bytes; at least one byte per arc. Arcs of a task to itself send nothing. O(m).
+    Every arc becomes one message of its whole volume. If a rank would send more than `most` bytes, all
+    volumes are scaled down by one factor; every message keeps at least one byte. Arcs of a task to itself
+    send nothing. O(m).
     """
     volumes = np.ones(graph.m, np.int64) if graph.volumes is None else graph.volumes
     source = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
@@ -95,28 +96,28 @@ def replay(
     python: str = sys.executable,
     **options: Any,
 ) -> Replayed:
-    """Launch the replay of a pattern on a placement and measure it.
+    """Send the messages of a pattern under real MPI with a mapping, and measure the rounds.
 
     Parameters
     ----------
     graph : CommGraph
     mapping : Mapping or None
-        None: the command as it is, wherever the launcher puts ranks.
+        None starts the command unchanged, with ranks wherever the launcher places them.
     words : list of str
         A launch command without a program.
     rounds : int
-        Rounds that are measured, after one that is not.
+        Number of measured rounds; one round that is not measured precedes them.
     most : int
         See :func:`message_sizes`.
     python : str
-        Interpreter on the compute nodes; needs hopbytes and mpi4py.
+        Interpreter on the compute nodes, where hopbytes and mpi4py must be installed.
     **options
-        For the writer.
+        Options of the writer of the format.
 
     Raises
     ------
     UnsupportedError, InfeasibleError
-        A command that cannot take the placement; a program in it.
+        The mapping cannot be inserted into the command, or the command has a program.
     HopbytesError
         The launch failed.
     """
@@ -144,12 +145,12 @@ def replay(
 
 def _measured(start: Start) -> tuple[float, ...]:
     environment = {**os.environ, **dict(start.environment)}
-    said, code = heard(start.words, environment=environment, sign=UNDER_WAY, hint=OTHER_MPI)
-    for line in said.splitlines():
+    output, code = heard(start.words, environment=environment, sign=UNDER_WAY, hint=OTHER_MPI)
+    for line in output.splitlines():
         _, mark, record = line.partition(MARK)
         if mark:
             return tuple(float(value) for value in json.loads(record)["seconds"])
-    alone = ALONE.findall(said)
+    alone = ALONE.findall(output)
     if len(alone) > 1:
         what = f"each process is alone under {alone[0].strip()}: {OTHER_MPI}"
     else:

@@ -1,6 +1,6 @@
-"""The program that `hopbytes replay` launches: sends what a pattern says, nothing else, and takes the time.
+"""The program that `hopbytes replay` launches: it sends the messages of a pattern and measures the time.
 
-``python -m hopbytes.launching.replay_program FILE ROUNDS`` under a launcher; rank 0 prints one line of JSON.
+A launcher starts ``python -m hopbytes.launching.replay_program FILE ROUNDS``; rank 0 prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-#: Begins the line with the result, so that it is found among what launchers print.
+#: Prefix of the line with the result, so that it can be found in the output of the launcher.
 MARK = "hopbytes-replay "
-#: What rank 0 says once all processes have met, and what one says that is alone though others were started.
+#: The line that rank 0 prints after the first barrier, and the prefix of the line that a process prints if it
+#: is alone in MPI_COMM_WORLD although the pattern has several ranks.
 UNDER_WAY = "hopbytes-replay-under-way"
 LONE = "hopbytes-replay-alone "
 
@@ -21,8 +22,9 @@ LONE = "hopbytes-replay-alone "
 def main(arguments: list[str]) -> int:
     """Replay a pattern in this process; return the exit code.
 
-    The file holds `indptr`, `targets` and `bytes` (one message per arc and round). A round: all receives are
-    posted, a barrier, then the time from the first send to the last completion, of the slowest rank.
+    The file holds `indptr`, `targets` and `bytes` (one message per arc and round). In a round every rank
+    posts its receives and enters a barrier; then the time from the first send to the last completion is
+    taken. The time of a round is that of the slowest rank.
     """
     from mpi4py import MPI
 
@@ -60,7 +62,7 @@ def _rounds(comm: Any, indptr: Any, targets: Any, sizes: Any, rounds: int) -> An
     outgoing = np.zeros(max((size for _, size in sends), default=0), np.uint8)
     incoming = [np.empty(size, np.uint8) for _, size in receives]
     seconds = np.zeros(rounds)
-    for number in range(-1, rounds):  # the first opens connections and is not counted
+    for number in range(-1, rounds):  # the first round opens connections and is not measured
         posted = [
             comm.Irecv([buffer, MPI.BYTE], source=source)
             for (source, _), buffer in zip(receives, incoming, strict=True)

@@ -1,4 +1,4 @@
-"""Launch files for a user's own command, and the command with them in it."""
+"""Writes launch files for a user's command and inserts them into the command."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hopbytes.model.mapping import Mapping
 
 #: Options of launchers that name a file of hosts.
 HOST_FILES = ("hostfile", "machinefile", "f")
-#: How often removing a folder is tried, and the seconds between.
+#: Number of attempts to remove a folder, and the seconds between two of them.
 REMOVALS, BETWEEN_REMOVALS = 20, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A command ready to be executed.
+    """A command that is ready to be executed.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Prepared:
     receipt : Receipt
         The files it uses.
     placed : Mapping
-        Where it puts the ranks.
+        The mapping that the command produces.
     """
 
     start: Start
@@ -43,43 +43,43 @@ class Prepared:
 
 
 def checked_command(
-    words: list[str], n: int | None, *, replace: bool = False, way_out: str = "--replace takes them away"
+    words: list[str], n: int | None, *, replace: bool = False, suggestion: str = "--replace removes them"
 ) -> LaunchCommand:
-    """Take a user's command apart and find out whether a placement of n ranks can be put into it.
+    """Parse a user's command and check that a mapping of n ranks can be inserted into it.
 
     Parameters
     ----------
     words : list of str
-        What follows ``--`` on the command line.
+        The words after ``--`` on the command line.
     n : int or None
-        Ranks of the placement; None when that is not known yet.
+        Number of ranks of the mapping; None if it is not known yet.
     replace : bool
-        Options that place ranks are taken away instead of refused.
-    way_out : str
-        What a refusal suggests.
+        Remove options that determine where ranks run; otherwise they are refused.
+    suggestion : str
+        The remedy that the error message names.
 
     Raises
     ------
     UnsupportedError
-        No launcher that is known, or options that say where ranks go.
+        The launcher is unknown, or options determine where ranks run.
     InfeasibleError
-        Another number of ranks than the placement has.
+        The number of ranks differs from that of the mapping.
     """
     command = LaunchCommand.parse(words)
     clashing = command.placing()
     if clashing and not replace:
-        said = ", ".join(option.words[0] for option in clashing)
+        typed = ", ".join(option.words[0] for option in clashing)
         raise UnsupportedError(
-            f"{words[0]}: {said} also {'says' if len(clashing) == 1 else 'say'} where ranks go, expected a "
-            f"command without ({way_out})"
+            f"{words[0]}: {typed} also {'says' if len(clashing) == 1 else 'say'} where ranks go, expected a "
+            f"command without ({suggestion})"
         )
     if n is not None:
         command.check_count(n)
     return command.without_placing()
 
 
-def machine_said(command: LaunchCommand) -> str:
-    """Return the spec of the machine a command is for: of its own list of hosts, else of the job."""
+def machine_of_command(command: LaunchCommand) -> str:
+    """Return the machine spec of a command: that of the host file it names, else that of the job."""
     for option in command.options:
         if option.name in HOST_FILES and os.path.isfile(option.value):
             return f"job:{option.value}"
@@ -88,27 +88,27 @@ def machine_said(command: LaunchCommand) -> str:
 
 @contextmanager
 def launch_files(stem: str | None) -> Iterator[str]:
-    """Give a stem for launch files: the one given, or one in a folder that is removed afterwards."""
+    """Yield a stem for launch files: the one given, or one in a folder that is removed afterwards."""
     if stem is not None:
         yield stem
         return
     with shared_folder() as folder:
         if not folder.isprintable() or ":" in folder:
-            folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
+            folder = os.path.relpath(folder)  # launchers misread such names (see Format.misread)
         yield os.path.join(folder, "placement")
 
 
 @contextmanager
 def shared_folder() -> Iterator[str]:
-    """Give a new folder in the current one, which all nodes of a job usually share; removed afterwards.
+    """Yield a new folder in the current one, which all nodes of a job usually share; remove it later.
 
-    Its name is chosen before it is made, so that a signal in between leaves nothing. Processes that are about
-    to end may still write there, so removing it is tried more than once.
+    The name is chosen before the folder is created, so that a signal in between leaves no folder behind.
+    Processes that are about to end may still write there, so the removal is attempted several times.
 
     Raises
     ------
     UnsupportedError
-        The current folder is gone or may not be written.
+        The current folder no longer exists or is not writable.
     """
     folder = ""
     try:
@@ -117,8 +117,8 @@ def shared_folder() -> Iterator[str]:
             os.mkdir(folder, 0o700)
         except OSError as error:
             raise UnsupportedError(
-                f"the current folder cannot take the files of a launch: {error.strerror}, expected one that "
-                "all nodes share and that may be written"
+                f"the current folder cannot take the files of a launch: {error.strerror}, expected a folder "
+                "that is writable and that all nodes share"
             ) from None
         yield folder
     finally:
@@ -139,9 +139,10 @@ def prepare_start(
     nameless: bool = False,
     **options: Any,
 ) -> Prepared:
-    """Write launch files for a command and put them into it.
+    """Write launch files for a command and insert them into it.
 
-    What was written is read back and compared before anything is started, where the format can be read.
+    If the format can be read, the files are read back and compared with the mapping before anything is
+    started.
 
     Parameters
     ----------
@@ -149,20 +150,20 @@ def prepare_start(
     command : LaunchCommand
         From :func:`checked_command`.
     stem : str
-        Of the files.
+        Stem of the files.
     force : bool
         Overwrite files that hopbytes did not write.
     nameless : bool
-        Nothing is started, so nodes may have invented names.
+        Accept nodes without names, which get invented ones; for commands that are not started.
     **options
-        For the writer.
+        Options of the writer of the format.
 
     Raises
     ------
     InfeasibleError
-        Several nodes whose names nobody said.
+        There are several nodes, and their names are not known.
     HopbytesError
-        What was written says something else than the mapping.
+        The written files differ from the mapping.
     """
     form = command.launcher.form
     if form == "openmpi":
@@ -170,20 +171,20 @@ def prepare_start(
     if not nameless:
         _check_names(mapping, command, options.get("hosts"))
     receipt = write(mapping, stem, form, force=force, **options)
-    placement = receipt.placed or mapping
-    _check_written(stem, form, placement, options.get("hosts"))
-    return Prepared(placed(command, receipt.launch), receipt, placement)
+    written = receipt.placed or mapping
+    _check_written(stem, form, written, options.get("hosts"))
+    return Prepared(placed(command, receipt.launch), receipt, written)
 
 
 def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
-    """Refuse to look for hosts under invented names."""
+    """Refuse to start ranks on hosts whose names were invented."""
     nodes = int(mapping.where.machine.node_of_core()[-1]) + 1
     if nodes == 1 or hosts or mapping.where.hosts:
         return
     listed = any(option.name in command.launcher.hosts for option in command.options)
     if command.launcher.form == "openmpi" and listed and mapping.where.has_cores:
         if command.launcher.version != "4":
-            return  # the rankfile counts the hosts of the user's own list
+            return  # the rankfile refers to hosts by their position in the user's list
         what = "Open MPI 4 counts hosts of a batch system only, not of a hostfile"
         raise InfeasibleError(f"{nodes} nodes without names: {what}; expected --hosts with their names")
     raise InfeasibleError(
@@ -193,13 +194,16 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
 
 def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:
     if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
-        return  # without names a file cannot be read back
+        return  # a file without names of hosts cannot be read back
     again = read(stem, form, holds="placement", where=mapping.where, n=mapping.n)
     if form == "openmpi" and mapping.where.has_cores:
         same = np.array_equal(again.pe, mapping.pe)
-    else:  # the file holds hosts; cores stand in the command
+    else:  # the file holds hosts only; the cores are given in the command
         same = np.array_equal(again.where.node_of_pe[again.pe], mapping.where.node_of_pe[mapping.pe])
     if not same:
-        raise HopbytesError(f"{stem}: does not say what the placement says; nothing was started")
+        raise HopbytesError(
+            f"{stem}: the launch file differs from the mapping (internal error), expected the same slots; "
+            "nothing was started"
+        )
 
 

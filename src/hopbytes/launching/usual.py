@@ -1,4 +1,4 @@
-"""What launchers do by themselves, and which slots they can be told to use, by the format they read."""
+"""The default order in which launchers place ranks, and the slots that their formats can express."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from hopbytes.formats.base import Can, formats
 from hopbytes.model.allocation import Allocation
 
-#: Set in jobs of Slurm, whose srun gives every node equally many ranks.
+#: Variable that is set in jobs of Slurm, whose srun places equally many ranks on every node.
 SLURM_JOB = "SLURM_JOB_ID"
 
 
 def usual_order(form: str | None, where: Allocation) -> str:
-    """Return the order in which a launcher places ranks when nobody tells it more.
+    """Return the order in which a launcher places ranks by default.
 
     Parameters
     ----------
     form : str or None
-        Format of the placement, which names the launcher; None or a format of no launcher leaves it to the
-        job: ``srun`` is expected where the machine is the running Slurm job.
+        Format of the mapping, which determines the launcher. With None or a format that belongs to no
+        launcher, ``srun`` is assumed if the machine is the running Slurm job.
     where : Allocation
 
     Returns
@@ -42,10 +42,10 @@ def usual_order(form: str | None, where: Allocation) -> str:
 
 
 def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:
-    """Return keywords of :func:`hopbytes.map_tasks` for what a format can say about slots; {}: anything.
+    """Return keywords of :func:`hopbytes.map_tasks` that restrict slots to what a format can express.
 
-    Some launchers are told one number of ranks for all nodes. New ranks (``newrank``) reach only slots on
-    which the launcher starts ranks by itself.
+    Some launchers take one number of ranks for all nodes. Format ``newrank`` can use only slots on which the
+    launcher starts ranks by default. The result is empty if the format can express any choice of slots.
     """
     can = _can(form)
     if can is None:
@@ -55,8 +55,8 @@ def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:
     return {} if can.unequal_nodes or not can.launcher else {"equal_nodes": True}
 
 
-def said_nothing(options: dict[str, Any]) -> bool:
-    """Whether nobody has said which slots are used, so that a format may."""
+def slots_unspecified(options: dict[str, Any]) -> bool:
+    """Return whether no option determines which slots are used, so that the format may choose them."""
     return not any(options.get(name) for name in ("pack", "spread", "tasks_per_node", "per", "oversubscribe"))
 
 

@@ -1,4 +1,4 @@
-"""Start a probe with the launch files of a mapping and compare."""
+"""Starts a probe with the launch files of a mapping and compares where the ranks run."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hopbytes.model.mapping import Mapping
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a probe found.
+    """The result of a probe.
 
     Parameters
     ----------
     verdict : Verdict
     n : int
-        Ranks of the mapping.
+        Number of ranks of the mapping.
     command : str
-        What was started.
+        The command that was started.
     code : int
-        0 all well, 1 some rank is elsewhere, else the exit code of the launcher.
+        0 if all ranks run where the mapping places them, 1 if some do not, else the launcher's exit code.
     """
 
     verdict: Verdict
@@ -37,7 +37,7 @@ class Outcome:
     code: int
 
     def summary(self) -> str:
-        """Return one sentence."""
+        """Return the result in one sentence."""
         checked = f"compared: {', '.join(self.verdict.checked)}"
         if not self.verdict.wrong:
             return f"verified: {self.n} ranks are where they belong; {checked}"
@@ -45,7 +45,7 @@ class Outcome:
         return f"{ranks} of {self.n} ranks are not where they belong; {checked}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome for JSON."""
+        """Return the result as a dictionary for JSON."""
         return {
             "ranks": self.n,
             "wrong": list(self.verdict.wrong),
@@ -65,23 +65,23 @@ def verify_launch(
     force: bool = False,
     **options: Any,
 ) -> Outcome:
-    """Start a probe as a launch would start the program, and compare with a mapping.
+    """Start a probe in place of the program, and compare where ranks run with a mapping.
 
     Parameters
     ----------
     mapping : Mapping
     words : list of str
-        A launch command, with or without a program, which is not started.
+        A launch command with or without a program; the program is not started.
     stem : str, optional
-        Of launch files to keep; otherwise they are removed.
+        Stem of the launch files to keep; without it they are removed.
     as_typed : bool
-        The command has launch files of its own: nothing is written or added.
+        Start the command with the launch files that it names; nothing is written or added.
     hosts : tuple of str, optional
-        Names of the nodes instead of the allocation's.
+        Names of the nodes, which replace those of the allocation.
     force : bool
         Overwrite files that hopbytes did not write.
     **options
-        For the writer.
+        Options of the writer of the format.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def verify_launch(
     if as_typed:
         command = LaunchCommand.parse(words)
         return _outcome(mapping, mapping, _probing(command), command, hosts or ())
-    command = checked_command(words, mapping.n, way_out="--as-typed takes the command as it is")
+    command = checked_command(words, mapping.n, suggestion="--as-typed starts the command as it is")
     command = dataclasses.replace(command, program=probe_words(command.launcher))
     with launch_files(stem) as files:
         if hosts is not None:
@@ -103,7 +103,7 @@ def verify_launch(
 
 
 def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
-    """Start a probe with a command as it is and return where each rank was seen.
+    """Start a probe with an unchanged command and return where each rank runs.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
         No rank answered.
     """
     start = _probing(command)
-    seen, code, said = probe(start, command.launcher)
+    seen, code, error = probe(start, command.launcher)
     if code or not seen:
-        raise HopbytesError(_failed(start, code, said))
+        raise HopbytesError(_failed(start, code, error))
     return seen
 
 
@@ -124,23 +124,24 @@ def placement_launched(where: Allocation, words: list[str]) -> Mapping:
 
 
 def _probing(command: LaunchCommand) -> Start:
-    """Return a command as it is, with the probe in place of its program."""
+    """Return an unchanged command with the probe in place of its program."""
     return Start(tuple(dataclasses.replace(command, program=probe_words(command.launcher)).words()))
 
 
 def _outcome(
     mapping: Mapping, placed: Mapping, start: Start, command: LaunchCommand, hosts: tuple[str, ...]
 ) -> Outcome:
-    seen, code, said = probe(start, command.launcher)
+    seen, code, error = probe(start, command.launcher)
     if not seen:
-        raise HopbytesError(_failed(start, code, said))
+        raise HopbytesError(_failed(start, code, error))
     verdict = compare(placed, seen, hosts)
     if verdict.wrong and placed is mapping:
-        # Slots renumbered inside nodes are just as good.
-        alike = compare(Mapping(renumbered(mapping), mapping.where), seen, hosts)
-        verdict = verdict if alike.wrong else alike
+        # A mapping with slots renumbered inside symmetric nodes has the same distances, so it is accepted.
+        symmetric = compare(Mapping(renumbered(mapping), mapping.where), seen, hosts)
+        verdict = verdict if symmetric.wrong else symmetric
     return Outcome(verdict, mapping.n, start.text(), code or (1 if verdict.wrong else 0))
 
 
-def _failed(start: Start, code: int, said: str) -> str:
-    return f"{start.words[0]} ended with code {code} before any rank answered" + (f": {said}" if said else "")
+def _failed(start: Start, code: int, error: str) -> str:
+    what = f"{start.words[0]} ended with code {code} before any rank answered"
+    return f"{what}: {error}" if error else what

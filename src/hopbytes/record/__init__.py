@@ -1,1 +1,1 @@
-"""Recording what a program really sends."""
+"""Records the messages that a running program sends."""

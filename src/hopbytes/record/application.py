@@ -1,4 +1,4 @@
-"""Which MPI an application uses: asked of the program itself, not of whatever mpirun is first in PATH."""
+"""Finds which MPI an application uses, from the program itself and not from the first mpirun in PATH."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.command import LaunchCommand
 
-#: Libraries by their names; version 12 is the common ABI of MPICH, Intel MPI and MVAPICH.
+#: Names of MPI libraries and their families; version 12 is the common ABI of MPICH, Intel MPI and MVAPICH.
 _LIBRARIES = (
     (re.compile(r"\blibmpi\.so\.(40|20|80)\b"), "openmpi"),
     (re.compile(r"\b(libmpi\.so\.12|libmpi_abi\.so\.\d+|libmpich\w*\.so|libmpi_cray\w*\.so)"), "mpich"),
@@ -20,11 +20,11 @@ _LIBRARIES = (
 )
 #: Family of the programs that a launcher starts, by its form; other launchers start those of any MPI.
 FAMILIES = {"openmpi": "openmpi", "hydra": "mpich", "intel": "mpich", "mvapich": "mpich"}
-#: Libraries of other languages, in front of the one that sends.
+#: Libraries of the Fortran and C++ bindings, which call the MPI library.
 _BINDINGS = re.compile(r"fort|cxx|mpifh|usempi")
-#: Libraries of MPI and below it, and those of the system that are in every program.
+#: Libraries of MPI, those it uses, and those of the system that every program loads.
 _MPI_OWN = re.compile(r"\blib(mpi|open-|ompi|mca_|c\.so|m\.so|pthread|dl\.so|rt\.so|gcc_s|stdc)")
-#: Calls that Open MPI's own counting does not survive, heed or see, and how they are named for people.
+#: Calls on which Open MPI's monitoring crashes, or that it ignores or does not count, and their description.
 _UNFIT = {
     b"neighbor_all": "neighbourhood collectives", b"comm_spawn": "spawned ranks",
     b"intercomm_create": "messages between two groups", b"comm_accept": "messages between two groups",
@@ -37,30 +37,30 @@ _PERSISTENT = re.compile(rb"mpi_[bsr]?send_init", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What was found.
+    """A program and the MPI it uses.
 
     Parameters
     ----------
     path : str
-        The program's file.
+        The file of the program.
     family : str
-        ``openmpi``, ``mpich`` (its whole ABI) or ``other``.
+        ``openmpi``, ``mpich`` (all MPIs with its ABI) or ``other``.
     linked : bool
-        The program itself names the library; False: a script, or what runs one, and the launcher's MPI is
-        assumed.
+        Whether the program itself is linked to an MPI library. If not, it is a script or an interpreter, and
+        the launcher's MPI is assumed.
     library : str
-        The file of that library, as the loader finds it.
+        The file of the MPI library, as the loader finds it.
     unfit : tuple of str
-        What it, or a library it uses, names and Open MPI's monitoring does not survive, heed or count: it
-        reads beyond its lists in neighbourhood collectives of graphs and where two groups of unequal size
-        meet; spawned ranks overwrite the files of the old ones; it counts while ``MPI_Pcontrol(0)`` holds,
-        and no partitioned sends.
+        Features that the program or a library of it uses and that Open MPI's monitoring does not handle: it
+        reads beyond its lists in neighbourhood collectives on graphs and in intercommunicators with groups of
+        unequal size; spawned ranks overwrite the files of the other ranks; it counts after
+        ``MPI_Pcontrol(0)``, and it does not count partitioned sends.
     persistent : bool
-        The same of persistent sends.
+        Whether the program or a library of it uses persistent sends.
     has_mpi_inside : bool
-        No library of MPI is loaded for it, but it holds the names of MPI's functions.
+        Whether the program contains the names of MPI functions although it loads no MPI library.
     is_binary : bool
-        Not a script, but it may be what runs one.
+        Whether the file is a binary and not a script; it may still be an interpreter.
     """
 
     path: str
@@ -73,18 +73,18 @@ class Application:
     is_binary: bool = True
 
 
-#: Options of launchers that say in which folder programs start.
+#: Options of launchers that set the folder in which programs start.
 _FOLDERS = ("wdir", "wd", "chdir", "D", "cwd")
 
 
 def application_of(command: LaunchCommand) -> Application:
-    """Look at the programs of a launch command.
+    """Find which MPI the programs of a launch command use.
 
     Raises
     ------
     UnsupportedError
-        No program, or none of that name; one that is linked statically, so that nothing can be put before its
-        MPI; programs of different MPIs in one command.
+        The command has no program, or it cannot be found; a program is linked statically, so that no library
+        can be preloaded; the programs of one command use different MPIs.
     """
     found = [_application(part) for part in command.parts]
     first = found[0]
@@ -101,7 +101,7 @@ def application_of(command: LaunchCommand) -> Application:
 
 
 def _application(command: LaunchCommand) -> Application:
-    """Look at one program, where the command starts it or where it is typed."""
+    """Examine one program, found in the folder where the command starts it or in the current one."""
     program, launcher = command.program, command.launcher
     if not program:
         raise UnsupportedError(f"{command.tool}: no program, expected one after the launcher's options")
@@ -109,7 +109,7 @@ def _application(command: LaunchCommand) -> Application:
     path = shutil.which(os.path.join(folder, program[0])) if "/" in program[0] else None
     path = path or shutil.which(program[0])
     if path is None:
-        raise UnsupportedError(f"{program[0]}: not there or not executable, expected a program to record")
+        raise UnsupportedError(f"{program[0]}: not found or not executable, expected a program to record")
     with open(path, "rb") as file:
         is_binary = file.read(4) == b"\x7fELF"
     assumed = FAMILIES.get(launcher.form, "other")
@@ -118,24 +118,24 @@ def _application(command: LaunchCommand) -> Application:
     libraries = loaded_by(path)
     if libraries is None:
         raise UnsupportedError(
-            f"{path}: linked statically: nothing can count before its MPI, expected a dynamic program"
+            f"{path}: linked statically, so that no library can be preloaded, expected a dynamic program"
         )
     family = family_of(libraries)
     if family:
         unfit = {_UNFIT[name] for name in _names(path, libraries, _UNFIT_NAMES)}
         persistent = bool(_names(path, libraries, _PERSISTENT))
         return Application(path, family, True, mpi_library(libraries), tuple(sorted(unfit)), persistent)
-    inside = bool(_held(path, re.compile(rb"PMPI_Init")))
+    inside = bool(_matches(path, re.compile(rb"PMPI_Init")))
     return Application(path, assumed, False, has_mpi_inside=inside)
 
 
 def family_of(libraries: str) -> str:
-    """Return ``openmpi``, ``mpich`` or ``other`` by names of libraries; "" where none is MPI's."""
+    """Return ``openmpi``, ``mpich`` or ``other`` from names of libraries; "" if none is an MPI library."""
     return next((family for pattern, family in _LIBRARIES if pattern.search(libraries)), "")
 
 
 def mpi_library(libraries: str) -> str:
-    """Return the file of the MPI library among what the loader names; "" where there is none."""
+    """Return the file of the MPI library in the output of the loader; "" if there is none."""
     for pattern, _ in _LIBRARIES:
         for line in libraries.splitlines():
             name, _, file = line.partition("=>")
@@ -145,17 +145,17 @@ def mpi_library(libraries: str) -> str:
 
 
 def _names(path: str, libraries: str, pattern: re.Pattern[bytes]) -> set[bytes]:
-    """Return which calls a program or a library of it, other than MPI's own, names (their last part)."""
+    """Return the calls that a program or its libraries (except those of MPI) contain, without the prefix."""
     files = [path]
     for line in libraries.splitlines():
         name, _, file = line.partition("=>")
         if file.strip().startswith("/") and not _MPI_OWN.search(name):
             files.append(file.split()[0])
-    return {name for file in files for name in _held(file, pattern)}
+    return {name for file in files for name in _matches(file, pattern)}
 
 
-def _held(path: str, pattern: re.Pattern[bytes]) -> set[bytes]:
-    """Return the different matches in a file, in lower letters: the last group, or all of it."""
+def _matches(path: str, pattern: re.Pattern[bytes]) -> set[bytes]:
+    """Return the distinct matches in a file in lower case: the last group of each, or the whole match."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return {found[pattern.groups].lower() for found in pattern.finditer(content)}
@@ -164,10 +164,10 @@ def _held(path: str, pattern: re.Pattern[bytes]) -> set[bytes]:
 
 
 def loaded_by(path: str) -> str | None:
-    """Return what the loader would load; None for a static program."""
+    """Return the libraries of a program as ``ldd`` prints them; None for a statically linked program."""
     try:
         done = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    said = done.stdout + done.stderr
-    return None if "not a dynamic executable" in said or "statically linked" in said else said
+    output = done.stdout + done.stderr
+    return None if "not a dynamic executable" in output or "statically linked" in output else output

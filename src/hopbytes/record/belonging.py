@@ -1,4 +1,4 @@
-"""Whether launcher, program, compiler wrapper and interposer belong to the same MPI."""
+"""Checks that launcher, program, compiler wrapper and interposer belong to the same MPI."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.launchers import Launcher, recognise
 from hopbytes.record.application import FAMILIES, Application, family_of, loaded_by, mpi_library
 
-#: Words in the libraries of one family, and whose they are. In this order: the last stand in all of them.
+#: Strings in libraries with the ABI of MPICH, and the MPI they identify. The order matters: libraries of the
+#: first ones also contain the last string.
 _MAKERS = (
     (re.compile(rb"Intel\(R\) MPI Library"), "Intel MPI"),
     (re.compile(rb"CRAY MPICH version"), "Cray MPICH"),
     (re.compile(rb"MVAPICH\d* Version"), "MVAPICH"),
     (re.compile(rb"MPICH Version"), "MPICH"),
 )
-#: Whose MPI a launcher comes with.
+#: The MPIs that a launcher is distributed with.
 _OWN = {
     "openmpi": ("Open MPI",), "hydra": ("MPICH", "MVAPICH"), "intel": ("Intel MPI",), "mvapich": ("MVAPICH",)
 }  # fmt: skip
 _NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
-#: What ranks leave that found another MPI loaded, or the file of their rank taken.
+#: Prefixes of files that ranks write if another MPI library is loaded, or if the file of their rank exists.
 CLASH, AGAIN = "clash.", "again."
 
 
 def family_started(launcher: Launcher) -> str:
-    """Return ``openmpi`` or ``mpich``, the MPI whose programs a launcher starts; "" where it starts any."""
+    """Return the family of MPI whose programs a launcher starts (``openmpi``, ``mpich``); "" for any MPI."""
     return FAMILIES.get(launcher.form, "")
 
 
 def maker_of(library: str) -> str:
-    """Return whose MPI library a file is: ``Open MPI``, ``MPICH``, ``Intel MPI`` …; "" where nobody knows."""
+    """Return the MPI that a library file belongs to: ``Open MPI``, ``Intel MPI`` …; "" if it is unknown."""
     if family_of(os.path.basename(library)) == "openmpi":
         return _NAMES["openmpi"]
     try:
@@ -45,25 +46,25 @@ def maker_of(library: str) -> str:
 
 
 def is_own(launcher: Launcher, library: str) -> bool:
-    """Tell whether a library is of the MPI that a launcher comes with; True where the launcher has none."""
+    """Return whether a library belongs to the launcher's MPI; True if the launcher belongs to no MPI."""
     own = _OWN.get(launcher.form)
     return own is None or maker_of(library) in own
 
 
 def own_maker(launcher: Launcher) -> str:
-    """Return whose MPI a launcher comes with; "" where it has none."""
+    """Return the name of the MPI that a launcher is distributed with; "" if it belongs to no MPI."""
     return _OWN.get(launcher.form, ("",))[0]
 
 
 def check_belongs(command: LaunchCommand, application: Application) -> None:
-    """Refuse a launcher of another MPI than the program's: every process would be alone.
+    """Refuse a launcher of another MPI than the program's, since every process would be rank 0 of 1.
 
-    An MPI that speaks PMIx can be started by Open MPI's launcher whosever it is.
+    Open MPI's launcher can start the programs of any MPI that uses PMIx.
 
     Raises
     ------
     UnsupportedError
-        Names both.
+        The MPIs differ; the message names both.
     """
     started = family_started(command.launcher)
     if not started or not application.linked or application.family in (started, "other"):
@@ -71,10 +72,10 @@ def check_belongs(command: LaunchCommand, application: Application) -> None:
     if started == "openmpi" and "libpmix" in (loaded_by(application.library) or ""):
         return
     theirs = f"{maker_of(application.library) or _NAMES[application.family]} ({application.library})"
-    raise UnsupportedError(_of_two(application.path, theirs, command, application.family))
+    raise UnsupportedError(_different_mpis(application.path, theirs, command, application.family))
 
 
-def _of_two(program: str, theirs: str, command: LaunchCommand, family: str) -> str:
+def _different_mpis(program: str, theirs: str, command: LaunchCommand, family: str) -> str:
     starts = f"{command.tool} starts programs of {own_maker(command.launcher)}"
     alone = "each process would be alone, expected the launcher of its MPI"
     return f"{program} uses {theirs}, {starts}: {alone}{_such_as(family)}"
@@ -86,7 +87,7 @@ def _such_as(family: str) -> str:
 
 
 def _launcher_for(family: str) -> str:
-    """Return a launcher in PATH that starts programs of a family; "" where there is none."""
+    """Return a launcher in PATH that starts programs of a family; "" if there is none."""
     names = ("mpirun", "mpiexec", f"mpirun.{family}", f"mpiexec.{family}", "mpiexec.hydra")
     for name in filter(shutil.which, names):
         try:
@@ -98,24 +99,24 @@ def _launcher_for(family: str) -> str:
     return ""
 
 
-def alone(folder: str, command: LaunchCommand, n: int, said: str) -> str:
-    """Return what is the matter when every process was a world of its own; "" when that was not so.
+def explain_lone_processes(folder: str, command: LaunchCommand, n: int, mpi: str) -> str:
+    """Return an explanation if every process had an MPI_COMM_WORLD of its own; else "".
 
     Parameters
     ----------
     folder : str
-        Where they wrote: the first one its file, the others that it was taken.
+        The folder of the recording: one process wrote the file of rank 0, each other one a file ``again.``.
     n : int
-        Ranks in that file.
-    said : str
-        What the program's MPI says of itself.
+        Number of ranks according to the file of rank 0.
+    mpi : str
+        The version string of the program's MPI.
     """
     others = sum(name.startswith(AGAIN) for name in os.listdir(folder))
     started = max(others + 1, command.count or 1)
     if n > 1 or started == 1:
         return ""
-    version = said.partition(",")[0].replace("\t", " ") or "another MPI"
-    starts, expected = own_maker(command.launcher), "expected one that hands on what its MPI needs"
+    version = mpi.partition(",")[0].replace("\t", " ") or "another MPI"
+    starts, expected = own_maker(command.launcher), "expected a launcher that its MPI supports"
     if command.launcher.form == "slurm":
         expected = "expected --mpi=TYPE as its MPI needs it (srun --mpi=list)"
     elif starts and not version.startswith(starts):
@@ -128,15 +129,15 @@ def alone(folder: str, command: LaunchCommand, n: int, said: str) -> str:
     )
 
 
-def clash(folder: str, command: LaunchCommand, library: str) -> str:
-    """Return what is the matter when ranks found two MPIs loaded, theirs and the interposer's; or "".
+def explain_two_libraries(folder: str, command: LaunchCommand, library: str) -> str:
+    """Return an explanation if ranks loaded the interposer's MPI library and another one; else "".
 
     Parameters
     ----------
     folder : str
-        Where they left the names of both.
+        The folder in which the ranks wrote the names of both libraries.
     library : str
-        The interposer; "" when there was none.
+        The interposer; "" if there was none.
     """
     name = next((name for name in os.listdir(folder) if name.startswith(CLASH)), None)
     if name is None:
@@ -149,6 +150,6 @@ def clash(folder: str, command: LaunchCommand, library: str) -> str:
     started = family_started(command.launcher)
     program = command.program[0]
     if family and started and family != started:
-        return _of_two(program, f"{maker_of(theirs) or 'another MPI'} ({theirs})", command, family)
+        return _different_mpis(program, f"{maker_of(theirs) or 'another MPI'} ({theirs})", command, family)
     expected = "expected the compiler of its MPI (--cc mpicc)"
-    return f"{program} loads {theirs}, but was counted for {ours}, {expected}"
+    return f"{program} loads {theirs}, but the interposer was built for {ours}, {expected}"

@@ -1,4 +1,4 @@
-"""Building the interposer with the user's own compiler wrapper, once."""
+"""Builds the interposer with the user's MPI compiler wrapper and keeps it for later recordings."""
 
 from __future__ import annotations
 
@@ -21,35 +21,37 @@ SOURCES = (
     "interposer_groups.h", "interposer_life.h", "interposer_output.h",
 )  # fmt: skip
 FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-w")
-#: Compiler wrappers by the makers of their MPI, beside mpicc.
+#: Names of compiler wrappers other than mpicc, by the form of the launcher.
 _WRAPPERS = {"intel": ("mpiicx", "mpiicc", "mpigcc"), "slurm": ("cc",), "pals": ("cc",)}
 
 
 def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
-    """Return the library to preload, built if it is not there yet.
+    """Return the library to preload; build it if it does not exist yet.
 
     Parameters
     ----------
     compiler : str
         The MPI compiler wrapper that belongs to the application's MPI.
     folder : Path, optional
-        Where to keep it; by default the user's cache, in a folder all nodes see. Nobody else may be able to
-        write there: what is preloaded runs with the rights of who records.
+        Where to keep the library; by default the user's cache folder, which all nodes should share. No other
+        user may be able to write there, since a preloaded library runs with the user's rights.
 
     Raises
     ------
     UnsupportedError
-        No such compiler; it does not compile an MPI program; a folder that others can write to.
+        The compiler does not exist or cannot compile an MPI program, or others can write to the folder.
     """
     path = shutil.which(compiler)
     if path is None:
-        raise UnsupportedError(f"{compiler}: not there, expected the application's MPI compiler (--cc mpicc)")
+        raise UnsupportedError(
+            f"{compiler}: compiler not found, expected the application's MPI compiler (--cc mpicc)"
+        )
     here = Path(__file__).parent
     try:
         shown = subprocess.run([path, "-show"], capture_output=True, text=True, timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"{path}: {type(error).__name__}, expected an MPI compiler") from None
-    # Another source, compiler or MPI makes another library.
+    # The name of the library depends on source, compiler and MPI, so that a change of any leads to a rebuild.
     content = b"\0".join([(here / name).read_bytes() for name in SOURCES])
     made_of = b"\0".join([content, os.path.realpath(path).encode(), shown.encode()])
     key = hashlib.sha256(made_of).hexdigest()[:16]
@@ -67,14 +69,14 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
 
 
 def _build(compiler: str, source: Path, target: Path) -> None:
-    """Build in a folder of its own and put the whole library in place at once, whoever else does the same."""
+    """Build in a temporary folder and move the library at once, since other processes may build it too."""
     with tempfile.TemporaryDirectory(prefix=".record-", dir=target.parent) as private:
         part = os.path.join(private, target.name)
         words = [compiler, *FLAGS, str(source), "-o", part]
         done = subprocess.run(words, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
         if done.returncode:
-            said = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
-            raise UnsupportedError(f"{compiler}: cannot build the interposer: {said[:200]}")
+            error = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
+            raise UnsupportedError(f"{compiler}: cannot build the interposer: {error[:200]}")
         os.chmod(part, 0o700)
         os.replace(part, target)
 
@@ -82,20 +84,21 @@ def _build(compiler: str, source: Path, target: Path) -> None:
 def interposer_for(
     application: Application, command: LaunchCommand, compiler: str | None = None
 ) -> Path:
-    """Return the library that fits an application's MPI: built with the compiler named, or with one found.
+    """Return the interposer for an application's MPI, built with the given compiler or with one found.
 
     Parameters
     ----------
     application : Application
     command : LaunchCommand
-        Its launcher's MPI counts where the application does not say which one it loads; the compiler is
-        looked for beside the launcher and by its suffix.
+        The MPI of its launcher is assumed if that of the application is unknown. The compiler is
+        searched in the launcher's folder, and with the suffix of its name.
     compiler : str, optional
+        The compiler wrapper to use.
 
     Raises
     ------
     UnsupportedError
-        No compiler; one of another MPI than the application's, which would load two of them.
+        No compiler is found, or it belongs to another MPI than the application, which would then load two.
     """
     wanted = f"{application.path} uses {application.library}"
     if not application.library:
@@ -113,17 +116,17 @@ def interposer_for(
         if _fits(application, command.launcher, theirs, named=bool(compiler)):
             return library
         maker = maker_of(theirs) or "another MPI"
-        refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not to be found'})")
+        refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not found'})")
     if not refused:
-        refused = [f"mpicc of {own_maker(command.launcher) or 'the program'}: not there"]
+        refused = [f"mpicc of {own_maker(command.launcher) or 'the program'}: not found"]
     expected = "expected the compiler of the application's MPI (--cc mpicc)"
     raise UnsupportedError(f"{'; '.join(refused)}; {wanted}, {expected}")
 
 
 def _fits(application: Application, launcher: Launcher, library: str, *, named: bool) -> bool:
-    """Tell whether a compiler's MPI is the application's, or the launcher's where that is not known.
+    """Return whether a compiler's MPI is that of the application or, if this is unknown, of the launcher.
 
-    A compiler that was named may be of another maker than the launcher, but of one whose programs it starts.
+    A compiler that the user named may belong to any MPI whose programs the launcher can start.
     """
     if application.library:
         return library == application.library
@@ -132,12 +135,12 @@ def _fits(application: Application, launcher: Launcher, library: str, *, named: 
 
 
 def _compilers(application: Application, command: LaunchCommand) -> list[str]:
-    """Return compiler wrappers that may belong to the application's MPI, the likeliest first."""
+    """Return compiler wrappers that may belong to the application's MPI, the most likely first."""
     found = shutil.which(command.tool) or command.tool
     folder, name = os.path.split(found)
     suffix = os.path.splitext(name)[1]
     beside = [folder, os.path.dirname(os.path.realpath(found))]
-    if application.library:  # lib/libmpi.so and bin/mpicc of one place, or a folder deeper
+    if application.library:  # lib/libmpi.so belongs to bin/mpicc; the library may be one folder deeper
         place = os.path.dirname(os.path.dirname(application.library))
         beside += [os.path.join(place, "bin"), os.path.join(os.path.dirname(place), "bin")]
     of_maker = (*_WRAPPERS.get(command.launcher.form, ()), "mpicc")

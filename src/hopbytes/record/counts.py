@@ -1,4 +1,4 @@
-"""What the interposer wrote: a file per rank, added up."""
+"""Reads the files that the interposer wrote, one per rank, and adds them up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopbytes.patterns.collective_messages import KINDS
 PARTS = re.compile(r"(?P<before>rank\.)(?P<rank>\d{1,9})(?P<after>\.txt)")
 HEADING = b"hopbytes recording 1\n"
 MESSAGES = (b"sent", b"got", b"direct")
-#: Lines with one number, and where it goes.
+#: Lines with one number, and the field of `Counts` to which it is added.
 FACTS = {
     b"split_type": "split_types", b"shared": "shared_windows", b"spawned": "spawned", b"outside": "outside",
 }  # fmt: skip
@@ -26,34 +26,36 @@ FACTS = {
 
 @dataclass
 class Counts:
-    """Everything the ranks said.
+    """The sum of the counts of all ranks.
 
     Parameters
     ----------
     traffic : Traffic
-        Messages of the program and, by the model, of collectives.
+        Messages of the program and those that the model derives from collectives.
     n : int
-        Ranks of MPI_COMM_WORLD.
+        Number of ranks in MPI_COMM_WORLD.
     hosts : list of str
-        Of every rank.
+        The host of every rank.
     mpi : str
-        The library's own words.
+        The version string of the MPI library.
     seconds : float
-        From MPI_Init to MPI_Finalize, of the slowest rank.
+        Time from MPI_Init to MPI_Finalize of the slowest rank.
     split_types : int
-        Calls of MPI_Comm_split_type.
+        Number of calls of MPI_Comm_split_type.
     shared_windows, spawned, outside : int
-        Calls of MPI_Win_allocate_shared and of MPI_Comm_spawn, messages to processes outside of the world.
+        Numbers of calls of MPI_Win_allocate_shared and of MPI_Comm_spawn, and number of messages to processes
+        outside MPI_COMM_WORLD.
     components : dict
         Framework of Open MPI → the components in use.
     libraries : list of str
-        Loaded at the end: Open MPI's component files, and libraries below MPI or beside it.
+        Libraries that were loaded at the end: components of Open MPI, communication libraries that MPI uses,
+        and those that are used instead of MPI.
     groups : dict
-        Members → bytes of messages inside.
+        Members → bytes of the messages between them.
     phases : dict
         Phase → bytes of messages.
     cut : int
-        Ranks that a signal ended, so that they said what they had sent until then.
+        Number of ranks that were ended by a signal and wrote what they had sent until then.
     """
 
     traffic: Traffic = field(default_factory=Traffic)
@@ -74,20 +76,20 @@ class Counts:
 
 
 def read_counts(folder: str, model: str, phase: int | None = None) -> tuple[CommGraph, Counts]:
-    """Read a folder the interposer wrote to.
+    """Read the folder of a recording by the interposer.
 
     Parameters
     ----------
     folder : str
     model : str
-        Of collectives.
+        Model that turns collectives into messages.
     phase : int, optional
-        Only what was sent after ``MPI_Pcontrol(phase)``; by default all of it.
+        Keep only messages sent after ``MPI_Pcontrol(phase)``; by default all messages are kept.
 
     Raises
     ------
     FormatError
-        No file, a rank that is missing or was cut short, files that contradict each other.
+        There is no file, a rank is missing or its file is incomplete, or files contradict each other.
     """
     names = sorted(name for name in os.listdir(folder) if PARTS.fullmatch(name))
     if not names:
@@ -126,7 +128,7 @@ class _Reader:
                 continue
             word, _, rest = line.rstrip(b"\n").partition(b" ")
             self._take(word, rest)
-            # Where sessions of MPI follow one another, so do parts of the file.
+            # The file has one part for each of several successive MPI sessions.
             ended = line in (b"end\n", b"cut\n")
         self.counts.cut += line == b"cut\n"
         if not ended:
@@ -162,16 +164,16 @@ class _Reader:
         elif word not in (b"end", b"cut"):
             raise FormatError(self.name, self.place, f"{shown(word)}, expected a line of a recording")
 
-    def _describe(self, said: str) -> None:
-        """Keep what the library says of itself; MPICH says on other lines which device it has."""
-        if said and said not in self.counts.mpi:
-            self.counts.mpi = f"{self.counts.mpi}, {said}" if self.counts.mpi else said
+    def _describe(self, version: str) -> None:
+        """Keep the version string of the library; MPICH names its device on a line of its own."""
+        if version and version not in self.counts.mpi:
+            self.counts.mpi = f"{self.counts.mpi}, {version}" if self.counts.mpi else version
 
-    def _part(self, word: bytes, said: str) -> None:
-        framework, _, name = said.partition(" ")
+    def _part(self, word: bytes, text: str) -> None:
+        framework, _, name = text.partition(" ")
         known = self.counts.components.setdefault(framework, []) if name else self.counts.libraries
-        if (name or said) not in known:
-            known.append(name or said)
+        if (name or text) not in known:
+            known.append(name or text)
             known.sort()
 
     def _messages(self, word: bytes, fields: list[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""What is kept beside a recording's numbers, and what is said about traffic that is not in it."""
+"""Metadata of a recording, and notices about traffic that it does not contain."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from hopbytes.record.counts import Counts
 
 SPLIT = (
     "ranks were grouped by the hardware they share (MPI_Comm_split_type): the pattern depends on the "
-    "placement, record again after mapping"
+    "mapping, record again after mapping"
 )
-#: Libraries by how their files begin. The first send what collective calls become past the messages that Open
-#: MPI counts; the interposer counts the calls. The others are called past MPI.
+#: Libraries by the prefix of their file names. The first group implements MPI collectives without messages
+#: that Open MPI's monitoring counts; the interposer counts the calls themselves. A program calls the others
+#: directly, without MPI.
 COLLECTIVE_LIBRARIES = {"libhcoll": "hcoll", "libucc": "UCC", "libsharp": "SHARP"}
 OTHER_LIBRARIES = {"libnccl": "NCCL", "librccl": "RCCL", "libnvshmem": "NVSHMEM", "libsma": "SHMEM"}
-#: The same, switched on by the user; for recordings without a witness in the program.
+#: Settings by which the user enables these libraries, for recordings that do not list the loaded ones.
 SWITCHES = {"hcoll": "coll_hcoll_enable", "UCC": "coll_ucc_enable"}
 
 
 def counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any]:
-    """Return facts of a recording by the interposer."""
+    """Return the metadata of a recording by the interposer."""
     notices = _warnings(counts, OTHER_LIBRARIES)
     if counts.cut:
         ended = f"a signal ended {counts.cut} of {counts.n} ranks"
-        notices.append(f"{ended}: the pattern is what they had sent until then")
+        notices.append(f"{ended}: the pattern holds what they had sent until then")
     if counts.collectives.calls and model == "ignore":
         notices.append(f"{counts.collectives.calls} collective calls are left out (--collectives)")
     facts: dict[str, Any] = {"by": "interposer", "collectives": model, **_seen(counts), "notices": notices}
@@ -40,14 +41,14 @@ def counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any
 
 
 def witnessed(counts: Counts) -> dict[str, Any]:
-    """Return what the interposer saw while Open MPI counted."""
+    """Return the metadata that the interposer collected while Open MPI's monitoring counted."""
     switched = [name for name, setting in SWITCHES.items() if os.environ.get(f"OMPI_MCA_{setting}") == "1"]
     notices = _warnings(counts, COLLECTIVE_LIBRARIES | OTHER_LIBRARIES, switched)
     return _seen(counts) | {"notices": notices}
 
 
 def _seen(counts: Counts) -> dict[str, Any]:
-    """Return the library, hosts and parts of MPI in use, as the ranks found them at the end."""
+    """Return the MPI library, the hosts, and the components and libraries in use at the end of the run."""
     facts = {
         "mpi": counts.mpi, "hosts": counts.hosts, "mpi_seconds": counts.seconds,
         "components": counts.components, "libraries": counts.libraries,
@@ -56,7 +57,7 @@ def _seen(counts: Counts) -> dict[str, Any]:
 
 
 def _warnings(counts: Counts, escaping: dict[str, str], switched: list[str] | None = None) -> list[str]:
-    """Return what a pattern does not show."""
+    """Return notices about traffic that the pattern does not contain."""
     found = [SPLIT] if counts.split_types else []
     if counts.shared_windows:
         found.append("memory is shared (MPI_Win_allocate_shared): loads and stores are not in the pattern")
@@ -66,7 +67,7 @@ def _warnings(counts: Counts, escaping: dict[str, str], switched: list[str] | No
         found.append(f"{counts.outside} messages to processes of other programs are left out")
     loaded = [escaping[start] for start in escaping for file in counts.libraries if file.startswith(start)]
     found += [
-        f"{name} was in use: what it sent past MPI's messages is not in the pattern"
+        f"{name} was in use: data that it sent without MPI messages is not in the pattern"
         for name in dict.fromkeys([*loaded, *(switched or [])])
     ]
     return found

@@ -1,4 +1,4 @@
-"""The environment that makes a program be counted, and how launchers bring it to the nodes."""
+"""The environment variables that enable counting, and how launchers pass them to the nodes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.launching.command import LaunchCommand
 
 COMPONENT = "monitoring"
-#: Frameworks of Open MPI with a component that counts. Where collectives leave theirs out, ranks crash.
+#: Frameworks of Open MPI with a monitoring component. Ranks crash if coll excludes it while pml includes it.
 FRAMEWORKS = ("pml", "coll", "osc")
-#: Open MPI's setting with variables for every process: NAME=value, separated by semicolons.
+#: Open MPI's parameter with variables for every process: NAME=value, separated by semicolons.
 ENV_LIST = "OMPI_MCA_mca_base_env_list"
-#: Slurm's setting with the variables that srun hands on: ALL, NONE or names.
+#: Slurm's variable with the names of the variables that srun exports: ALL, NONE or names.
 EXPORT = "SLURM_EXPORT_ENV"
 
 
 def monitoring(folder: str, command: LaunchCommand) -> dict[str, str]:
-    """Return the environment that makes Open MPI count; 2: collectives apart, 3: to a file.
+    """Return the environment that enables Open MPI's monitoring.
 
-    Where the user's environment or files name the components to choose from, the one that counts is added.
+    Value 2 counts the messages of collectives separately, and output 3 writes to a file. If the user's
+    environment or configuration files list the components to choose from, monitoring is added to the list.
     """
     typed = _typed(command)
     named = _set(command).items()
@@ -36,7 +37,7 @@ def monitoring(folder: str, command: LaunchCommand) -> dict[str, str]:
 
 
 def keeps_monitoring_out(command: LaunchCommand) -> str:
-    """Return the user's words that leave Open MPI's monitoring out, which no environment overrules; or ""."""
+    """Return the option that excludes Open MPI's monitoring, which no environment overrides; else ""."""
     words = (f"--mca {name} {value}" for name, value in _typed(command).items() if _leaves_out(value))
     return next(words, "")
 
@@ -49,28 +50,28 @@ def _typed(command: LaunchCommand) -> dict[str, str]:
 
 
 def _leaves_out(chosen: str) -> bool:
-    """Tell whether a list of components leaves the counting one out; ``^`` begins one of those not to use."""
+    """Return whether a list of components excludes monitoring; a list of exclusions begins with ``^``."""
     return bool(chosen) and not chosen.startswith("^") and COMPONENT not in chosen.split(",")
 
 
 def _set(command: LaunchCommand) -> dict[str, str]:
-    """Return the components named by environment or files of settings, as Open MPI itself reads them."""
+    """Return the components that environment or configuration files name, as ``ompi_info`` reports them."""
     folder = os.path.dirname(shutil.which(command.tool) or "")
     words = [os.path.join(folder, "ompi_info"), "--parsable", "--all", "--level", "9"]
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL
         )
-        said = done.stdout
+        output = done.stdout
     except (OSError, subprocess.TimeoutExpired):
-        said = ""
+        output = ""
     lines = r"^mca:(pml|coll|osc):base:param:\1:value:(.*)$"
     named = {name: os.environ.get(f"OMPI_MCA_{name}", "") for name in FRAMEWORKS}
-    return named | {name: value.strip() for name, value in re.findall(lines, said, re.MULTILINE)}
+    return named | {name: value.strip() for name, value in re.findall(lines, output, re.MULTILINE)}
 
 
 def preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:
-    """Return the environment that puts the interposer before MPI."""
+    """Return the environment that preloads the interposer."""
     before = os.environ.get("LD_PRELOAD", "")
     return {
         "LD_PRELOAD": f"{library}:{before}" if before else library,
@@ -80,17 +81,17 @@ def preloading(library: str, folder: str, skip_first: float) -> dict[str, str]:
 
 
 def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str]:
-    """Return what has to be in the launcher's environment so that `settings` are in that of every rank.
+    """Return the environment of the launcher that passes `settings` to every rank.
 
-    Hydra, PALS and Flux hand on everything, Slurm too unless a job was submitted with ``--export``. Open
-    MPI's mpirun hands on its own settings alone to other nodes; one of them names further variables.
-    Version 4 refuses it beside ``-x``: then the variables are there on this node only, unless the user's
-    ``-x`` names them.
+    Hydra, PALS and Flux export all variables, and so does Slurm unless a job was submitted with ``--export``.
+    Open MPI's mpirun exports only its own parameters to other nodes; one of them names further variables.
+    Version 4 does not accept this parameter together with ``-x``: the variables are then set on this node
+    only, unless the user's ``-x`` names them.
 
     Raises
     ------
     UnsupportedError
-        The user's words keep variables from the ranks.
+        Options of the user prevent the launcher from exporting the variables.
     """
     if settings and command.launcher.form in ("slurm", "mvapich"):
         for part in command.parts:
@@ -110,11 +111,11 @@ def handed_on(command: LaunchCommand, settings: dict[str, str]) -> dict[str, str
 
 
 def _check_export(command: LaunchCommand) -> None:
-    """Refuse words by which ranks get none of our variables, which no environment overrules."""
+    """Refuse options by which ranks do not get the variables, since no environment overrides them."""
     typed = {option.name: option for option in command.options}
     if command.launcher.form == "mvapich" and not typed.keys() & {"export", "export-all"}:
-        raise UnsupportedError(f"{command.tool}: hands no variables on, expected -export-all beside -np")
-    said = typed.get("export")
-    if command.launcher.form == "slurm" and said is not None and "ALL" not in said.value.split(","):
-        what = "keeps our variables from the ranks, expected --export=ALL with it"
-        raise UnsupportedError(f"{' '.join(said.words)}: {what}")
+        raise UnsupportedError(f"{command.tool}: exports no variables, expected the option -export-all")
+    export = typed.get("export")
+    if command.launcher.form == "slurm" and export is not None and "ALL" not in export.value.split(","):
+        what = "the ranks do not get the variables of the recording, expected ALL in --export"
+        raise UnsupportedError(f"{' '.join(export.words)}: {what}")

@@ -1,13 +1,16 @@
-/* Counts what a program sends. Preloaded before the MPI library: every call that moves data is counted and
- * handed on. One text file per rank is written at MPI_Finalize; hopbytes adds them up.
+/* Counts what a program sends. The library is preloaded before the MPI library: each wrapper counts a call
+ * that moves data and passes it on. Each rank writes one text file at MPI_Finalize, and hopbytes adds the
+ * files up.
  *
- * Two things are counted: bytes and messages to a rank of a communicator (or from it: one-sided get), and
- * collective calls by kind, root and bytes, which the reader turns into messages. A persistent operation
- * keeps what it would have counted and counts it at every start.
+ * Two things are counted: bytes and messages to a rank of a communicator (or from it, for a one-sided get),
+ * and collective calls by kind, root and bytes, which the reader turns into messages. The events of a
+ * persistent operation are stored when it is created and counted each time it is started.
  */
 #include "interposer.h"
 
-/* A witness counts persistent sends alone: Open MPI, which counts the rest, forgets them. */
+/* A witness counts persistent sends only: the monitoring component of Open MPI counts all other messages
+ * but misses these.
+ */
 static int active, witness, paused, phase, world_rank, world_size, users, opened;
 static int split_types, shared_windows, spawned, outside;
 static double began, skip_until;
@@ -16,7 +19,9 @@ PER_THREAD struct kept *capturing;
 static struct kept *persistent[BUCKETS];
 static FILE *out;
 
-/* A signal that ends the program waits while its thread holds the lock. */
+/* The handling of a signal that ends the program is postponed while its thread holds the lock: the handler
+ * waits for a thread that needs the same lock.
+ */
 PER_THREAD volatile sig_atomic_t holding;
 static volatile sig_atomic_t ending;
 
@@ -33,7 +38,9 @@ static void leave(void) {
 
 #include "interposer_groups.h"
 
-/* A freed handle may come back as another communicator. */
+/* MPI may give the handle of a freed communicator to a new one, so the last group that was found must be
+ * forgotten.
+ */
 static int comm_freed(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm, (void)key, (void)value, (void)extra;
     enter();
@@ -59,10 +66,11 @@ static int counting(void) {
 }
 
 static void count_pair(struct group *g, int peer, int kind, long long bytes) {
-    if (peer < 0 || peer >= g->size) return; /* MPI_PROC_NULL, or a fault that MPI itself reports */
+    if (peer < 0 || peer >= g->size) return; /* MPI_PROC_NULL, or an invalid rank, which MPI itself reports */
     struct tally **row = &g->rows[-kind - 1];
     if (!*row) *row = calloc((size_t)g->size, sizeof **row);
-    if (g->world[peer] < 0) { outside++; return; } /* a process that was spawned, or connected to */
+    /* The peer was spawned, or it belongs to a program that was connected to. */
+    if (g->world[peer] < 0) { outside++; return; }
     (*row)[peer].bytes += bytes;
     (*row)[peer].messages += 1;
 }
@@ -96,7 +104,7 @@ static void count(struct group *g, int kind, int peer, long long bytes) {
 }
 
 static long long size_of(MPI_Datatype type) {
-    MPI_Count size = 0; /* a type may be larger than an int tells */
+    MPI_Count size = 0; /* the size of a datatype may exceed the range of int */
     if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
     return (long long)size;
 }
@@ -115,8 +123,11 @@ static void note_window(MPI_Win win, int kind, int peer, long long bytes) {
     leave();
 }
 
-/* Counts for every rank: all-to-all. A rank's own part stays at home. */
-static void note_all(MPI_Comm comm, const void *counts, int wide, MPI_Datatype type, const MPI_Datatype *types) {
+/* An all-to-all with a count for every rank. The block of a rank for itself is not a message and is left
+ * out.
+ */
+static void note_all(MPI_Comm comm, const void *counts, int wide, MPI_Datatype type,
+    const MPI_Datatype *types) {
     int inter = 0, n = 0, own = -1;
     if ((!counting() && !capturing) || comm == MPI_COMM_NULL) return;
     PMPI_Comm_test_inter(comm, &inter);
@@ -128,7 +139,9 @@ static void note_all(MPI_Comm comm, const void *counts, int wide, MPI_Datatype t
     }
 }
 
-/* One block, or a count per neighbour, to those a topology names as destinations. */
+/* A neighbourhood collective: the same block, or a block with its own count, to each destination in the
+ * topology.
+ */
 static void note_neighbours(MPI_Comm comm, const void *counts, int wide, long long same, MPI_Datatype type,
                             const MPI_Datatype *types) {
     int kind = MPI_UNDEFINED, in = 0, many = 0, weighted = 0, *to = NULL;
@@ -136,7 +149,8 @@ static void note_neighbours(MPI_Comm comm, const void *counts, int wide, long lo
     PMPI_Topo_test(comm, &kind);
     if (kind == MPI_DIST_GRAPH) {
         PMPI_Dist_graph_neighbors_count(comm, &in, &many, &weighted);
-        int *from = malloc(sizeof(int) * (size_t)(in + 1)), *weights = malloc(sizeof(int) * (size_t)(in + many + 1));
+        int *from = malloc(sizeof(int) * (size_t)(in + 1)),
+            *weights = malloc(sizeof(int) * (size_t)(in + many + 1));
         to = malloc(sizeof(int) * (size_t)(many + 1));
         PMPI_Dist_graph_neighbors(comm, in, from, weights, many, to, weights + in);
         free(from), free(weights);
@@ -161,11 +175,11 @@ static void note_neighbours(MPI_Comm comm, const void *counts, int wide, long lo
 
 /* ------------------------------------------------------------ persistent operations */
 
-static void begin_keeping(int send) {
+static void begin_capture(int send) {
     if (active && (send || !witness)) capturing = calloc(1, sizeof *capturing);
 }
 
-static void keep(MPI_Request request) {
+static void end_capture(MPI_Request request) {
     struct kept *k = capturing;
     capturing = NULL;
     if (!k) return;
@@ -181,7 +195,8 @@ static void started(MPI_Request request) {
     enter();
     struct kept *k = persistent[BUCKET(request)];
     while (k && k->request != request) k = k->next;
-    for (int i = 0; k && i < k->used; i++) apply(k->events[i].group, k->events[i].kind, k->events[i].peer, k->events[i].bytes);
+    for (int i = 0; k && i < k->used; i++) apply(k->events[i].group, k->events[i].kind,
+        k->events[i].peer, k->events[i].bytes);
     leave();
 }
 
@@ -190,9 +205,9 @@ static void forget(MPI_Request request) {
     struct kept **k = &persistent[BUCKET(request)];
     while (*k && (*k)->request != request) k = &(*k)->next;
     if (*k) {
-        struct kept *gone = *k;
-        *k = gone->next;
-        free(gone->events), free(gone);
+        struct kept *removed = *k;
+        *k = removed->next;
+        free(removed->events), free(removed);
     }
     leave();
 }

@@ -1,4 +1,4 @@
-/* Types, and how a call is put before MPI's own. */
+/* Types, and the macros that define a wrapper for each MPI function. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <dlfcn.h>
@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open MPI 5 says MPI 3.1 but has sessions, partitioned and persistent collective calls; large counts it has not. */
+/* Open MPI 5 reports MPI 3.1, but it provides sessions, partitioned communication and persistent
+ * collectives. It does not provide the functions with large counts.
+ */
 #if MPI_VERSION >= 4
 #define LARGE_COUNTS 1
 #define NEW_CALLS 1
@@ -17,16 +19,21 @@
 #define NEW_CALLS 1
 #endif
 
-/* A preloaded library may use the fast way to its thread's variables. */
+/* The initial-exec model makes access to thread-local variables fast; it is allowed since this library is
+ * preloaded.
+ */
 #define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
 
 enum { BUCKETS = 1024 };
-/* Kinds below zero are messages to one peer; DIRECT is what an all-to-all sends, which needs no model. */
+/* Kinds below zero are messages to one peer. DIRECT counts the blocks of an all-to-all with counts per
+ * rank: the sizes for every peer are known, so the reader needs no model of the collective.
+ */
 enum { SENT = -1, GOT = -2, DIRECT = -3, WAYS = 3 };
 static const char *const NAMES[] = {"sent", "got", "direct"};
 enum { BCAST, REDUCE, GATHER, SCATTER, ALLREDUCE, ALLGATHER, REDUCE_SCATTER, ALLTOALL, SCAN, BARRIER };
 static const char *const KINDS[] = {
-    "bcast", "reduce", "gather", "scatter", "allreduce", "allgather", "reduce_scatter", "alltoall", "scan", "barrier",
+    "bcast", "reduce", "gather", "scatter", "allreduce", "allgather", "reduce_scatter", "alltoall",
+        "scan", "barrier",
 };
 
 #define BUCKET(request) (((uintptr_t)(request) >> 4 ^ (uintptr_t)(request)) % BUCKETS)
@@ -43,14 +50,15 @@ struct call {
     struct call *next;
 };
 
-/* The members of a communicator or window, and what was counted there. Kept when the handle is freed.
- * Between two groups peers are those of the other one; collectives name roots in the list of both.
+/* The members of a communicator or window, and what was counted there. The record is kept when the handle
+ * is freed, since its counts are written at the end. In an intercommunicator peers are members of the
+ * remote group, while the roots of collectives are positions in the list of both groups.
  */
 struct group {
-    int id, named, own;      /* own: place of this rank in the list of both groups */
+    int id, named, own;      /* own: position of this rank in the list of both groups */
     int size, *world;        /* peers, as ranks of MPI_COMM_WORLD */
-    int all, first, *listed; /* all members, and how many of them are of the first group; 0: one group */
-    int remote;              /* where the other group begins in the list */
+    int all, first, *listed; /* number of members, and of those in the first group (0: there is one group) */
+    int remote;              /* position in the list at which the remote group begins */
     struct tally *rows[WAYS]; /* one entry per peer, for SENT, GOT and DIRECT */
     struct call *calls;
     struct group *next;
@@ -62,7 +70,7 @@ struct event {
     long long bytes;
 };
 
-/* What a persistent operation counts when it is started. */
+/* The events that are counted each time a persistent operation is started. */
 struct kept {
     MPI_Request request;
     struct event *events;
@@ -70,17 +78,20 @@ struct kept {
     struct kept *next;
 };
 
-/* Depth of calls of ours in this thread: what MPI, or another tool, calls inside a call is not the program's. */
+/* Number of wrappers that are active in this thread. MPI and other tools call MPI functions inside a call;
+ * these are not calls of the program and must not be counted.
+ */
 PER_THREAD int depth;
 
-/* The next one of that name: another tool's, or MPI's. */
+/* The next function of that name in the order of the loader: that of another tool, or that of MPI. */
 #define NEXT(F) ({ \
     static __typeof__(F) *next_##F; \
     if (!next_##F) next_##F = (__typeof__(F) *)dlsym(RTLD_NEXT, #F); \
     next_##F; \
 })
 
-/* Every call is put before both of its names, since Fortran bindings use the one or the other. */
+/* Each function is wrapped under both of its names, since some Fortran bindings call MPI_ and others PMPI_.
+ */
 #define AROUND(F, NOTE, PARAMS, ARGS) \
     int MPI_##F PARAMS { \
         if (!depth) { NOTE; } \
@@ -96,7 +107,7 @@ PER_THREAD int depth;
         depth--; \
         return code; \
     }
-/* The same, with something to do afterwards. */
+/* The same wrapper with an additional statement that runs after the call. */
 #define AROUND_BOTH(F, BEFORE, AFTER, PARAMS, ARGS) \
     int MPI_##F PARAMS { \
         if (!depth) { BEFORE; } \

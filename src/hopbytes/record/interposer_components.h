@@ -1,18 +1,21 @@
-/* Which parts of MPI this process really used, and which libraries move data past it: asked at the end, when
- * Open MPI has closed the components it did not choose.
+/* Finds which components of Open MPI this process used, and which loaded libraries move data without MPI
+ * messages. It does so at the end, when Open MPI has closed the components that it did not select.
  */
 #include <link.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Read our own memory, with an error instead of a fault where there is none. */
+/* Read memory of this process; an address that is not mapped gives an error instead of a segmentation
+ * fault.
+ */
 static int peek(const void *from, void *to, size_t size) {
     struct iovec here = {to, size}, there = {(void *)from, size};
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-/* A description of an Open MPI component holds, each in a field padded with zeros, the name of its framework and
- * its own. The layout differs between versions, so the names are looked for instead of their places.
+/* The description of an Open MPI component holds the name of its framework and its own name, each in a
+ * field that is padded with zeros. The offsets differ between versions, so this function searches for the
+ * names.
  */
 static void write_component(const char *framework, const void *description) {
     char text[257] = "", word[sizeof "-" + 64];
@@ -33,7 +36,9 @@ static void write_component(const char *framework, const void *description) {
     }
 }
 
-/* The list of transports in use: rings of (…, next, previous, …), each with its component behind the link. */
+/* Write the transports in use. Open MPI keeps them in a circular list; in each item the pointer to the
+ * component follows the pointers to the next and the previous item.
+ */
 static void write_transports(const char *list) {
     enum { OBJECT = 16, LINK = 40, MOST = 64 };
     const char *first = list + OBJECT, *item, *component;
@@ -47,7 +52,8 @@ static void write_transports(const char *list) {
 
 static int write_library(struct dl_phdr_info *library, size_t size, void *none) {
     static const char *const WANTED[] = {
-        "mca_pml_", "mca_mtl_", "mca_coll_", "mca_osc_", "libmpi", "libuct", "libucp", "libfabric", "libpsm", "libhcoll", "libucc", "libsharp", "libnccl",
+        "mca_pml_", "mca_mtl_", "mca_coll_", "mca_osc_", "libmpi", "libuct", "libucp", "libfabric",
+            "libpsm", "libhcoll", "libucc", "libsharp", "libnccl",
         "librccl", "libnvshmem", "libefa", "libibverbs", "libportals", "libcxi", "libsma", "liboshmem",
     };
     const char *name = strrchr(library->dlpi_name, '/');

@@ -1,11 +1,13 @@
-/* Communicators and windows: who is who in MPI_COMM_WORLD, or in the process set of that name. */
+/* Communicators and windows: the ranks of their members in MPI_COMM_WORLD, or in the process set
+ * mpi://WORLD.
+ */
 
 static struct group *groups, *last_group;
 static int next_id, comm_key = MPI_KEYVAL_INVALID, win_key = MPI_KEYVAL_INVALID;
 static MPI_Comm last_comm;
 static MPI_Group world_group;
 
-/* A group's members as ranks of the world; those that are not in it are below zero. */
+/* The members of a group as ranks of MPI_COMM_WORLD; -1 stands for a member that is not in it. */
 static int *ranks_of(MPI_Group members, int *size) {
     PMPI_Group_size(members, size);
     int *own = malloc(sizeof(int) * (size_t)(*size + 1)), *world = malloc(sizeof(int) * (size_t)(*size + 1));
@@ -17,7 +19,7 @@ static int *ranks_of(MPI_Group members, int *size) {
     return world;
 }
 
-static int least(const int *ranks, int size) {
+static int lowest_rank(const int *ranks, int size) {
     int found = ranks[0];
     for (int i = 1; i < size; i++)
         if (ranks[i] < found) found = ranks[i];
@@ -33,7 +35,9 @@ static struct group *new_group(MPI_Group members) {
     return groups = g;
 }
 
-/* Both groups of an intercommunicator in one list, the one with the lowest rank first: alike on both sides. */
+/* Both groups of an intercommunicator in one list. The group with the lowest rank comes first, so that the
+ * members of both groups build the same list.
+ */
 static struct group *new_pair(MPI_Comm comm) {
     MPI_Group here, there;
     int size, own;
@@ -41,7 +45,7 @@ static struct group *new_pair(MPI_Comm comm) {
     struct group *g = new_group(there);
     PMPI_Comm_group(comm, &here);
     int *near = ranks_of(here, &size);
-    int near_first = least(near, size) < least(g->world, g->size);
+    int near_first = lowest_rank(near, size) < lowest_rank(g->world, g->size);
     PMPI_Comm_rank(comm, &own);
     g->all = size + g->size;
     g->first = near_first ? size : g->size;

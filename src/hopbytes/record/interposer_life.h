@@ -1,13 +1,16 @@
-/* Beginning and end: MPI_Init and MPI_Finalize, or the first and last session; what is asked of MPI besides. */
+/* Begins to count at MPI_Init, or at the first MPI session, and ends at MPI_Finalize, or with the last
+ * session. The file also wraps MPI_Pcontrol and the calls that only set a flag in the recording.
+ */
 #include "interposer_components.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* ------------------------------------------------------------ two MPIs in one process */
+/* ------------------------------------------------------------ two MPI libraries in one process */
 
-/* Libraries of MPI itself, not those of its languages. */
+/* Whether a file is an MPI library itself; the libraries of its Fortran and C++ bindings do not count. */
 static int is_mpi(const char *path) {
-    static const char *const NAMES_OF_MPI[] = {"libmpi.so", "libmpich.so", "libmpi_cray", "libmpi_gnu", "libmpi_ibm.so"};
+    static const char *const NAMES_OF_MPI[] = {"libmpi.so", "libmpich.so", "libmpi_cray", "libmpi_gnu",
+        "libmpi_ibm.so"};
     const char *name = strrchr(path, '/');
     name = name ? name + 1 : path;
     for (size_t i = 0; i < sizeof NAMES_OF_MPI / sizeof *NAMES_OF_MPI; i++)
@@ -15,13 +18,13 @@ static int is_mpi(const char *path) {
     return 0;
 }
 
-struct two {
+struct libraries {
     const char *ours;
     char other[4096];
 };
 
 static int look_for_other(struct dl_phdr_info *library, size_t size, void *found) {
-    struct two *two = found;
+    struct libraries *two = found;
     struct stat here, there;
     (void)size;
     if (!is_mpi(library->dlpi_name) || stat(library->dlpi_name, &there) || stat(two->ours, &here)) return 0;
@@ -30,11 +33,13 @@ static int look_for_other(struct dl_phdr_info *library, size_t size, void *found
     return 1;
 }
 
-/* A program that loads another MPI than ours would call functions of both: it ends here, and a file says why. */
+/* A program that loads another MPI library than this one would call functions of both. The process
+ * therefore ends here, and a file tells hopbytes which two libraries were loaded.
+ */
 static void refuse_two(void) {
     const char *folder = getenv("HOPBYTES_RECORD_FOLDER");
     void *next = dlsym(RTLD_NEXT, "PMPI_Comm_rank");
-    struct two two = {"", ""};
+    struct libraries two = {"", ""};
     char path[4096];
     Dl_info info;
     if (!folder || !next || !dladdr(next, &info) || !info.dli_fname) return;
@@ -42,14 +47,17 @@ static void refuse_two(void) {
     dl_iterate_phdr(look_for_other, &two);
     if (!*two.other) return;
     snprintf(path, sizeof path, "%s/clash.%ld", folder, (long)getpid());
-    FILE *said = fopen(path, "w");
-    if (said) fprintf(said, "%s\n%s\n", two.ours, two.other), fclose(said);
+    FILE *clash = fopen(path, "w");
+    if (clash) fprintf(clash, "%s\n%s\n", two.ours, two.other), fclose(clash);
     _exit(1);
 }
 
 /* ------------------------------------------------------------ the file of this rank */
 
-/* The file of a rank, which nobody else may have: processes without their launcher are all rank 0. */
+/* Open the file of this rank. Only one process may use it: if the launcher belongs to another MPI library,
+ * every process is rank 0 of its own world. A process that finds the file taken leaves a file "again."
+ * instead.
+ */
 static FILE *own_file(const char *folder, const char *host) {
     char path[4096];
     snprintf(path, sizeof path, "%s/rank.%d.txt", folder, world_rank);
@@ -66,18 +74,20 @@ static void open_file(const char *folder) {
     int length = 0;
     PMPI_Get_processor_name(host, &length);
     out = own_file(folder, host);
-    if (!out || opened) return; /* without a file the reader misses this rank and says so */
+    if (!out || opened) return; /* if there is no file, the reader reports that this rank is missing */
     opened = 1;
     PMPI_Get_library_version(version, &length);
     fprintf(out, "hopbytes recording 1\nrank %d %d\nhost %s\n", world_rank, world_size, host);
     for (char *line = strtok(version, "\n"); line; line = strtok(NULL, "\n"))
         if (line == version || strstr(line, "Device")) fprintf(out, "mpi %s\n", line);
-    fflush(out); /* so that a rank that dies is told from one that was never there */
+    fflush(out); /* so that the reader can tell a rank that died from one that never started */
 }
 
 #include "interposer_cut.h"
 
-/* `world` is MPI_COMM_WORLD's group or that of the process set of this name; it is ours from here on. */
+/* `world` is the group of MPI_COMM_WORLD or of the process set mpi://WORLD. This function takes ownership
+ * of it.
+ */
 static void begin(MPI_Group world) {
     const char *folder = getenv("HOPBYTES_RECORD_FOLDER"), *skip = getenv("HOPBYTES_RECORD_SKIP");
     if (users++ || !folder) return;
@@ -96,14 +106,14 @@ static void begin(MPI_Group world) {
     }
     witness = getenv("HOPBYTES_RECORD_WITNESS") != NULL;
     active = 1;
-    watch_for_end();
+    watch_for_signals();
 }
 
 static void end(void) {
     sigset_t all, before;
     if (users == 0 || --users) return;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* a signal comes before these lines or after them */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* no signal may interrupt the writing of the last lines */
     pthread_mutex_lock(&closing);
     if (out) {
         write_counts();
@@ -117,7 +127,7 @@ static void end(void) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A program that another one spawned has a world of its own, which is not the one that is recorded. */
+/* A spawned program has an MPI_COMM_WORLD of its own, which is not the one that is recorded. */
 static void begin_world(void) {
     MPI_Comm parent;
     MPI_Group world;
@@ -127,8 +137,10 @@ static void begin_world(void) {
     begin(world);
 }
 
-AROUND_BOTH(Init, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv), (argc, argv))
-AROUND_BOTH(Init_thread, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv, int wanted, int *given),
+AROUND_BOTH(Init, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv), (argc,
+    argv))
+AROUND_BOTH(Init_thread, refuse_two(), if (code == MPI_SUCCESS) begin_world(), (int *argc, char ***argv,
+    int wanted, int *given),
             (argc, argv, wanted, given))
 AROUND(Finalize, end(), (void), ())
 
@@ -144,7 +156,9 @@ AROUND_BOTH(Session_init, refuse_two(), if (code == MPI_SUCCESS) begin_session(*
 AROUND(Session_finalize, end(), (MPI_Session *session), (session))
 #endif
 
-/* 0 pauses, 1 goes on, another level begins a phase of that number. */
+/* Level 0 of MPI_Pcontrol pauses counting, level 1 resumes it, and a level above 1 begins the phase of that
+ * number.
+ */
 static void control(int level) {
     if (active && level > 1) write_counts(), phase = level;
     paused = level == 0;
@@ -163,16 +177,19 @@ int PMPI_Pcontrol(const int level, ...) {
 AROUND(Comm_split_type, split_types++, (MPI_Comm c, int kind, int key, MPI_Info info, MPI_Comm *made),
        (c, kind, key, info, made))
 AROUND(Win_allocate_shared, shared_windows++,
-       (MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, void *base, MPI_Win *win), (size, unit, info, c, base, win))
+       (MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, void *base, MPI_Win *win), (size, unit, info,
+           c, base, win))
 #ifdef LARGE_COUNTS
 AROUND(Win_allocate_shared_c, shared_windows++,
        (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm c, void *base, MPI_Win *win),
        (size, unit, info, c, base, win))
 #endif
 AROUND(Comm_spawn, spawned++,
-       (const char *command, char *argv[], int n, MPI_Info info, int root, MPI_Comm c, MPI_Comm *made, int codes[]),
+       (const char *command, char *argv[], int n, MPI_Info info, int root, MPI_Comm c, MPI_Comm *made,
+           int codes[]),
        (command, argv, n, info, root, c, made, codes))
 AROUND(Comm_spawn_multiple, spawned++,
-       (int n, char *commands[], char **argvs[], const int many[], const MPI_Info infos[], int root, MPI_Comm c,
+       (int n, char *commands[], char **argvs[], const int many[], const MPI_Info infos[], int root,
+           MPI_Comm c,
         MPI_Comm *made, int codes[]),
        (n, commands, argvs, many, infos, root, c, made, codes))

@@ -1,10 +1,10 @@
-/* Lines of this rank's output file: the members of communicators, what was sent in them, and other facts that the
- * reader needs.
+/* Lines of this rank's output file: the members of communicators, what was sent in them, and other facts
+ * that the reader needs.
  */
 
 static void write_group(struct group *g) {
     for (int i = 0; i < g->all; i++)
-        if (g->listed[i] < 0) return; /* not all of them are in this program: only "outside" counts */
+        if (g->listed[i] < 0) return; /* a member of another program: its messages are counted as "outside" */
     if (g->first) fprintf(out, "between %d %d", g->id, g->first);
     else fprintf(out, "group %d", g->id);
     for (int i = 0; i < g->all; i++) fprintf(out, " %d", g->listed[i]);
@@ -22,13 +22,15 @@ static void write_counts(void) {
             struct tally *row = g->rows[way];
             for (int i = 0; row && i < g->size; i++)
                 if (row[i].messages)
-                    fprintf(out, "%s %d %d %d %lld %lld\n", NAMES[way], phase, g->id, g->world[i], row[i].bytes,
+                    fprintf(out, "%s %d %d %d %lld %lld\n", NAMES[way], phase, g->id, g->world[i],
+                        row[i].bytes,
                             row[i].messages);
             if (row) memset(row, 0, sizeof *row * (size_t)g->size);
         }
         for (struct call *c = g->calls; c; c = c->next) {
             if (c->times)
-                fprintf(out, "call %d %d %s %d %lld %lld\n", phase, g->id, KINDS[c->kind], c->root, c->bytes, c->times);
+                fprintf(out, "call %d %d %s %d %lld %lld\n", phase, g->id, KINDS[c->kind], c->root,
+                    c->bytes, c->times);
             c->bytes = c->times = 0;
         }
     }

@@ -1,4 +1,4 @@
-"""Why ranks left nothing: said in one line, with the ranks and their hosts."""
+"""Explains in one line why ranks wrote no file, with the ranks and their hosts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hopbytes.launching.verify import seen_launch
 from hopbytes.record.application import Application
 from hopbytes.record.belonging import own_maker
 
-#: As launchers and shells say it: 128 + SIGSEGV.
+#: Exit code of launchers and shells after a segmentation fault: 128 + SIGSEGV.
 SEGMENTATION_FAULT = 139
 _FILES = re.compile(r"rank\.(\d+)\.(txt|prof)")
-#: How many ranks or hosts are named.
+#: Maximum number of ranks or hosts in a message.
 NAMED = 8
 
 
 def hosts_of(command: LaunchCommand) -> list[str]:
-    """Return the host of every rank as a probe with the same command finds it; empty when it cannot."""
+    """Return the host of every rank, found by a probe with the same command; empty if the probe fails."""
     if command.others or command.launcher.form == "other":
         return []
     try:
@@ -32,18 +32,18 @@ def hosts_of(command: LaunchCommand) -> list[str]:
 def reason(
     folder: str, command: LaunchCommand, application: Application, what: str, code: int, counting: bool
 ) -> str:
-    """Return what is probably the matter.
+    """Return the probable cause of an incomplete recording.
 
     Parameters
     ----------
     folder : str
-        Where the ranks should have written.
+        The folder into which the ranks should have written.
     what : str
-        What the reader found there.
+        The error that the reader reported.
     code : int
-        The program's own exit code.
+        The exit code of the program.
     counting : bool
-        By the interposer, not by Open MPI itself.
+        True if the interposer counted, False if Open MPI's monitoring did.
     """
     what = what.replace(folder, "the recording")
     if "no rank wrote" not in what and "missing" not in what:
@@ -51,8 +51,8 @@ def reason(
     found = _written(folder, "txt" if counting else "prof")
     if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
         return (
-            "the program ended by a segmentation fault: Open MPI's monitoring does not survive "
-            "neighbourhood collectives on graphs and two groups of unequal size, --cc mpicc counts without it"
+            "the program ended by a segmentation fault: Open MPI's monitoring crashes in neighbourhood "
+            "collectives on graphs and with two groups of unequal size, expected --cc mpicc"
         )
     if not found and application.has_mpi_inside:
         inside = f"MPI is linked into {application.path} statically, expected a shared library"
@@ -61,7 +61,7 @@ def reason(
     if code:
         what = f"{what}{assumed}" if not found else what
         if not counting:
-            what += "; what was sent before a signal is kept by the interposer (--cc mpicc)"
+            what += "; the interposer (--cc mpicc) keeps what was sent before a signal"
         return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
     place = os.path.dirname(folder)
     if found:
@@ -73,7 +73,7 @@ def reason(
 
 
 def _assumption(command: LaunchCommand, application: Application) -> str:
-    """Return what was taken for granted about a program that loads no MPI by itself."""
+    """Return the assumption that was made about a program that loads no MPI by itself."""
     kind = "loads no MPI by itself" if application.is_binary else "is a script"
     assumed = own_maker(command.launcher) or "the MPI of the first mpicc"
     return f"{command.program[0]} {kind}: {assumed} was assumed, --cc names another"
@@ -85,7 +85,7 @@ def _written(folder: str, suffix: str) -> set[int]:
 
 
 def _lost(found: set[int], hosts: list[str], place: str) -> str:
-    """Return which ranks are missing and where they ran; "" when that is not known."""
+    """Return which ranks are missing and on which hosts; "" if the hosts are unknown."""
     lost = [i for i in range(len(hosts)) if i not in found]
     if not lost:
         return ""

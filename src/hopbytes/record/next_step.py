@@ -1,4 +1,4 @@
-"""Where a recording goes, and what to type after it."""
+"""Chooses the file of a recording, and the command to suggest after it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import platform
 import shlex
 
 from hopbytes.launching.command import LaunchCommand
-from hopbytes.launching.start import machine_said
+from hopbytes.launching.start import machine_of_command
 from hopbytes.machines.node.job_environment import READERS, same_host
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.origin import recorded_hosts
 
 
 def target_of(output: str, graph: CommGraph) -> str:
-    """Return where a pattern is written: a run that was cut short takes no whole recording's place.
+    """Return the file for a pattern; that of an interrupted run does not replace an existing recording.
 
     Examples
     --------
@@ -29,23 +29,23 @@ def target_of(output: str, graph: CommGraph) -> str:
 
 
 def next_step(output: str, words: list[str], graph: CommGraph, launcher: str | None = None) -> list[str]:
-    """Return what to type next: map for the command's own hosts, for the job, or for this computer alone.
+    """Return the next command to type: map for the hosts of the command, for the job, or for this host.
 
     Parameters
     ----------
     output : str
-        Where the pattern was written; nothing follows from standard output.
+        The file of the pattern; there is no next command if it was written to standard output.
     words : list of str
         The command that was recorded.
     graph : CommGraph
     launcher : str, optional
-        What its launcher is like.
+        Kind of the launcher, see :func:`hopbytes.launching.launchers.recognise`.
     """
     if output == "-":
         return []
-    said = machine_said(LaunchCommand.parse(words, launcher, several=True))
+    machine = machine_of_command(LaunchCommand.parse(words, launcher, several=True))
     in_job = any(os.environ.get(sign) for sign, _ in READERS)
-    if said == "job" and not in_job:
+    if machine == "job" and not in_job:
         hosts = recorded_hosts(graph) or []
-        said = "local" if all(same_host(host, platform.node()) for host in hosts) else "job"
-    return [f"now: hopbytes map {shlex.quote(output)} --on {shlex.quote(said)}"]
+        machine = "local" if all(same_host(host, platform.node()) for host in hosts) else "job"
+    return [f"now: hopbytes map {shlex.quote(output)} --on {shlex.quote(machine)}"]

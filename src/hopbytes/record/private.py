@@ -1,4 +1,4 @@
-"""Folders that nobody but the user can change: what is kept there runs with the user's rights."""
+"""Checks that only the user can change a folder, since the library kept there runs with the user's rights."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from collections.abc import Iterator
 
 from hopbytes.errors import UnsupportedError
 
-#: Links on the way to a folder before it is taken for endless.
+#: Number of symbolic links on a path from which it is considered to be a cycle.
 MOST_LINKS = 40
-#: How the kernel shows users that do not exist where this runs, as in a container.
+#: File with the user number that the kernel shows for users that do not exist here, as in a container.
 _OVERFLOW = "/proc/sys/kernel/overflowuid"
 
 
 def check_private(folder: str) -> None:
-    """Refuse a folder where another user could put, or exchange, a library that is going to be preloaded.
+    """Refuse a folder in which another user could create or replace a library that will be preloaded.
 
-    The folder has to be the user's own and closed for others. Folders on the way to it, links followed, have
-    to be the user's or root's and closed for others, unless the sticky bit keeps these from renaming what is
-    not theirs; then a link has to be the user's or root's as well.
+    The folder must belong to the user, and others must not be able to write to it. The same holds for every
+    folder on the path, symbolic links included, where the owner may also be root. A folder with sticky bit
+    may be writable by others, since they cannot rename the files of other users in it.
 
     Parameters
     ----------
     folder : str
-        One that exists.
+        An existing folder.
 
     Raises
     ------
     UnsupportedError
-        Names the place and what to do.
+        Others can write to a folder on the path; the message names the folder and a remedy.
     """
     trusted = {0, os.geteuid(), _unknown_user()}
     for place in steps(os.path.abspath(folder)):
@@ -48,7 +48,7 @@ def check_private(folder: str) -> None:
 
 
 def is_private_file(path: str) -> bool:
-    """Tell whether a plain file is there that is the user's and closed for others."""
+    """Return whether a regular file exists that belongs to the user and that others cannot write."""
     try:
         about = os.lstat(path)
     except FileNotFoundError:
@@ -57,12 +57,12 @@ def is_private_file(path: str) -> bool:
 
 
 def steps(path: str) -> Iterator[str]:
-    """Yield all folders and links that are passed on the way to an absolute path, the path itself last.
+    """Yield all folders and symbolic links on an absolute path, the path itself last.
 
     Raises
     ------
     UnsupportedError
-        Links that never end.
+        The symbolic links form a cycle.
     """
     left, here, links = [part for part in path.split("/") if part], "/", 0
     yield here
@@ -76,7 +76,7 @@ def steps(path: str) -> Iterator[str]:
         if os.path.islink(here):
             links += 1
             if links > MOST_LINKS:
-                raise UnsupportedError(f"{path}: links that never end, expected a folder")
+                raise UnsupportedError(f"{path}: symbolic links form a cycle, expected a folder")
             target = os.readlink(here)
             here = "/" if target.startswith("/") else os.path.dirname(here)
             left = [part for part in target.split("/") if part] + left
@@ -95,7 +95,7 @@ def _others_write(about: os.stat_result) -> bool:
 
 
 def _is_group_of_one(number: int) -> bool:
-    """Tell whether a group holds this user alone, as systems make one per user and open files for it."""
+    """Return whether this user is the only member of a group; many systems have such a group per user."""
     if number == 0:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Running a program unchanged and keeping what it sends."""
+"""Runs a program unchanged and records what it sends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopbytes.launching.start import shared_folder
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.collective_messages import check_model
 from hopbytes.record.application import Application, application_of
-from hopbytes.record.belonging import alone, check_belongs, clash
+from hopbytes.record.belonging import check_belongs, explain_lone_processes, explain_two_libraries
 from hopbytes.record.build import interposer_for
 from hopbytes.record.counts import read_counts
 from hopbytes.record.facts import SPLIT, counted, witnessed
@@ -28,16 +28,16 @@ from hopbytes.record.missing import hosts_of, reason
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What became of a run.
+    """The result of a recorded run.
 
     Parameters
     ----------
     graph : CommGraph or None
-        None when the recording is not complete.
+        The pattern; None if the recording is not complete.
     code : int
-        The program's own exit code.
+        The exit code of the program.
     problem : str
-        Why there is no graph.
+        The reason why there is no graph.
     """
 
     graph: CommGraph | None
@@ -56,37 +56,38 @@ def record(
     hosts: bool = True,
     launcher: str | None = None,
 ) -> Recorded:
-    """Run a launch command with its own streams, signals and exit code, and return its pattern.
+    """Run a launch command, forward its streams, signals and exit code, and return its pattern.
 
-    Open MPI counts with its monitoring component, which sees what collectives become. Any other MPI, and
-    everything that needs phases or communicators, gets an interposer that is built with the user's compiler
-    wrapper and preloaded. Both are switched on by the environment alone.
+    Open MPI counts with its monitoring component, which also counts the messages that implement collectives.
+    For any other MPI, and for phases and communicators, an interposer is built with the user's compiler
+    wrapper and preloaded. Environment variables alone enable either of them.
 
     Parameters
     ----------
     words : list of str
         Launcher, its options, the program and its arguments.
     collectives : str, optional
-        Model for the interposer (:data:`hopbytes.patterns.collective_messages.MODELS`); naming one asks for
-        the interposer.
+        Model of collectives (:data:`hopbytes.patterns.collective_messages.MODELS`); giving one selects the
+        interposer.
     skip_first : float
-        Seconds after MPI_Init that do not count.
+        Seconds after MPI_Init during which nothing is counted.
     phase : int, optional
-        Only what was sent after ``MPI_Pcontrol(phase)``, phase > 1; 0 and 1 pause and go on.
+        Keep only what was sent after ``MPI_Pcontrol(phase)``, phase > 1; levels 0 and 1 pause and resume.
     per_communicator : bool
         Keep bytes per communicator in ``meta["communicators"]``.
     compiler : str, optional
-        Wrapper to build the interposer with (mpicc); naming one asks for the interposer.
+        Compiler wrapper that builds the interposer (mpicc); giving one selects the interposer.
     hosts : bool
-        Ask for the host of every rank where the recording itself does not say it: one more, tiny launch.
+        Find the host of every rank by a short additional launch if the recording does not contain it.
     launcher : str, optional
-        What the launcher is like, for wrappers that nobody here knows
+        Kind of the launcher, for wrappers of a computing site
         (:data:`hopbytes.launching.launchers.KINDS`).
 
     Raises
     ------
     UnsupportedError
-        Before anything is started: an unknown launcher or program, a static binary, no compiler.
+        Raised before anything is started: the launcher or program is unknown, the program is linked
+        statically, or there is no compiler.
     """
     command = LaunchCommand.parse(words, launcher, several=True)
     application = application_of(command)
@@ -97,12 +98,12 @@ def record(
     library = str(interposer_for(application, command, compiler)) if counting else ""
     barred = keeps_monitoring_out(command)
     if not counting and (application.unfit or barred):
-        # Its monitoring reads every topology as Cartesian, every group as its own, and heeds no
-        # MPI_Pcontrol (4.1.4, 5.0.11).
+        # The monitoring of Open MPI 4.1.4 and 5.0.11 treats every topology as Cartesian and every remote
+        # group as the local one, and it ignores MPI_Pcontrol.
         library = _own_interposer(application, command)
         counting = bool(library)
         if barred and not counting:
-            what = "leaves Open MPI's monitoring out"
+            what = "excludes Open MPI's monitoring"
             raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or --cc mpicc")
     with shared_folder() as folder:
         if counting:
@@ -113,7 +114,7 @@ def record(
         begun = time.monotonic()
         code = run_through(words, settings)
         seconds = time.monotonic() - begun
-        two = clash(folder, command, library)
+        two = explain_two_libraries(folder, command, library)
         if two:
             return Recorded(None, code, two)
         try:
@@ -125,7 +126,7 @@ def record(
         except FormatError as error:
             why = reason(folder, command, application, error.what, code, counting)
             return Recorded(None, code, why)
-        single = alone(folder, command, graph.n, facts.get("mpi", ""))
+        single = explain_lone_processes(folder, command, graph.n, facts.get("mpi", ""))
         if single:
             return Recorded(None, code, single)
     if hosts and "hosts" not in facts and not code:
@@ -136,7 +137,7 @@ def record(
         notices.append(f"the program ended with code {code}: the pattern is that of a run that failed")
     if not counting and application.unfit:
         notices.append(
-            f"the program names {', '.join(application.unfit)}: Open MPI's own counting is wrong about them, "
+            f"the program uses {', '.join(application.unfit)}: Open MPI's monitoring counts them wrongly, "
             "expected the interposer (--cc mpicc)"
         )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
@@ -144,15 +145,15 @@ def record(
 
 
 def _witnessing(library: str, folder: str) -> dict[str, str]:
-    """Return the environment that lets the interposer tell hosts and components while Open MPI counts.
+    """Return the environment in which the interposer reports hosts and components while Open MPI counts.
 
-    Nothing where it cannot be built or nobody knows whether it belongs to the program's MPI.
+    The result is empty if there is no interposer for the program's MPI.
     """
     return preloading(library, folder, 0.0) | {"HOPBYTES_RECORD_WITNESS": "1"} if library else {}
 
 
 def _own_interposer(application: Application, command: LaunchCommand) -> str:
-    """Return the interposer for a program whose MPI is known; "" where it cannot be built."""
+    """Return the interposer for a program whose MPI is known; "" if it cannot be built."""
     try:
         return str(interposer_for(application, command)) if application.library else ""
     except UnsupportedError:
@@ -170,12 +171,12 @@ def _monitored(
     facts: dict[str, Any] = {"mpi": f"Open MPI {version}".strip(), "by": "monitoring (E + I + S + R)"}
     try:
         persistent, seen = read_counts(folder, "ignore")
-    except FormatError:  # no witness
+    except FormatError:  # the interposer did not run beside Open MPI's monitoring
         with open(parts[0], encoding="utf-8", errors="replace") as file:
             facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
         if application.persistent or not application.linked:
             what = "persistent and partitioned sends, if any, are not counted by Open MPI"
-            facts["notices"].append(f"{what}, and MPI_Pcontrol is not heeded (--cc mpicc does both)")
+            facts["notices"].append(f"{what}, and it ignores MPI_Pcontrol (--cc mpicc handles both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
         graph = _sum(graph, persistent)
@@ -184,7 +185,7 @@ def _monitored(
 
 
 def _sum(one: CommGraph, other: CommGraph) -> CommGraph:
-    """Return the traffic of both."""
+    """Return the sum of two patterns."""
     columns = [
         np.concatenate(pair) for pair in (
             (one.sources(), other.sources()), (one.targets, other.targets),

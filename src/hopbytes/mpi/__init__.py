@@ -1,6 +1,6 @@
-"""Inside a running MPI program: communicators with ranks reordered for the machine. Needs mpi4py.
+"""Reorders the ranks of communicators for the machine inside a running MPI program. Needs mpi4py.
 
-mpi4py is imported by the caller, who has a communicator already; nothing here imports it before it is used.
+The caller, who has a communicator, has imported mpi4py already; this package imports it only when it is used.
 """
 
 from __future__ import annotations

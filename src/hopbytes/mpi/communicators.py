@@ -1,4 +1,4 @@
-"""Communicators whose ranks are where their messages are short."""
+"""Creates communicators whose ranks are reordered to reduce communication cost."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ PRESET = "eco"
 def reorder(
     comm: Comm, sends: Sends, machine: Allocation | str | None = None, *, preset: str = PRESET, seed: int = 0
 ) -> Comm:
-    """Return a communicator with the same processes and ranks that suit the machine; collective.
+    """Return a communicator with the same processes and ranks reordered for the machine; collective.
 
-    What rank i of `comm` says it sends is what rank i of the result is expected to send: a process that
-    gets another rank takes over the part of that rank, as with ``reorder=True`` in MPI. Call it before
-    data has been distributed.
+    Rank i of the result is expected to send what rank i of `comm` specified: a process that gets another rank
+    takes over the work of that rank, as with ``reorder=True`` in MPI. Call this function before data is
+    distributed.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
     sends : mapping of rank → bytes, or sequence of comm.size
-        What the rank of this process sends to others, in whole bytes.
+        The bytes that the rank of this process sends to each other rank, as integers.
     machine : Allocation or str, optional
-        The machine the processes run on, needed on rank 0 only. By default it is what the processes
-        find: hosts, packages, caches and cores of the CPUs they are bound to.
+        The machine on which the processes run, needed on rank 0 only. By default it is built from the hosts,
+        packages, caches and cores of the CPUs to which the processes are bound.
     preset : str
         See :func:`hopbytes.map_tasks`.
     seed : int
@@ -47,17 +47,17 @@ def reorder(
     Returns
     -------
     mpi4py.MPI.Intracomm
-        The ranks of `comm` stay as they are where nothing better is found.
+        The ranks are those of `comm` if no better mapping is found.
 
     Raises
     ------
     HopbytesError
-        On all processes: a rank that does not exist, another number of bytes than ranks, bytes that are
-        negative or no whole number, a machine that does not fit.
+        Raised on all processes: a rank does not exist, the number of entries differs from that of ranks, a
+        number of bytes is negative or no integer, or the machine does not match the processes.
 
     Notes
     -----
-    Rank 0 maps; the rest is one gather, one scatter and one ``Split``.
+    Rank 0 computes the mapping; the communication is one gather, one scatter and one ``Split``.
 
     Examples
     --------
@@ -85,10 +85,10 @@ def create_dist_graph_adjacent(
     preset: str = PRESET,
     seed: int = 0,
 ) -> Comm:
-    """Return what ``comm.Create_dist_graph_adjacent(…, reorder=True)`` promises; collective.
+    """Do what ``comm.Create_dist_graph_adjacent(…, reorder=True)`` is specified to do; collective.
 
-    Arguments as there; `destweights` are taken for bytes (1 each without, or with ``MPI.UNWEIGHTED``). Rank i
-    of the result has the neighbours that rank i of `comm` gave.
+    The arguments are the same; `destweights` are used as bytes (1 each if they are missing or
+    ``MPI.UNWEIGHTED``). Rank i of the result has the neighbours that rank i of `comm` specified.
 
     Raises
     ------
@@ -118,14 +118,14 @@ def create_cart(
     preset: str = PRESET,
     seed: int = 0,
 ) -> Comm:
-    """Return what ``comm.Create_cart(dims, periods, reorder=True)`` promises; collective.
+    """Do what ``comm.Create_cart(dims, periods, reorder=True)`` is specified to do; collective.
 
-    Every rank is taken to send as much to each of its neighbours in the grid.
+    Every rank is assumed to send the same number of bytes to each of its neighbours in the grid.
 
     Raises
     ------
     HopbytesError
-        See :func:`reorder`; a grid of another size than the communicator.
+        See :func:`reorder`; also if the sizes of grid and communicator differ.
     """
     periods = [False] * len(dims) if periods is None else list(periods)
     if reorder:
@@ -168,16 +168,16 @@ def new_ranks(
     preset: str = PRESET,
     seed: int = 0,
 ) -> Int64:
-    """Return int64[n], the new rank of every old rank: the part of `reorder` that rank 0 does.
+    """Return int64[n], the new rank of every old rank; `reorder` calls this function on rank 0.
 
     Parameters
     ----------
     spots : sequence of Spot
-        Where each process runs.
+        The host and CPUs of each process.
     sends : sequence of mapping
-        What each rank sends.
+        The bytes that each rank sends to others.
     machine, preset, seed
-        As for :func:`reorder`.
+        See :func:`reorder`.
 
     Raises
     ------
@@ -202,13 +202,13 @@ def new_ranks(
 def _new_ranks(
     comm: Comm, sends: Sends, machine: Any, preset: str, seed: int, part: Any, fault: str = ""
 ) -> tuple[int, Any]:
-    """Return this process's new rank, and what the process of that old rank gave as `part`."""
+    """Return the new rank of this process, and the `part` of the process that had this rank before."""
     from mpi4py import MPI
 
     size, rank = comm.Get_size(), comm.Get_rank()
-    told, fault = ({}, f"rank {rank}: {fault}") if fault else checked_sends(sends, rank, size)
+    checked, fault = ({}, f"rank {rank}: {fault}") if fault else checked_sends(sends, rank, size)
     spot = this_spot(MPI.Get_processor_name())
-    gathered = comm.gather((spot, told, part, fault), root=0)
+    gathered = comm.gather((spot, checked, part, fault), root=0)
     answers: list[Any] | None = None
     if gathered is not None:  # on rank 0
         try:
@@ -217,7 +217,7 @@ def _new_ranks(
                 raise FormatError("sends", None, faults[0])
             new = new_ranks([one[0] for one in gathered], [one[1] for one in gathered], machine, preset, seed)
             answers = [(int(rank), gathered[int(rank)][2], None) for rank in new]
-        except Exception as error:  # every process has to hear of it, or the others would wait for ever
+        except Exception as error:  # all processes must receive the error, or they would wait in the scatter
             text = str(error) if isinstance(error, HopbytesError) else f"reorder: {error!r}"
             answers = [(0, None, text)] * size
     rank, theirs, failure = comm.scatter(answers, root=0)

@@ -1,4 +1,4 @@
-"""Where the processes of a communicator run, and the machine that makes of them."""
+"""Finds where the processes of a communicator run, and builds a machine from that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
 from hopbytes.model.allocation import Allocation
 
-#: Levels inside a node, outermost first, and the files of a CPU's directory that list the CPUs of its unit.
+#: Levels inside a node, outermost first, and the file in the folder of a CPU that lists the CPUs of its unit.
 UNITS = (
     ("package", "topology/package_cpus_list"),
     ("l3", "cache/index3/shared_cpu_list"),
@@ -30,15 +30,15 @@ CPU_FOLDER = "/sys/devices/system/cpu/cpu{}"
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where one process runs.
+    """The host and the CPUs on which one process runs.
 
     Parameters
     ----------
     host : str
     cpus : tuple of int
-        CPUs of the operating system that it may run on.
+        CPU numbers of the operating system that the process may run on.
     units : tuple of int
-        Per level of :data:`UNITS` the lowest CPU of the unit that holds all of them; -1 when none does.
+        For each level of :data:`UNITS` the lowest CPU of the unit that contains all of them; -1 if none does.
     """
 
     host: str
@@ -47,7 +47,7 @@ class Spot:
 
 
 def this_spot(host: str, folder: str = CPU_FOLDER) -> Spot:
-    """Return where this process runs, from its affinity and what the kernel says about one CPU of it."""
+    """Return where this process runs, from its affinity and the kernel's files about one of its CPUs."""
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     own = folder.format(cpus[0])
     return Spot(host, cpus, tuple(_unit(cpus, os.path.join(own, name)) for _, name in UNITS))
@@ -63,17 +63,17 @@ def _unit(cpus: tuple[int, ...], path: str) -> int:
 
 
 def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
-    """Return a machine with one place per process, and int64[n], the process on each of its PEs.
+    """Return a machine with one PE per process, and int64[n], the process on each of its PEs.
 
-    Processes that may move within a unit are as far apart as the unit is wide: a process bound to nothing
-    differs from all others of its node at the outermost level inside. Levels that every node lacks are
-    left out. O(n log n).
+    Processes that may move within a unit have the distance of two cores in different parts of that unit: an
+    unbound process differs from all others of its node at the outermost level inside the node. Levels that no
+    node has are left out. O(n log n).
     """
     hosts = {host: number for number, host in enumerate(dict.fromkeys(spot.host for spot in spots))}
     present = [place for place in range(len(UNITS)) if any(spot.units[place] >= 0 for spot in spots)]
     paths = []
     for rank, spot in enumerate(spots):
-        # A unit nobody can share stands for "somewhere in what is around it".
+        # A process that is not bound to a unit of this level gets a unit of its own, which no other shares.
         inside = [spot.units[place] if spot.units[place] >= 0 else 2**20 + rank for place in present]
         paths.append((hosts[spot.host], *inside, rank))
     order = sorted(range(len(spots)), key=paths.__getitem__)
@@ -92,14 +92,14 @@ def machine_of(spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
 
 
 def processes_on(where: Allocation, spots: Sequence[Spot]) -> tuple[Allocation, Int64]:
-    """Return the PEs of a given machine that processes run on, and the process on each of them.
+    """Return the PEs of a given machine on which processes run, and the process on each of them.
 
     Raises
     ------
     HopbytesError
-        A host or CPUs the machine does not have, a process that may run on several slots.
+        The machine lacks a host or CPUs, or a process may run on several slots.
     InfeasibleError
-        Two processes on one slot.
+        Two processes run on one slot.
     """
     seen = {rank: Seen(spot.host, frozenset(spot.cpus)) for rank, spot in enumerate(spots)}
     pe = placement_seen(where, seen, "machine").pe.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What each rank says that it sends, checked; a fault is a text, since all processes have to hear of it."""
+"""Checks what each rank sends. A fault is returned as text, since it must be sent to all processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Neighbours: TypeAlias = "tuple[list[int], list[int], list[int] | None, list[int]
 
 
 def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], str]:
-    """Return the bytes by rank, and what is wrong with them; "" when nothing is.
+    """Return the bytes by rank, and a description of the first fault in them, or "".
 
     Examples
     --------
@@ -36,7 +36,7 @@ def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], s
             items = enumerate(listed)
     except TypeError:
         return {}, f"rank {rank}: {str(sends)[:40]!r}, expected bytes by rank or a sequence of {size}"
-    told: dict[int, int] = {}
+    checked: dict[int, int] = {}
     for target, volume in items:
         if not _is_whole(target) or not 0 <= index(target) < size:
             return {}, f"rank {rank} sends to rank {target}, expected 0..{size - 1}"
@@ -45,12 +45,12 @@ def checked_sends(sends: Sends, rank: int, size: int) -> tuple[dict[int, int], s
         if not 0 <= index(volume) < 2**63:
             return {}, f"rank {rank} sends {volume} bytes, expected 0 to 2^63 - 1"
         if index(volume):
-            told[index(target)] = index(volume)
-    return told, ""
+            checked[index(target)] = index(volume)
+    return checked, ""
 
 
 def neighbours_sends(mine: Neighbours) -> dict[int, int]:
-    """Return bytes by rank of what the neighbours in a graph are sent: 1 each without weights."""
+    """Return the bytes that a rank sends to each neighbour in a graph: 1 each if there are no weights."""
     weights = [1] * len(mine[1]) if mine[3] is None else mine[3]
     sends: dict[int, int] = {}
     for rank, weight in zip(mine[1], weights, strict=True):
@@ -61,9 +61,9 @@ def neighbours_sends(mine: Neighbours) -> dict[int, int]:
 def checked_neighbours(
     sources: Sequence[int], destinations: Sequence[int], source_weights: Any, destination_weights: Any
 ) -> tuple[Neighbours, str]:
-    """Return the neighbours that a rank gave, and what is wrong with them; "" when nothing is.
+    """Return the neighbours that a rank specified, and a description of the first fault in them, or "".
 
-    MPI's own constants for weights that are not there, or none of none, are taken as well.
+    The constants ``MPI.UNWEIGHTED`` and ``MPI.WEIGHTS_EMPTY`` are accepted as weights.
     """
     try:
         ends = [[index(rank) for rank in ranks] for ranks in (sources, destinations)]

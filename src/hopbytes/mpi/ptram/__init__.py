@@ -1,7 +1,7 @@
-"""PTRAM as its authors run it: one leader per node (or per some nodes), over MPI. Needs mpi4py.
+"""PTRAM over MPI as in its paper: one leader process per node, or per group of nodes. Needs mpi4py.
 
-``mpirun -n L python -m hopbytes.mpi.ptram PATTERN --on MACHINE`` gives the placement of
-``hopbytes map PATTERN --on MACHINE --mapper ptram --refine ptram``, whatever L is.
+``mpirun -n L python -m hopbytes.mpi.ptram PATTERN --on MACHINE`` gives the mapping of
+``hopbytes map PATTERN --on MACHINE --mapper ptram --refine ptram`` for any L.
 """
 
 from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders

@@ -29,7 +29,7 @@ EXPECTED = (HopbytesError, OSError, MemoryError)
 
 
 def main() -> int:
-    """Return the exit code. Whatever goes wrong on one leader ends all of them."""
+    """Return the exit code. An error on one leader ends all leaders."""
     try:
         from mpi4py import MPI
     except ImportError as error:
@@ -53,11 +53,11 @@ def _asked(rank: int) -> argparse.Namespace:
     parser.add_argument("--mapper", default="ptram", help="ptram with its options, such as ptram:raw=true")
     parser.add_argument("--refine", default="ptram", help="ptram with its options, such as ptram:rounds=5")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", help="write the placement there")
-    parser.add_argument("--format", help="of the placement; by default found from the suffix")
-    parser.add_argument("--force", action="store_true", help="overwrite a file of others")
+    parser.add_argument("-o", "--output", help="file to which the mapping is written")
+    parser.add_argument("--format", help="format of the mapping; by default chosen by the suffix")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that hopbytes did not write")
     with contextlib.ExitStack() as quiet:
-        if rank:  # one of all says what is wrong
+        if rank:  # only rank 0 prints errors in the arguments, so that they appear once
             nowhere = quiet.enter_context(open(os.devnull, "w"))
             quiet.enter_context(contextlib.redirect_stderr(nowhere))
             quiet.enter_context(contextlib.redirect_stdout(nowhere))
@@ -75,7 +75,7 @@ def _lead(comm: Any, asked: argparse.Namespace) -> int:
         if rank == 0:
             pattern = read(asked.pattern)
             if not isinstance(pattern, CommGraph):
-                raise UnsupportedError(f"{asked.pattern}: a placement, expected a pattern")
+                raise UnsupportedError(f"{asked.pattern}: a mapping, expected a pattern")
     except EXPECTED as error:
         fault = _sentence(error)
     faults = [text for text in comm.allgather(fault) if text]
@@ -99,7 +99,7 @@ def _map(
     leaders: Leaders, pattern: Any, where: Allocation, steps: tuple[HybridGreedy, HottestLink],
     asked: argparse.Namespace, read_seconds: float,
 ) -> tuple[int, dict[str, Any]]:
-    """Do what rank 0 does beyond leading; return exit code and the facts of the run."""
+    """Map and write the result, as rank 0 does; return the exit code and the record of the run."""
     try:
         mapping = map_with_leaders(leaders, pattern, where, *steps, seed=asked.seed)
         receipt = None

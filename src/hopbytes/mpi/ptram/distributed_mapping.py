@@ -1,4 +1,4 @@
-"""Mapping with the leaders of a communicator, on rank 0."""
+"""Maps on rank 0 with the searches distributed over the leaders of a communicator."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ def map_with_leaders(
     leaders: Leaders, graph: CommGraph, where: Allocation, mapper: HybridGreedy, refiner: HottestLink,
     seed: int = 0,
 ) -> Mapping:
-    """Map as ``map_tasks(graph, where, mapper=mapper, refine=refiner, seed=seed)``, searched by leaders.
+    """Return the mapping of ``map_tasks(graph, where, mapper=mapper, refine=refiner, seed=seed)``.
 
-    Call it on rank 0 while the others are in :meth:`Leaders.serve`. Rank 0 alone partitions the tasks to
-    nodes, places them inside nodes and verifies.
+    The leaders perform the searches. Call this function on rank 0 while the other ranks are in
+    :meth:`Leaders.serve`. Rank 0 alone partitions the tasks among nodes, maps them inside nodes and verifies
+    the result.
 
     Raises
     ------
     HopbytesError
-        As :func:`hopbytes.map_tasks`; more leaders than nodes. The others still wait for orders.
+        As for :func:`hopbytes.map_tasks`; also if there are more leaders than nodes. The other leaders then
+        still wait for the next job.
     StrandedError
-        A search broke off.
+        A search failed on this leader.
     """
     steps = LedGreedy(mapper, leaders), LedRefinement(refiner, leaders)
     mapping = map_tasks(graph, where, mapper=steps[0], refine=steps[1], seed=seed, threads=1)

@@ -1,7 +1,8 @@
-"""PTRAM's refinement as one leader among several runs it (Mirsadeghi and Afsahi, 2016, algorithm 2).
+"""The part of one leader in PTRAM's distributed refinement (Mirsadeghi and Afsahi, 2016, algorithm 2).
 
-The paper gives a leader the routes of its own node only, while an exchange changes routes of two nodes. So
-each of their leaders works out its half, and that of the node under the hottest link judges the sum.
+In the paper a leader knows the routes of its own node only, but an exchange changes routes of two nodes.
+Therefore each of the two leaders computes its half of the change, and the leader of the node with a flow over
+the hottest link evaluates the sum.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
 def led_refine(
     part: Part, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
 ) -> tuple[Int32, int, int]:
-    """int32[G]: places after exchanges off the hottest link; rounds won; exchanges this leader evaluated.
+    """Return int32[G], the place of every group; the improving rounds; the exchanges this leader evaluated.
 
-    Per round: the nodes whose groups use the link and the nodes near them are gathered; the leaders of the
-    near ones send what would change on their routes to those of the hot ones; these evaluate.
+    In every round the leaders gather pairs of a node with a flow over the hottest link and a near node. The
+    leaders of the near nodes send the changes on their routes to those of the former, which evaluate the
+    exchanges.
     """
     own, wire, place, evaluations = part.own, part.wire, start.copy(), 0
     talk, room = Talk(part.traffic), Room(part.traffic.sizes, part.traffic.capacities)
@@ -66,7 +68,7 @@ def led_refine(
 
 
 def _loads(part: Part, talk: Talk, place: Int32) -> Int64:
-    """int64[links]: the loads of a whole mapping; every leader adds up the flows that leave its nodes."""
+    """Return int64[links], the loads of a mapping; every leader sums the flows that leave its nodes."""
     flows = []
     for group in np.flatnonzero(np.isin(place, part.own.places)):
         arcs = talk.of(int(group))
@@ -108,10 +110,10 @@ def _pairs(
 def _changes(
     part: Part, talk: Talk, place: Int32, group_at: Int64, pairs: list[tuple[int, int]]
 ) -> tuple[list[int], LinkChanges]:
-    """Return the numbers of this leader's own pairs and what each exchange would change on which link.
+    """Return the numbers of this leader's pairs and the changes on links that each exchange would cause.
 
-    Routes of the node a group comes from are its leader's, those of the node it goes to another's, who
-    sends its half: per pair the number of links, then links, then amounts.
+    This leader has the routes of the node that a group leaves. The leader of the node that it moves to sends
+    the other half: for each pair the number of links, then the links, then the amounts.
     """
     own, size = part.own, part.wire.size
     owner = np.searchsorted(part.firsts, np.arange(own.count), side="right") - 1
@@ -146,9 +148,9 @@ def _changes(
 
 
 def _half(talk: Talk, place: Int32, group_at: Int64, pair: tuple[int, int], *, at_home: bool) -> Flow:
-    """Return what an exchange adds to and takes from the routes of one of the two nodes.
+    """Return the flows that an exchange adds to and removes from the routes of one of the two nodes.
 
-    Flows between the two groups use routes of both; they are changed at home.
+    Flows between the two groups use routes of both nodes; they are counted in the half of the home node.
     """
     home, near = pair
     group, other = int(group_at[home]), int(group_at[near])

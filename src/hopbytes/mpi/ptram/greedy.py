@@ -1,8 +1,8 @@
-"""PTRAM's greedy mapping as one leader among several runs it (Mirsadeghi and Afsahi, 2016, algorithm 1).
+"""The part of one leader in PTRAM's distributed greedy mapping (Mirsadeghi and Afsahi, 2016, algorithm 1).
 
-Every leader knows the pattern, the mapping so far and the load of every link, and the routes of its own
-nodes. It evaluates its own free nodes; the best offer of all wins, and its leader tells what changes on
-which link. All numbers are the integers of the serial search, so the outcome is its outcome.
+Every leader knows the pattern, the partial mapping, the load of every link, and the routes of its own nodes.
+It evaluates its own free nodes. The best candidate of all leaders is taken, and its leader broadcasts the
+changes of the link loads. All numbers are the integers of the serial search, so the results are equal.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
 
 
 def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:
-    """int32[G]: place of every group, the same on all leaders; and the candidates this one evaluated.
+    """Return int32[G], the place of every group, equal on all leaders, and this leader's evaluations.
 
-    Per group one Allgather of three numbers and one Bcast of what the winner puts on links.
+    Each group costs one Allgather of three numbers and one Bcast of the changes of link loads.
     """
     traffic, own = part.traffic, part.own
     talk, room = Talk(traffic), Room(traffic.sizes, traffic.capacities)
@@ -37,17 +37,19 @@ def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32
         flow = Flow(seats[seats >= 0], arcs.volumes[seats >= 0], arcs.leaves[seats >= 0])
         candidates = own.places[(room.allows(group) & free)[own.places]]
         evaluations += len(candidates)
-        chosen = _settle(part, flow, candidates, load, weights)
-        if chosen < 0:  # no place may be taken: the group goes anywhere, and the caller repairs
+        chosen = _take_best(part, flow, candidates, load, weights)
+        if chosen < 0:  # no place is feasible: the group gets any free place, and the caller enforces bounds
             spare = int(np.argmax(free))
-            chosen = _settle(part, flow, own.places[own.places == spare], load, weights)
+            chosen = _take_best(part, flow, own.places[own.places == spare], load, weights)
         place[group], free[chosen] = chosen, False
         room.take(group, chosen)
     return place, evaluations
 
 
-def _settle(part: Part, flow: Flow, candidates: Int64, load: Int64, weights: NDArray[np.float64]) -> int:
-    """Return the best candidate of all leaders (-1: there is none) with its flows added to `load`."""
+def _take_best(
+    part: Part, flow: Flow, candidates: Int64, load: Int64, weights: NDArray[np.float64]
+) -> int:
+    """Return the best candidate of all leaders (-1 if there is none), and add its flows to `load`."""
     added = part.own.sums_at(candidates, flow)
     values = hybrid_after_each(added, load, part.prices, weights)
     mine, offer = np.empty(0, np.int64), np.array([np.inf, -1.0, 0.0])
@@ -58,7 +60,7 @@ def _settle(part: Part, flow: Flow, candidates: Int64, load: Int64, weights: NDA
     winner, offers = -1, part.wire.offers(offer)
     for rank, (value, place, _) in enumerate(offers):
         if place >= 0 and (winner < 0 or value < offers[winner][0]):
-            winner = rank  # places ascend with ranks: of equal offers the lowest place wins
+            winner = rank  # places ascend with ranks, so ties are broken by the lowest place
     if winner < 0:
         return -1
     apply(part.wire, mine, int(offers[winner][2]), winner, load)

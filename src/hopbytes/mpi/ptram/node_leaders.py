@@ -1,4 +1,4 @@
-"""The leaders as a whole: rank 0 says what is to be searched, all search, all know the answer."""
+"""The leaders: rank 0 broadcasts a search job, all leaders search, and all know the result."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hopbytes.mpi.ptram.wire import Comm, Wire
 
 
 class StrandedError(RuntimeError):
-    """A search broke off on this leader while others wait for it: only ``MPI_Abort`` frees them."""
+    """A search failed on this leader while others wait for it, so the program must call ``MPI_Abort``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """One search: the greedy (`terms`, `by_share`) or the refinement (the rest)."""
+    """One search: the greedy mapping if `terms` is given, otherwise the refinement."""
 
     traffic: Traffic
     endpoints: Int32
@@ -40,24 +40,24 @@ class Job:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays in it."""
+        """The size of the arrays in bytes."""
         arrays = (*self.traffic, self.endpoints, self.start)
         return sum(array.nbytes for array in arrays if array is not None)
 
 
 class Leaders:
-    """One process among those that map together; collective unless said otherwise.
+    """One of the processes that map together; methods are collective unless their description differs.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        Each of its processes is a leader of about as many nodes.
+        Each of its processes leads about the same number of nodes.
     network : Network
-        The same on all. Each keeps the routes of its own nodes.
+        The same network on all processes; each process keeps the routes of its own nodes.
 
     Notes
     -----
-    Rank 0 calls `greedy`, `refine` and at last `close`; the others are in `serve` meanwhile.
+    Rank 0 calls `greedy`, `refine` and finally `close`, while the other ranks are in `serve`.
     """
 
     def __init__(self, comm: Comm, network: Network) -> None:
@@ -68,14 +68,14 @@ class Leaders:
         self._known: tuple[bytes, int] | None = None
 
     def greedy(self, problem: Routed, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:
-        """int32[G]: place of every group; candidates evaluated by all. On rank 0.
+        """Return int32[G], the place of every group, and all leaders' evaluations. Rank 0 calls it.
 
         Raises
         ------
         InfeasibleError
-            More leaders than nodes.
+            There are more leaders than nodes.
         StrandedError
-            The search broke off.
+            The search failed.
         """
         routing = problem.routing
         place, _, evaluations = self._start(
@@ -86,7 +86,7 @@ class Leaders:
     def refine(
         self, problem: Routed, start: Int32, *, nearest: int, rounds: int, paper_rule: bool, nearby: bool
     ) -> tuple[Int32, int, int]:
-        """int32[G]: place of every group; rounds won; exchanges evaluated by all. On rank 0.
+        """Return int32[G], the place of every group; improving rounds; evaluations. Rank 0 calls it.
 
         Raises
         ------
@@ -102,13 +102,13 @@ class Leaders:
         )
 
     def serve(self) -> int:
-        """Search whenever rank 0 says so; return the exit code it ends with. On all others."""
+        """Perform the jobs of rank 0 until it closes; return its exit code. All other ranks call it."""
         while isinstance(job := self.wire.told(None), Job):
             self._search(job)
         return int(job)
 
     def close(self, code: int) -> None:
-        """Let the others know that there is nothing more to do. On rank 0."""
+        """Tell the other leaders that there are no more jobs. Rank 0 calls it."""
         self.wire.told(code)
 
     def check(self, places: int) -> None:
@@ -118,7 +118,7 @@ class Leaders:
             raise InfeasibleError(f"{found}, expected one per node at most")
 
     def report(self) -> list[dict[str, int]]:
-        """Return what every leader holds and has sent to others so far."""
+        """Return the numbers of nodes, routes and sent messages of every leader."""
         own = self._own
         mine = {
             "rank": self.wire.rank,
@@ -152,7 +152,7 @@ class Leaders:
             raise StrandedError(f"leader {self.wire.rank}: {str(error) or type(error).__name__}") from error
 
     def _part(self, job: Job) -> Part:
-        """Load the routes of this leader's nodes, unless they are the ones it has."""
+        """Compute the routes of this leader's nodes, unless they are known from the last job."""
         places, size, rank = len(job.endpoints), self.wire.size, self.wire.rank
         firsts: Any = np.arange(size + 1) * places // size
         known = job.endpoints.tobytes(), job.shift

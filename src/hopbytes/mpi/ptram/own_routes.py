@@ -1,4 +1,4 @@
-"""The part of a network one leader knows: routes that begin or end at its own nodes."""
+"""The part of a network that one leader knows: the routes that begin or end at its own nodes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Flow:
     others : int64[f]
         The places at the far ends.
     volumes : int64[f]
-        Negative where a flow is taken away.
+        Negative if a flow is removed.
     leaves : bool[f]
-        Whether it leaves the place or reaches it.
+        True if the flow leaves the place, False if it arrives there.
     """
 
     others: Int64
@@ -39,7 +39,7 @@ class OwnRoutes:
     Parameters
     ----------
     network : Network
-        Only looked at while this is built.
+        Used in the constructor only.
     endpoints : int32[P]
         Endpoint of every place.
     first, last : int
@@ -73,13 +73,13 @@ class OwnRoutes:
         return bool(self.places[0] <= place <= self.places[-1])
 
     def rows(self, place: int, flow: Flow) -> Int64:
-        """int64[f]: the rows of the flows between an own place and others."""
+        """Return int64[f], the rows of the flows between an own place and others."""
         own = place - int(self.places[0])
         found: Int64 = np.where(flow.leaves, own, own + len(self.places)) * self.count + flow.others
         return found
 
     def sums(self, flows: list[tuple[int, Flow]]) -> LinkChanges:
-        """Return what flows put on links, a batch for each pair of an own place and its flows."""
+        """Return the link loads of flows, one batch for each pair of an own place and its flows."""
         start = np.cumsum([0, *(len(flow.volumes) for _, flow in flows)])
         if not flows:
             return LinkChanges(start, np.empty(0, np.int64), np.empty(0, np.int64))
@@ -88,7 +88,7 @@ class OwnRoutes:
         return sum_over_routes(self.routes, self.shift, self.n_links, start, rows, volumes)
 
     def sums_at(self, places: Int64, flow: Flow) -> LinkChanges:
-        """Return what the same flows put on links at each of some own places."""
+        """Return the link loads of the same flows from each of several own places."""
         own = (places - self.places[0])[:, None]
         rows = np.where(flow.leaves, own, own + len(self.places)) * self.count + flow.others
         start = np.arange(len(places) + 1) * len(flow.others)
@@ -96,16 +96,16 @@ class OwnRoutes:
         return sum_over_routes(self.routes, self.shift, self.n_links, start, rows.reshape(-1), volumes)
 
     def over(self, links: Int64) -> NDArray[np.bool_]:
-        """bool[rows]: the routes that take any of some links."""
+        """Return bool[rows], True for the routes that use any of the given links."""
         found = np.zeros(len(self), np.bool_)
         hits = np.flatnonzero(np.isin(self.routes.links, links))
         found[np.searchsorted(self.routes.indptr, hits, side="right") - 1] = True
         return found
 
     def nearest(self, place: int, count: int, *, nearby: bool = False) -> Int64:
-        """Return the `count` places nearest to an own one by hops of the longer way.
+        """Return the `count` places nearest to an own one, by the hops of the longer of both directions.
 
-        Of equals the lower, or with `nearby` the nearer by number.
+        Ties are broken by the lower number of the place, or with `nearby` by the nearer number.
         """
         sites, hops = self._network_hops[place - int(self.places[0])]
         order = np.lexsort((sites, np.abs(sites - place) if nearby else sites, hops))
@@ -118,10 +118,10 @@ def _joined(a: Int64 | None, b: Int64 | None) -> Int64 | None:
 
 
 def _hops_around(network: Network, endpoints: Int32, places: Int64) -> list[tuple[Int64, Int64]]:
-    """For each of some places: the places around it that searches look at, and how far they are.
+    """Return for each place the places in its neighbourhood and their distances in hops.
 
-    The same as :func:`hopbytes.algorithms.two_level.neighbourhood_of`: beyond 4096 places a window, and only
-    the way there.
+    The result is that of :func:`hopbytes.algorithms.two_level.neighbourhood_of`: beyond 4096 places it
+    is limited to a window of numbers, and only the hops of the forward direction count.
     """
     count = len(endpoints)
     everyone = np.arange(count)

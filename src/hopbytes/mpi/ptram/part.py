@@ -1,4 +1,4 @@
-"""What one leader works with, and what the two algorithms share."""
+"""The data of one leader, and functions that both distributed algorithms use."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hopbytes.mpi.ptram.wire import Wire
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What one leader works with.
+    """The data of one leader.
 
     Parameters
     ----------
     traffic : Traffic
     own : OwnRoutes
     prices : int64[links] or None
-        None: 1 each.
+        None means 1 for each link.
     wire : Wire
     firsts : int64[leaders]
-        First place of every leader; each has all places up to the next one's.
+        First place of every leader; a leader has all places up to the first one of the next leader.
     """
 
     traffic: Traffic
@@ -37,7 +37,7 @@ class Part:
 
 
 class Talk:
-    """The arcs of every group, from both ends; arcs to oneself and empty ones left out."""
+    """The arcs of every group in both directions, without loops and without arcs of volume 0."""
 
     def __init__(self, traffic: Traffic) -> None:
         groups = len(traffic.sizes)
@@ -58,7 +58,7 @@ class Talk:
 
 
 class Room:
-    """Which free places a group may take so that all others still find one; see ``core/place_fit.hpp``."""
+    """The free places a group may take so that all other groups still fit; see ``core/place_fit.hpp``."""
 
     def __init__(self, sizes: Int64, capacities: Int64) -> None:
         caps = np.unique(capacities)
@@ -83,20 +83,20 @@ class Room:
         return found
 
     def take(self, group: int, place: int) -> None:
-        """Note that the group has the place."""
+        """Record that the group takes the place."""
         self._need[: self.group_class[group] + 1] -= 1
         self._have[: self.place_class[place] + 1] -= 1
 
 
 def batch(changes: LinkChanges, number: int) -> Int64:
-    """int64[2 x entries]: links and then amounts of one batch."""
+    """Return int64[2 x entries], the links and then the amounts of one batch."""
     rows = slice(changes.start[number], changes.start[number + 1])
     return np.concatenate([changes.links[rows], changes.amounts[rows]])
 
 
 def apply(wire: Wire, mine: Int64, entries: int, winner: int, load: Int64) -> None:
-    """Let all know what the winner's choice changes on links, and add it to `load`."""
+    """Broadcast the changes of link loads from the winning leader, and add them to `load`."""
     if entries == 0:
         return
-    told = wire.from_winner(mine if wire.rank == winner else None, 2 * entries, winner)
-    np.add.at(load, told[:entries], told[entries:])
+    received = wire.from_winner(mine if wire.rank == winner else None, 2 * entries, winner)
+    np.add.at(load, received[:entries], received[entries:])

@@ -1,4 +1,4 @@
-"""PTRAM's mapper and refiner with the searches done by leaders, for ``map_tasks`` on rank 0."""
+"""PTRAM's mapper and refiner for ``map_tasks`` on rank 0, with searches distributed over leaders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LedGreedy(Mapper):
         return self._plain.carried_out(graph, where, bounds, effort, self._place)
 
     def _place(self, grouped: Grouped, problem: Routed, terms: HybridTerms, effort: Effort) -> Int32:
-        if problem.routing.ports > 1:  # leaders know one adapter per node; rank 0 knows all
+        if problem.routing.ports > 1:  # leaders support one adapter per node only, so rank 0 searches alone
             return self._plain.place(grouped, problem, terms, effort)
         place, evaluations = self._leaders.greedy(problem, terms, by_share=not self._plain.raw)
         effort.count(places_evaluated=evaluations)
@@ -45,7 +45,7 @@ class LedRefinement(Refiner):
         self._plain, self._leaders = plain, leaders
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement with no higher maximum congestion."""
+        """Return a mapping whose maximum congestion is not higher."""
         return self._plain.carried_out(graph, where, pe, bounds, effort, self._search)
 
     def _search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:

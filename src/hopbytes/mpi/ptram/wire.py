@@ -1,4 +1,4 @@
-"""What leaders tell each other, counted."""
+"""Communication between leaders, with counts of messages and bytes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Wire:
     ----------
     rank, size : int
     collectives : int
-        Collective calls this process took part in.
+        Number of collective calls in which this process took part.
     messages, bytes : int
-        Contributions to them that went from this process to another one: one per receiver.
+        Number and size of the contributions of this process to other ones, counted once per receiver.
     """
 
     def __init__(self, comm: Comm) -> None:
@@ -31,32 +31,32 @@ class Wire:
         self.collectives = self.messages = self.bytes = 0
 
     def told(self, value: Any, size: int = 0) -> Any:
-        """Return on all what rank 0 gives; `size` is its size in bytes, for the count."""
+        """Return the value of rank 0 on all leaders; `size` is its size in bytes, for the count."""
         self._book(self.size - 1 if self.rank == 0 else 0, size)
         return self._comm.bcast(value, root=0)
 
     def gathered(self, value: Any, size: int = 0) -> list[Any]:
-        """Return on all what each gives, by rank."""
+        """Return the values of all leaders, by rank."""
         self._book(self.size - 1, size)
         found: list[Any] = self._comm.allgather(value)
         return found
 
     def offers(self, mine: Numbers) -> Numbers:
-        """Return the n numbers of every leader, [size, n] of their type (MPI_Allgather)."""
+        """Return an array [size, n] with the n numbers of every leader (MPI_Allgather)."""
         self._book(self.size - 1, mine.nbytes)
         found = np.empty((self.size, len(mine)), mine.dtype)
         self._comm.Allgather(mine, found)
         return found
 
     def from_winner(self, mine: Int64 | None, count: int, winner: int) -> Int64:
-        """int64[count]: what the leader `winner` has found (MPI_Bcast)."""
+        """Return int64[count], the numbers of the leader `winner` (MPI_Bcast)."""
         found = np.empty(count, np.int64) if mine is None else mine
         self._book(self.size - 1 if self.rank == winner else 0, found.nbytes)
         self._comm.Bcast(found, root=winner)
         return found
 
     def exchanged(self, parts: list[Int64]) -> list[Int64]:
-        """Give ``parts[i]`` to leader i and return what each has for this one (MPI_Alltoall)."""
+        """Send ``parts[i]`` to leader i and return what each leader sent to this one (MPI_Alltoall)."""
         self._book(0, 0)
         for rank, part in enumerate(parts):
             if rank != self.rank and len(part):

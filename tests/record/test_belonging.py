@@ -131,7 +131,7 @@ def test_processes_that_do_not_hear_of_their_launcher():
     done = record([*launch, wrapper], hosts=False)
     assert done.graph is None
     assert done.problem.startswith("each of 4 processes was alone, rank 0 of 1: ./wrapper.sh uses MPICH")
-    assert done.problem.endswith("expected one that hands on what its MPI needs")
+    assert done.problem.endswith("expected a launcher that its MPI supports")
 
 
 def test_what_was_assumed_is_said():

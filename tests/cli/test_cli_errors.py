@@ -28,7 +28,7 @@ OUR_ERRORS = [
         ["openmp", "'openmpi'"],
     ),
     ("no format for the name", ("map", EXAMPLE, *ON, "-o", "x.unknown"), ["x.unknown"]),
-    ("a format for patterns", ("map", EXAMPLE, *ON, "-o", "x", "--format", "metis"), ["metis", "placement"]),
+    ("a format for patterns", ("map", EXAMPLE, *ON, "-o", "x", "--format", "metis"), ["metis", "mapping"]),
     ("unknown preset", ("map", EXAMPLE, *ON, "--preset", "stronk"), ["stronk", "'strong'"]),
     ("unknown mapper", ("map", EXAMPLE, *ON, "--mapper", "randon"), ["randon", "'random'"]),
     ("unknown option of a mapper", ("map", EXAMPLE, *ON, "--mapper", "random:foo=1"), ["foo"]),

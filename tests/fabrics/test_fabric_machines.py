@@ -311,10 +311,10 @@ def test_placements_on_fabrics_are_stored(tmp_path):
     path = tmp_path / "placement.json"
     hb.write(mapping, path, format="json")
     for folder in (one, other):
-        again = hb.read(path, holds="placement", where=hb.machine(f"ib:{folder} / core:2"))
+        again = hb.read(path, holds="mapping", where=hb.machine(f"ib:{folder} / core:2"))
         assert np.array_equal(again.pe, mapping.pe)
     with pytest.raises(UnsupportedError, match="was made for"):
-        hb.read(path, holds="placement", where=hb.machine(f"ib:{rerouted} / core:2"))
+        hb.read(path, holds="mapping", where=hb.machine(f"ib:{rerouted} / core:2"))
 
 
 @pytest.mark.shared

@@ -98,7 +98,7 @@ def test_at_any_moment(verb, number, program, tmp_path):
         left = sorted(path.name for path in folder.iterdir())
         if "placed.json" in left:
             left.remove("placed.json")
-            assert hb.read(folder / "placed.json", holds="placement").n == 2
+            assert hb.read(folder / "placed.json", holds="mapping").n == 2
         if number == signal.SIGKILL:  # which nothing can clean up after
             left = [name for name in left if not name.startswith(".hopbytes-") and not name.endswith(".part")]
         if "app.cut.pattern" in left:  # what was sent until then

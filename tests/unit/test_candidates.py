@@ -18,8 +18,8 @@ from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
 from hopbytes.model.comm_graph import CommGraph, Csr
 from hopbytes.partitioners import candidates
-from hopbytes.partitioners.candidates import CandidateSettings
 from hopbytes.partitioners.dispatch import kaminpar_available
+from hopbytes.partitioners.group_partitions import PartitionerSettings
 from hopbytes.partitioners.pool import Job, WorkerPool
 from hopbytes.reference import graph_reference as reference_graph
 
@@ -51,7 +51,7 @@ def ask(csr, group, tries=1, smallest=1, slack=1.05, pool=None, deadline=None, b
     caps = np.repeat((sizes * slack / blocks).astype(np.int64) + 1, blocks)
     start = np.arange(0, len(caps) + 1, blocks, dtype=np.int64)
     seeds = np.arange(len(sizes), dtype=np.uint64) + np.uint64(2**63)
-    settings = CandidateSettings(tries, "eco", smallest)
+    settings = PartitionerSettings(tries, "eco", smallest)
     with pool or WorkerPool(1, in_process=True) as workers:
         return candidates.candidates(*csr, None, group, start, caps, seeds, settings, workers, deadline)
 

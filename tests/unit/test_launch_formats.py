@@ -346,8 +346,8 @@ def test_every_launch_format_refuses_two_tasks_on_a_slot_and_too_few_names():
             write(form, IN_ORDER, hosts=("a", "b", "c"))
         with pytest.raises(FormatError, match="host name 'a b'"):
             write(form, IN_ORDER, hosts=("a b", "c"))
-    assert set(SCATTERING) <= {name for name, form in formats.items() if form.can.scattered_ranks}
-    assert not any(formats[name].can.scattered_ranks for name in CONTIGUOUS)
+    assert set(SCATTERING) <= {name for name, form in formats.items() if form.capabilities.scattered_ranks}
+    assert not any(formats[name].capabilities.scattered_ranks for name in CONTIGUOUS)
 
 
 # ---------------------------------------------------------------- coordinates

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hopbytes.cost.metrics.baselines import at_random, in_order
 from hopbytes.cost.metrics.evaluation import evaluate
-from hopbytes.cost.metrics.placement import measure
+from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.cost.metrics.plain_text import plain_table
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.errors import FormatError, ScaleError

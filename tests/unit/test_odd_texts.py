@@ -82,7 +82,7 @@ def test_several_files_do_not_go_beside_a_device(form):
     with pytest.raises(UnsupportedError, match="/dev/null: no plain file, expected a name for several files"):
         hb.write(mapping, "/dev/null", form)
     with pytest.raises(UnsupportedError, match="no plain file"):
-        check_target("/dev/null", form, holds="placement")
+        check_target("/dev/null", form, holds="mapping")
     assert not [name for name in os.listdir("/dev") if name.startswith("null.")]
 
 

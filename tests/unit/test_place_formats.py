@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.cost.metrics.placement import measure
+from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.launch_files import number_list
@@ -422,13 +422,13 @@ def test_what_cannot_be_written_is_known_before_the_work(tmp_path):
     from hopbytes.formats.exchange import check_target
 
     with pytest.raises(UnsupportedError, match="'openmpi' needs several files"):
-        check_target("-", "openmpi", holds="placement")
+        check_target("-", "openmpi", holds="mapping")
     with pytest.raises(UnsupportedError, match="a folder, expected a file name"):
-        check_target(tmp_path, "json", holds="placement")
-    check_target("-", "slurm", holds="placement")
+        check_target(tmp_path, "json", holds="mapping")
+    check_target("-", "slurm", holds="mapping")
 
 
 def test_every_placement_format_is_registered_with_a_sentence():
-    placements = {name: form for name, form in formats.items() if form.holds == "placement"}
+    placements = {name: form for name, form in formats.items() if form.holds == "mapping"}
     assert set(placements) >= {"plain", "json", "openmpi", "slurm", "newrank"}
     assert all(form.summary for form in placements.values())

@@ -252,7 +252,7 @@ class WritingOptions:
 
         if _standard(output) and self.format is None:
             return False
-        return bool(format_to_write(output or "-", self.format, "placement").can.launcher)
+        return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
 
     def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
         """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
@@ -265,7 +265,7 @@ class WritingOptions:
         from hopbytes.formats.exchange import check_target
 
         if not _standard(output) or self.format is not None:
-            check_target("-" if output is None else output, self.format, holds="placement", force=self.force)
+            check_target("-" if output is None else output, self.format, holds="mapping", force=self.force)
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
         """Write a placement; to stdout, and then as plain lines, unless told otherwise."""

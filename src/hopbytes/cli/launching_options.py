@@ -81,7 +81,7 @@ def given_mapping(
 
     options = {"where": where, "n": n, "graph": graph}
     given = {name: value for name, value in options.items() if value is not None}
-    found = hb.read(path, form, holds="placement", **given)
+    found = hb.read(path, form, holds="mapping", **given)
     if not isinstance(found, Mapping):
         raise UnsupportedError(f"{path}: PEs of an unknown machine, expected --on to say which")
     return found

@@ -49,5 +49,5 @@ class PlaceOptions:
 
             found["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
         if self.initial is not None:
-            found["initial"] = hb.read(self.initial, holds="placement", where=where, n=graph.n, graph=graph)
+            found["initial"] = hb.read(self.initial, holds="mapping", where=where, n=graph.n, graph=graph)
         return found

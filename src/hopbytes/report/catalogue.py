@@ -9,7 +9,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-#: Words for what a launch format can express, in the order of :class:`hopbytes.formats.base.Can`.
+#: Words for what a launch format can express, in the order of :class:`hopbytes.formats.base.Capabilities`.
 CAN_WORDS = {
     "any_host_order": "any order of hosts",
     "scattered_ranks": "any ranks on a host",
@@ -157,7 +157,7 @@ def _formats() -> list[Row]:
 
     rows = []
     for name, form in formats.items():
-        kind, can = type(form), dataclasses.asdict(form.can)
+        kind, can = type(form), dataclasses.asdict(form.capabilities)
         rows.append(
             {
                 "name": name,
@@ -165,11 +165,11 @@ def _formats() -> list[Row]:
                 "holds": form.holds,
                 "reads": kind.read is not Format.read,
                 "writes": kind.write_pattern is not Format.write_pattern
-                or kind.write_placement is not Format.write_placement,
+                or kind.write_mapping is not Format.write_mapping,
                 "suffixes": list(form.suffixes),
                 "can": [word for word in CAN_WORDS if can[word]],
-                "launcher": form.can.launcher,
-                "tested_with_launcher": form.can.tested_with_launcher,
+                "launcher": form.capabilities.launcher,
+                "tested_with_launcher": form.capabilities.tested_with_launcher,
             }
         )
     return rows

@@ -163,7 +163,7 @@ def pattern_facts(graph: CommGraph) -> Facts:
     (2, 3, 12, 2)
     """
     from hopbytes import kernels
-    from hopbytes.cost.metrics.placement import diagonal_volume
+    from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
 
     degrees = np.diff(graph.indptr)
     loads = graph.loads

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from hopbytes.cost.metrics.evaluation import Evaluation
-from hopbytes.cost.metrics.placement import PlacementMetrics
+from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.model.mapping import Mapping
 
 #: Below these shares of the objective a gain is next to nothing, and small; from the last on it is large.
 NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30
 
-#: How the launcher's own order is called, by its name in :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+#: Descriptions of launchers' default orders, by their names in
+#: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",
@@ -127,7 +128,7 @@ def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     return sentences
 
 
-def _leaving(one: PlacementMetrics, several_nodes: bool) -> int:
+def _leaving(one: MappingMetrics, several_nodes: bool) -> int:
     """Return what is sent between nodes, or on a single node between its outermost units."""
     if several_nodes:
         return 0 if one.traffic is None else int(one.traffic.inter_node_volume)
@@ -179,7 +180,7 @@ def _worth(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
     return f"A {size} gain where the program waits for messages ('hopbytes replay' tells)."
 
 
-def _objective(one: PlacementMetrics, info: Dictionary[str, Any]) -> float:
+def _objective(one: MappingMetrics, info: Dictionary[str, Any]) -> float:
     """Return the value of the objective the mapping was made for."""
     value: float = getattr(one.links, str(info.get("objective", "comm_cost")), one.comm_cost)
     return one.comm_cost if value is None else value

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64, UInt16
 from hopbytes.algorithms.two_level.level import Nodes
-from hopbytes.cost.objectives.hop_distances import in_hops
+from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.engine.places import PlaceDistances, Vicinity
 from hopbytes.errors import UnsupportedError
@@ -118,7 +118,7 @@ def place_distances(nodes: Nodes) -> PlaceDistances:
     if "distances" not in nodes._cache:
         where = nodes.where.select(nodes.first)
         if where.machine.network() is not None:
-            where = in_hops(where, "a search on hops")
+            where = hop_distances_only(where, "a search on hops")
         nodes._cache["distances"] = PlaceDistances(**kernel_distances(where))
     found: PlaceDistances = nodes._cache["distances"]
     return found

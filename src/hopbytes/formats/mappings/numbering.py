@@ -1,4 +1,4 @@
-"""How launchers count the cores of a node: by position, among those allowed, or by the operating system."""
+"""Numbers of the cores of a node: by position, among the allowed cores, or of the operating system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopbytes.machines.base import Machine
 #: Names of innermost levels whose units are hardware threads, not cores.
 THREAD_NAMES = ("pu", "thread", "hwthread")
 
-#: Largest CPU number of an operating system that is believed.
+#: Bound of the CPU numbers of an operating system that are accepted.
 MAX_CPU = 2**20
 
 Numbers = tuple[int, ...]
@@ -28,20 +28,20 @@ class Numbering:
     Parameters
     ----------
     position : int64[places]
-        Place counted from the first of its node.
+        Number of the place in its node.
     rank : int64[places]
-        Place counted over those of its node that the job may use.
+        Number of the place among those of its node that the job may use.
     core : int64[places]
-        Core the place lies in; itself unless places are hardware threads.
+        Core that contains the place; the place itself unless places are hardware threads.
     core_rank : int64[places]
-        Core counted over those of its node of which the job may use a place.
+        Number of the core among those of its node that have a place the job may use.
     usable : bool[places]
-        The job may use the place at launch.
+        Whether the job may use the place at launch.
     restricted : bool
-        Somebody said which places may be used.
+        Whether the user restricted the usable places.
     cpu_start, cpus : int64[places + 1], int64[...] or None
-        CPU numbers of the operating system of each place; None when nobody knows them. Positions are
-        then taken for them.
+        CPU numbers of the operating system of each place; None if they are unknown. Positions are then
+        used in their place.
     """
 
     position: Int64
@@ -62,7 +62,7 @@ class Numbering:
         Raises
         ------
         FormatError
-            `allowed` is no list like ``0-15,32-47``.
+            `allowed` is not a list like ``0-15,32-47``.
         """
         node = machine.node_of_core().astype(np.int64)
         position = _counted(np.ones(len(node), np.int64), node)
@@ -78,20 +78,21 @@ class Numbering:
         core = _core_of_place(machine, node)
         first_usable = np.zeros(len(node), np.int64)
         first_usable[np.flatnonzero(usable)[np.unique(core[usable], return_index=True)[1]]] = 1
-        # A core's own number is that of its first usable place, wherever in the core a place lies.
+        # All places of a core get the number of the core's first usable place.
         core_rank = np.maximum(_counted(first_usable, node) + first_usable - 1, 0)
         rank = _counted(usable.astype(np.int64), node)
         return cls(position, rank, core, core_rank, usable, allowed is not None, start, cpus)
 
     @property
     def known(self) -> bool:
-        """CPU numbers of the operating system are known, not assumed."""
+        """Whether the CPU numbers of the operating system are known rather than assumed."""
         return self.cpus is not None
 
     def whole_nodes(self, places: Int64) -> bool:
-        """Whether nothing says that the job has a part only of the nodes some places lie on.
+        """Tell whether the job has, as far as is known, all CPUs of the nodes that contain some places.
 
-        Where the CPUs of a node are not simply 0, 1, 2 …, some are somebody else's, the system's, or off.
+        If the CPU numbers of a node are not 0, 1, 2 …, the missing CPUs belong to other jobs or to the
+        system, or they are off.
         """
         if self.restricted:
             return False
@@ -110,22 +111,22 @@ class Numbering:
         return np.flatnonzero(self.position == 0)
 
     def in_node(self, places: Int64) -> Numbers:
-        """Places counted from the first of their node."""
+        """Return the numbers of places in their node."""
         return tuple(self.position[places].tolist())
 
     def os_cpus(self, places: Int64) -> Numbers:
-        """CPU numbers of the operating system, ascending."""
+        """Return the ascending CPU numbers of the operating system of some places."""
         if self.cpu_start is None or self.cpus is None:
             return self.in_node(places)
         numbers = [self.cpus[self.cpu_start[p] : self.cpu_start[p + 1]] for p in places.tolist()]
         return tuple(sorted(int(number) for part in numbers for number in part))
 
     def launcher_places(self, places: Int64) -> Numbers:
-        """Places counted over those of their node that the job may use."""
+        """Return the numbers of places among those of their node that the job may use."""
         return tuple(self.rank[places].tolist())
 
     def launcher_cores(self, places: Int64) -> Numbers | None:
-        """Cores counted over those of their node that the job may use; None when one is cut in two."""
+        """Return the numbers of cores among the usable ones of their node; None if a core is not complete."""
         cores = np.unique(self.core[places])
         low, high = np.searchsorted(self.core, cores), np.searchsorted(self.core, cores, side="right")
         if sum(int(self.usable[a:b].sum()) for a, b in zip(low, high, strict=True)) != len(places):
@@ -133,22 +134,16 @@ class Numbering:
         return tuple(self.core_rank[high - 1].tolist())
 
     def whole_cores(self, places: Int64) -> int:
-        """How many cores some places lie in."""
+        """Return the number of cores that contain the places."""
         return len(np.unique(self.core[places]))
 
     def check_allowed(self, places: Int64, host: str) -> None:
-        """Refuse places the job may not use at launch.
-
-        Raises
-        ------
-        InfeasibleError
-            Names the CPUs.
-        """
+        """Raise InfeasibleError, with the CPU numbers, for places that the job may not use at launch."""
         if not self.usable[places].all():
             outside = ", ".join(map(str, self.os_cpus(places[~self.usable[places]])[:4]))
             raise InfeasibleError(
                 f"CPU {outside} of {host} is used but not allowed there, expected slots of allowed CPUs only "
-                "(map inside the job, or on a machine without the others)"
+                "(map inside the job, or to a machine without the other CPUs)"
             )
 
 
@@ -158,7 +153,7 @@ def parse_cpus(text: str, where: str = "--allowed") -> set[int]:
     Raises
     ------
     FormatError
-        Anything else, or a number beyond 2**20.
+        The text has another form, or a number is not below 2**20.
     """
     numbers: set[int] = set()
     for run in text.strip().split(","):
@@ -172,14 +167,14 @@ def parse_cpus(text: str, where: str = "--allowed") -> set[int]:
 
 
 def _counted(marks: Int64, node: Int64) -> Int64:
-    """int64[places]: marks of the node before each place."""
+    """Return int64[places]: the sum of the marks of the preceding places of the same node."""
     before = np.cumsum(marks) - marks
     counted: Int64 = (before - before[np.searchsorted(node, node)]).astype(np.int64)
     return counted
 
 
 def _core_of_place(machine: Machine, node: Int64) -> Int64:
-    """Core every place lies in, ascending: itself, unless places are hardware threads inside cores."""
+    """Return the core of every place, ascending: the place itself unless places are hardware threads."""
     if machine.node_tree(0) is not None:
         return _cores_of_trees(machine, node)
     levels = machine.levels
@@ -190,7 +185,7 @@ def _core_of_place(machine: Machine, node: Int64) -> Int64:
 
 
 def _cores_of_trees(machine: Machine, node: Int64) -> Int64:
-    """Cores as the trees of the nodes have them, which may be uneven."""
+    """Return the core of every place from the nodes' own trees, in which cores may have unequal sizes."""
     parts: list[Int64] = []
     before = 0
     for number, places in enumerate(np.bincount(node).tolist()):

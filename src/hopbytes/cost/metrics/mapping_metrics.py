@@ -1,4 +1,4 @@
-"""The metrics of one placement, recomputed from scratch; integers stay exact."""
+"""The metrics of one mapping, computed from their definitions; integers are exact."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from hopbytes.model.comm_graph import CommGraph
 
 @dataclass(frozen=True, slots=True)
 class LevelMetrics:
-    """What one named level of the machine carries.
+    """Traffic between PEs that differ at one named level of the machine.
 
     Parameters
     ----------
     name : str
     distance : int
-        Distance of two PEs that first differ at this level.
+        Distance of two PEs for which this is the outermost level at which they differ.
     volume : int
-        Volume of arcs whose two PEs first differ here.
+        Volume of the arcs between such PEs.
     messages : int
         Messages of the same arcs.
     cut : int
-        Volume between different units of this level: its own volume and that of all levels outside it.
+        Volume between different units of this level: the volume of this level and of all outer levels.
     cost_share : float
         Share of J, ``volume * distance / J``; 0 when J is 0.
     """
@@ -50,8 +50,8 @@ class LevelMetrics:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementMetrics:
-    """The metrics of one placement.
+class MappingMetrics:
+    """The metrics of one mapping.
 
     Parameters
     ----------
@@ -60,27 +60,27 @@ class PlacementMetrics:
     edge_cut : int
         Volume between different PEs.
     imbalance : float
-        Largest load of a PE over its fair share, minus one: ``max_load / (total / k) - 1`` for equal
-        PEs; with capacities the fair share is in proportion. 0 when there is no load.
+        Largest load of a PE over its share, minus one: ``max_load / (total / k) - 1`` for equal PEs; with
+        capacities the shares are in proportion to them. 0 if there is no load.
     max_load : int
         Largest sum of task loads on a PE.
     used_pes : int
-        PEs with a task.
+        Number of PEs with a task.
     min_tasks_per_pe, max_tasks_per_pe : int
-        Over all PEs, empty ones included.
+        Minimum and maximum over all PEs, including empty ones.
     mean_distance : float
-        Mean over arcs, each counting once.
+        Mean distance of all arcs.
     weighted_mean_distance : float
-        Mean over arcs by volume: J / volume.
+        Mean distance of all arcs, weighted by volume: J / volume.
     comm_seconds : float or None
-        Time of all messages, summed: latency x messages + bytes / bandwidth of their levels; None where
-        levels have no such values.
+        Sum of the times of all messages: latency x messages + bytes / bandwidth of their levels; None if
+        levels lack these values.
     levels : tuple of LevelMetrics
-        Outermost first; empty for machines without named levels.
+        Metrics by level, outermost first; empty for machines without named levels.
     traffic : TrafficMetrics or None
-        What PEs and nodes send; filled by :func:`measure_all`.
+        Traffic of PEs and nodes; set by :func:`measure_all`.
     links : LinkMetrics or None
-        What links carry; filled by :func:`measure_all` on machines that have links.
+        Traffic on links; set by :func:`measure_all` on machines that have links.
     """
 
     comm_cost: int
@@ -98,7 +98,7 @@ class PlacementMetrics:
     links: LinkMetrics | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as plain numbers, for JSON: all at the top level but the list of levels."""
+        """Return all metrics as plain numbers for JSON, at the top level except for the list of levels."""
         plain = {name: getattr(self, name) for name in self.__slots__[: self.__slots__.index("levels")]}
         if self.comm_seconds is None:
             del plain["comm_seconds"]
@@ -108,20 +108,20 @@ class PlacementMetrics:
 
 
 def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics) -> dict[str, Any]:
-    """Plain values by name; what does not apply is left out."""
+    """Return plain values by name, without those that are None."""
     values = {name: getattr(part, name) for name in part.__slots__}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
-    """Return the metrics of the placement `pe` (int32[n], values 0..k-1).
+def measure(graph: CommGraph, where: Allocation, pe: Int32) -> MappingMetrics:
+    """Return the metrics of the mapping `pe` (int32[n], values 0..k-1).
 
-    Arcs of a task to itself are left out everywhere. O(n + m + k), three passes over the arcs at most.
+    Arcs of a task to itself are left out of all metrics. O(n + m + k), at most three passes over the arcs.
 
     Raises
     ------
     FormatError
-        `pe` has another length than the graph has tasks.
+        The length of `pe` is not the number of tasks of the graph.
     ScaleError
         J could exceed 2**63 - 1; see :func:`check_scale`.
     """
@@ -132,7 +132,7 @@ def measure(graph: CommGraph, where: Allocation, pe: Int32) -> PlacementMetrics:
     arcs = volume if graph.volumes is None else _sums(graph, None, where, pe)
     tasks = np.bincount(pe, minlength=where.k)
     loads = load_per_pe(graph, where.k, pe)
-    return PlacementMetrics(
+    return MappingMetrics(
         comm_cost=volume.cost,
         edge_cut=volume.cut,
         imbalance=relative_excess(loads, graph.total_load, where.capacity),
@@ -155,14 +155,14 @@ def _seconds(graph: CommGraph, where: Allocation, pe: Int32) -> float | None:
 
 
 def measure_all(
-    graph: CommGraph, where: Allocation, pe: Int32, base: PlacementMetrics | None = None
-) -> PlacementMetrics:
-    """Return :func:`measure` together with what PEs and nodes send and what links carry.
+    graph: CommGraph, where: Allocation, pe: Int32, base: MappingMetrics | None = None
+) -> MappingMetrics:
+    """Return the metrics of :func:`measure` together with the traffic of PEs, nodes and links.
 
     Parameters
     ----------
-    base : PlacementMetrics or None
-        All metrics of in-order placement, which the normalised hybrid metric refers to.
+    base : MappingMetrics or None
+        All metrics of the in-order mapping, which normalise the hybrid metric.
     """
     reference = base.links if base is not None else None
     return dataclasses.replace(
@@ -173,7 +173,7 @@ def measure_all(
 
 
 class _Sums(NamedTuple):
-    """Sums of one kind of weight over the arcs: times distance, within PEs, between PEs, by level if any."""
+    """Sums of one weight over arcs: times distance, within PEs, between PEs, and by level on trees."""
 
     cost: int
     inside: int
@@ -206,13 +206,13 @@ def _levels(
             level.name, costs[number], volumes[number], messages[number],
             cut=sum(volumes[number:]), cost_share=ratio(volumes[number] * costs[number], volume.cost),
         )
-        # Kernels number levels from the inside, people read them from the outside.
+        # Kernels number levels from the innermost one, users see the outermost one first.
         for level, number in zip(where.machine.levels, range(len(volumes) - 1, 0, -1), strict=True)
     )
 
 
 def diagonal_volume(graph: CommGraph) -> int:
-    """Volume of arcs of a task to itself; O(m), and O(1) memory when there are none."""
+    """Return the volume of arcs of a task to itself; O(m) time, and O(1) memory if there are none."""
     if not kernels.has_diagonal(graph.indptr, graph.targets):
         return 0
     to_itself = graph.sources() == graph.targets

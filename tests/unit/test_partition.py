@@ -215,7 +215,7 @@ def test_graph_files_are_closed(pool):
 def test_a_broken_bound_is_a_failed_try(here):
     # KaMinPar keeps the bound it is given; a tighter one afterwards stands for one it ignored.
     ticket = submit(torus(20), None, int64(220, 220), [(1, "eco")], here)
-    ticket.caps[:] = 199
+    ticket.max_weights[:] = 199
     assert gather([ticket]) == [[None]]
     assert "more than 199" in ticket.failures[0]
 

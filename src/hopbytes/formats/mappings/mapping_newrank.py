@@ -157,7 +157,7 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
     differs = np.flatnonzero(found != expected)
     if len(differs):
         pe = int(differs[0])
-        what = f"{found[pe]} ranks on PE {pe}, expected {expected[pe]} ranks as in the mapping"
+        what = f"{found[pe]} ranks on PE {pe}, expected {expected[pe]} as in the mapping"
         raise FormatError(launched, None, what)
     return placed.pe
 

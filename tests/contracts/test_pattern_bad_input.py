@@ -176,15 +176,15 @@ def test_archives_are_not_believed(tmp_path):
     np.save(pickled, np.array([{}]), allow_pickle=True)
     with pytest.raises(FormatError, match="expected plain numbers"):
         read(npz(tmp_path / "a.npz", indptr__npy=pickled.getvalue()))
-    with pytest.raises(FormatError, match=r"header\.json is not JSON"):
+    with pytest.raises(FormatError, match=r"header\.json is damaged"):
         read(npz(tmp_path / "a.pattern", header__json=b"{"))
-    with pytest.raises(UnsupportedError, match="pattern version 99, this release reads version 1"):
+    with pytest.raises(UnsupportedError, match="pattern version 99, expected version 1"):
         read(npz(tmp_path / "a.pattern", header__json=b'{"format": "hopbytes pattern", "version": 99}'))
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", bytes(5_000_000))
     (tmp_path / "a.npz").write_bytes(bomb.getvalue())
-    with pytest.raises(FormatError, match="5000000 bytes inside, expected no more than 100000"):
+    with pytest.raises(FormatError, match="5000000 bytes after decompression, expected at most 100000"):
         read(tmp_path / "a.npz", max_bytes=100_000)
 
 

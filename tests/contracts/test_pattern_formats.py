@@ -300,7 +300,7 @@ def test_unknown_names_get_the_nearest(tmp_path):
         read(tmp_path / "a", "mettis")
     with pytest.raises(FormatError, match="unknown format"):
         read(tmp_path / "a", holds="pattern")
-    with pytest.raises(UnsupportedError, match="the suffix does not name a pattern format"):
+    with pytest.raises(UnsupportedError, match="the suffix does not determine a pattern format"):
         write(CommGraph.from_edges([0], [1]), tmp_path / "a.doc")
 
 

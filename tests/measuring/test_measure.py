@@ -92,7 +92,7 @@ def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
     assert pes_of_ranks(free, where) == list(range(8))
     with pytest.raises(InfeasibleError, match="3 ranks on 8 slots, not bound"):
         pes_of_ranks(free[:3], where)
-    with pytest.raises(FormatError, match="no host of the machine"):
+    with pytest.raises(FormatError, match="expected a host of the machine"):
         pes_of_ranks([RankPlace("elsewhere", frozenset({0}))], where)
 
 
@@ -145,7 +145,7 @@ def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
     [
         (["/nowhere/mpirun"], UnsupportedError, "expected a command that starts MPI"),
         (["false"], UnsupportedError, "failed with exit code 1"),
-        (["true"], FormatError, "0 ranks said where they are"),
+        (["true"], FormatError, "0 ranks printed their hosts"),
     ],
 )
 def test_commands_that_fail(command, error, words):

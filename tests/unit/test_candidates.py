@@ -53,7 +53,9 @@ def ask(csr, group, tries=1, smallest=1, slack=1.05, pool=None, deadline=None, b
     seeds = np.arange(len(sizes), dtype=np.uint64) + np.uint64(2**63)
     settings = PartitionerSettings(tries, "eco", smallest)
     with pool or WorkerPool(1, in_process=True) as workers:
-        return group_partitions.partition_groups(*csr, None, group, start, caps, seeds, settings, workers, deadline)
+        return group_partitions.partition_groups(
+            *csr, None, group, start, caps, seeds, settings, workers, deadline
+        )
 
 
 # ------------------------------------------------------------------ mapper

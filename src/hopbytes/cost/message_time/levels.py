@@ -46,8 +46,8 @@ def level_times(graph: CommGraph, where: Allocation) -> LevelTimes:
     missing = _missing(where)
     if missing:
         raise UnsupportedError(
-            f"weight time: latency or bandwidth of {', '.join(missing)} missing, expected both for every "
-            "level ('hopbytes measure' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
+            f"weight time: there is no latency or bandwidth of {', '.join(missing)}, expected both for "
+            "every level ('hopbytes measure' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
         )
     latencies, per_bytes = zip(*_seconds(where), strict=True)
     exponent = exponent_for(graph, max(latencies), max(per_bytes))

@@ -246,7 +246,7 @@ def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:
     if tasks[fullest] > 1:
         raise InfeasibleError(
             f"{mapping.n} tasks on {mapping.where.k} slots, {tasks[fullest]} of them on slot {fullest}, "
-            "expected one per slot (--oversubscribe allows more; plain and json hold any placement)"
+            "expected one per slot (--oversubscribe allows more; plain and json hold any mapping)"
         )
 
 

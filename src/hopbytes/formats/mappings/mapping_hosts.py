@@ -79,6 +79,7 @@ def refuse_gaps(launch: Launch, form: str) -> None:
         if used != [(number,) for number in range(run.count)]:
             numbers = ", ".join(str(number) for own in used for number in own)
             raise UnsupportedError(
-                f"host {launch.hosts[run.node]} uses its GPUs {numbers}, but with {form} local rank i uses "
-                "GPU i, expected GPUs from 0 on: use all GPUs of a node (--pack), or write openmpi, slurm or hydra"
+                f"host {launch.hosts[run.node]} uses its GPUs {numbers}, but with {form} local rank i "
+                "uses GPU i, expected GPUs from 0 on: use all GPUs of a node (--pack), or write "
+                "openmpi, slurm or hydra"
             )

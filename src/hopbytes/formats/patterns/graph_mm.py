@@ -57,7 +57,7 @@ class MatrixMarket(Format):
             task_first=1, task_limit=n, whole_columns=0 if banner.dense else 0b11,
         )
         if len(table) != banner.entries:
-            what = f"{banner.entries} entries in the header, but {len(table)} in the file, expected equal numbers"
+            what = f"{banner.entries} entries in the header, but {len(table)} in the file, expected as many"
             raise FormatError(source.name, banner.line, what)
         check_tasks(source, banner.line, n, len(table))
         if banner.dense:

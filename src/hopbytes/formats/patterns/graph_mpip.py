@@ -44,7 +44,7 @@ class MpiP(Format):
             elif text and not text.startswith((b"Statistics of rank", b"Source")):
                 raise FormatError(source.name, place, "a line of text, expected: source target bytes count")
         if not inside:
-            what = "a report of mpiP without peers, expected one with a communication matrix"
+            what = "a report of mpiP without a communication matrix, expected one that has it"
             raise UnsupportedError(f"{source.name}: {what} (hopbytes record writes patterns with peers)")
         if not ended:
             what = "the file ends inside the communication matrix, expected a complete report"

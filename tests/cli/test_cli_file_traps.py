@@ -83,7 +83,8 @@ def test_message_counts_are_not_taken_for_bytes(hopbytes, tmp_path, counts, volu
     for more in ((), ("--input-format", "csv")):
         done = hopbytes("map", counts, *ON, *more)
         assert done.returncode == 0
-        assert done.stderr.startswith("the file's name indicates message counts, but its numbers are read as bytes\n")
+        notice = "the file's name indicates message counts, but its numbers are read as bytes\n"
+        assert done.stderr.startswith(notice)
 
 
 @pytest.mark.parametrize(

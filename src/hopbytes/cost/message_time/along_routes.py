@@ -60,8 +60,8 @@ def route_times(graph: CommGraph, where: Allocation) -> RouteTimes:
     missing = _missing(where)
     if missing:
         raise UnsupportedError(
-            f"weight time: there is no {', '.join(missing)}, expected lat (seconds) and bw (bytes per second) "
-            "of links and every level inside nodes, like 'torus:4x4:lat=1e-7:bw=1e10 / core:8:lat=1e-7:bw=9e9'"
+            f"weight time: there is no {', '.join(missing)}, expected lat (seconds) and bw (bytes/second) "
+            "of links and levels inside nodes, like 'torus:4x4:lat=1e-7:bw=1e10 / core:8:lat=1e-7:bw=9e9'"
         )
     latency, capacity = where.machine.hop_latency() or 0.0, network_of(where, "weight time").capacity
     present = capacity[capacity > 0]

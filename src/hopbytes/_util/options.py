@@ -27,7 +27,7 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     registry : Registry of dataclasses
         The registry of classes; their fields are the options.
     choice : str or instance
-        ``"random"``, ``"multisection:tries=3"``; an instance is returned unchanged. Dashes and underscores
+        ``"random"``, ``"multisection:initial_partitions=3"``; an instance is returned unchanged. Dashes and underscores
         are equivalent.
 
     Raises

@@ -14,7 +14,7 @@ from hopbytes.partitioners.group_partitions import PartitionerSettings, partitio
 from hopbytes.partitioners.pool import START_WORK, WorkerPool
 
 
-class Outside:
+class ExternalPartitions:
     """Whom to ask for partitions, and how often.
 
     Parameters
@@ -22,7 +22,7 @@ class Outside:
     backends : list of (name, setting)
         See :data:`hopbytes.partitioners.backends.BACKENDS`. The second of two is for
         callers with several threads.
-    tries, inner_tries : int
+    initial_partitions, inner_tries : int
         Partitions of the outermost cut and of every other one.
     smallest : int
         Vertices a group needs to be asked about.
@@ -40,7 +40,7 @@ class Outside:
         self._mine = threading.local()
         self._pools: list[WorkerPool] = []
 
-    def __enter__(self) -> Outside:
+    def __enter__(self) -> ExternalPartitions:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -63,7 +63,7 @@ class Mpipp(Mapper):
                 f"mapper 'mpipp': {graph.n} tasks on {where.k} PEs, expected at most {MOST_ENTRIES} pairs"
             )
         table = _symmetric(where.distance.matrix())
-        everywhere = graph.n < where.k and not bounds.exact and bounds.unary is None
+        everywhere = graph.n < where.k and not bounds.exact and bounds.linear_cost is None
         cost, best = CommCost(), None
         for start in range(max(1, self.starts)):
             seed = (effort.seed + start * 0x9E3779B97F4A7C15) % 2**64

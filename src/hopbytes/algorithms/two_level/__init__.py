@@ -1,11 +1,11 @@
 """Two-level mapping: groups of tasks onto nodes, then the tasks of a group inside its node."""
 
 from hopbytes.algorithms.two_level.host_graph import HostGraph, host_graph
-from hopbytes.algorithms.two_level.level import Nodes, Pace, nodes_of, partition_to_nodes, quotient
-from hopbytes.algorithms.two_level.neighbourhood import place_distances, vicinity_of
+from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
+from hopbytes.algorithms.two_level.neighbourhood import place_distances, neighbourhood_of
 from hopbytes.algorithms.two_level.node_problem import (
     Grouped,
-    Share,
+    Capacity,
     cut_into_groups,
     groups_of_placement,
     move_groups,
@@ -18,9 +18,9 @@ __all__ = [
     "Grouped",
     "HostGraph",
     "Nodes",
-    "Pace",
+    "RunControl",
     "Routed",
-    "Share",
+    "Capacity",
     "cut_into_groups",
     "groups_of_placement",
     "host_graph",
@@ -33,5 +33,5 @@ __all__ = [
     "quotient",
     "routed",
     "routed_groups",
-    "vicinity_of",
+    "neighbourhood_of",
 ]

@@ -31,4 +31,4 @@ class Hops(Objective):
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         """Return a graph and an allocation on which J equals TH if routes are symmetric and shortest."""
-        return graph.weighing("messages"), hop_dominated_distances(where, "objective hops")
+        return graph.with_weights("messages"), hop_dominated_distances(where, "objective hops")

@@ -32,4 +32,4 @@ class MaxMessages(Objective):
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         """Return the graph with messages as volumes, so that J adds up the distances of messages."""
         network_of(where, "objective max-messages")
-        return graph.weighing("messages"), where
+        return graph.with_weights("messages"), where

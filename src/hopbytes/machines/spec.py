@@ -20,10 +20,11 @@ import os
 import re
 
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import check_order, level_among, level_name, without_commas
 from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
 from hopbytes.machines.recognise import kind_of_file
+from hopbytes.machines.topology import Level
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
@@ -83,7 +84,7 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
 
         for part in parts[1:]:
             machine = nest(machine, part, _parse_part)
-    machine = machine.settled()
+    machine = machine.with_defaults_written()
     if latency is not None:
         from hopbytes.machines.common.timed_links import with_latency
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.common.geometry import Geometry, geometry_of
+from hopbytes.machines.base import KnownHosts
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.network.network import Network
@@ -16,7 +17,7 @@ from hopbytes.textio.hostlist import expand_hosts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HostsOn(NetworkMachine):
+class AttachedHosts(NetworkMachine):
     """Hosts at endpoints of a network that has more of them than hosts, or other numbers.
 
     Parameters
@@ -50,7 +51,7 @@ class HostsOn(NetworkMachine):
         return self.around.network_spec(), self.hosts, self.places, self.hop_distance, self.inside
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, HostsOn) and self._identity() == other._identity()
+        return isinstance(other, AttachedHosts) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
         return hash(self._identity())
@@ -60,15 +61,12 @@ class HostsOn(NetworkMachine):
         """Number of hosts."""
         return len(self.hosts)
 
-    def node_names(self) -> tuple[str, ...]:
-        """Host names."""
-        return self.hosts
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The nodes of the file."""
+        return KnownHosts(self.hosts, fixed=True)
 
-    def keeps_names(self) -> bool:
-        """Nodes are those of the file."""
-        return True
-
-    def notices(self) -> tuple[str, ...]:
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
         """What was left out or assumed."""
         return self.said
 
@@ -91,12 +89,7 @@ class HostsOn(NetworkMachine):
         parts = self.around.split_nodes(places[order])
         return [np.sort(nodes[order[np.searchsorted(places[order], part)]]) for part in parts]
 
-    def geometry(self) -> Geometry | None:
-        """Where every host is, if the network is a grid."""
-        around = geometry_of(self.around)
-        return None if around is None else around._replace(places=around.places[:, list(self.places)])
-
-    def kept(self, wanted: str | None) -> HostsOn:
+    def kept(self, wanted: str | None) -> AttachedHosts:
         """Return the machine of some of its hosts; FormatError for names it does not have."""
         if wanted is None:
             return self

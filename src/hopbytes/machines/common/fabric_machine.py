@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,13 +12,14 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
+from hopbytes.machines.base import KnownHosts
 from hopbytes.machines.common.clustered_split import split_by_distance
 from hopbytes.machines.common.gpu_rails import adapters_of_gpus
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.network.fabric_network import fabric_network
 from hopbytes.machines.network.network import Network
-from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.inventory import NodeInventory
 
 RAILS = ("first", "same", "spread", "gpu")
 
@@ -91,9 +91,10 @@ class FabricMachine(NetworkMachine):
         """Number of hosts."""
         return len(self.hosts)
 
-    def node_names(self) -> tuple[str, ...]:
-        """Host names."""
-        return tuple(host.name for host in self.hosts)
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts of the fabric."""
+        return KnownHosts(tuple(host.name for host in self.hosts), fixed=True, hint=names_hint(self.hosts))
 
     def network_spec(self) -> str:
         """The file or folder and the options it was read with."""
@@ -104,12 +105,9 @@ class FabricMachine(NetworkMachine):
         assert self.links is not None
         return self.links
 
-    def notices(self) -> tuple[str, ...]:
-        """What was left out or assumed, hosts without a name, pairs of adapters without a route."""
-        return self.notices_on(np.ones(len(self.hosts), np.bool_))
-
-    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
-        """The same for a job on some hosts: pairs of others do not matter to it."""
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+        """What was left out or assumed, hosts without a name, pairs of adapters in use without a route."""
+        used = np.ones(len(self.hosts), np.bool_) if used is None else used
         notices = list(self.fabric.notices)
         nameless = sum(not host.named for host in self.hosts)
         if nameless:
@@ -178,7 +176,7 @@ class FabricMachine(NetworkMachine):
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
     def slot_endpoints(
-        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+        self, nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
     ) -> tuple[Int32 | None, tuple[str, ...]]:
         """int32[slots]: adapter nearest to the GPU of each slot with ``rails=gpu``, else None."""
         if self.rails != "gpu":
@@ -187,15 +185,7 @@ class FabricMachine(NetworkMachine):
             raise UnsupportedError(
                 "rails=gpu needs a slot per GPU: --per gpu, and nodes that know their GPUs (hwloc:FILE)"
             )
-        return adapters_of_gpus(self.hosts, nodes, gpus, tree_of)
-
-    def keeps_names(self) -> bool:
-        """Hosts are those of the fabric."""
-        return True
-
-    def hosts_hint(self) -> str:
-        """What may help when a host is not found."""
-        return names_hint(self.hosts)
+        return adapters_of_gpus(self.hosts, nodes, gpus, inventory)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut by the hops between the switches the first adapters are plugged into.

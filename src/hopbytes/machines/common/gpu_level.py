@@ -6,7 +6,8 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import GPU_NAMES, Machine
+from hopbytes.machines.base import Machine
+from hopbytes.machines.topology import GPU_NAMES
 
 
 def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | None:

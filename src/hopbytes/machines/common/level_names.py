@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import NODE_NAMES, Level
+from hopbytes.machines.topology import NODE_NAMES, Level
 
 #: Levels outside nodes: a tree that has one of them but no node was meant to have nodes.
 OUTSIDE_NODES = ("island", "rack", "cabinet", "switch", "chassis", "blade", "enclosure")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.named_tree import NamedTree
-from hopbytes.machines.common.nested_machine import NodesOn, settle_nodes
+from hopbytes.machines.common.nested_machine import NestedMachine, in_order_of
 from hopbytes.machines.common.networked import Count, NetworkMachine, starts_with_node
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree, shorten
@@ -45,11 +45,11 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
         # One number per unit of the whole machine: read it below as many nodes.
         inside = parse(f"node:{units}@{MAX_DISTANCE} {text}")
     if isinstance(inside, NodeMachine):
-        nodes, tree = settle_nodes(outer, inside, units)
+        nodes, tree = in_order_of(outer, inside, units)
         base = nest(outer, text, lambda _: tree)
-        base = base.settled() if isinstance(base, NetworkMachine) else base
+        base = base.with_defaults_written() if isinstance(base, NetworkMachine) else base
         outside = outer.spec() if isinstance(outer, Tree) else base.spec().partition(" / ")[0]
-        return NodesOn(base, outside, nodes)
+        return NestedMachine(base, outside, nodes)
     if not isinstance(inside, Tree):
         raise UnsupportedError(f"{shorten(text)} inside a node, expected a tree such as 'package:2 core:8'")
     if isinstance(outer, (NetworkMachine, NamedTree)):

@@ -12,11 +12,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError, unknown_name
-from hopbytes.machines.base import NODE_NAMES, Level, Machine, TreeDistance
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree, shorten
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import NODE_NAMES, Level
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
 Count = int | tuple[int, ...]
@@ -90,7 +92,7 @@ class NetworkMachine(Machine):
             raise UnsupportedError(f"{self.network_spec()} has levels inside its nodes already")
         return self._replaced(self.per_hop, inside)
 
-    def settled(self: Kind) -> Kind:
+    def with_defaults_written(self: Kind) -> Kind:
         """Return this machine with its distance per hop written down."""
         return self._replaced(self.hop_distance, self.inside)
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.base import Level, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.node_machine import NodeMachine, check_names
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
 from hopbytes.machines.node.job_environment import Job
 from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree
+from hopbytes.machines.topology import Level
 from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
 from hopbytes.textio.hostlist import HOST_NAME
 from hopbytes.textio.open_input import open_stream
@@ -37,13 +38,13 @@ def machine_record(machine: Machine, source: str) -> dict[str, Any]:
     levels = [_level_record(level) for level in machine.levels]
     if not isinstance(machine, NodeMachine):
         return record | {"spec": machine.spec(), "levels": levels}
-    job = machine.its_job
+    job, inventory = machine.job, machine.inventory
     return record | {
         "levels": levels,
         "hosts": list(machine.hosts),
-        "tree_of_node": list(machine.tree_of_node),
+        "tree_of_node": list(inventory.tree_of_node),
         "job": None if job is None else _job_record(job),
-        "trees": [_tree_record(tree) for tree in machine.nodes],
+        "trees": [_tree_record(tree) for tree in inventory.trees],
     }
 
 

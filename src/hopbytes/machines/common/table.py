@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Level, Machine, TableDistance, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.tree import MAX_DISTANCE, shorten
+from hopbytes.machines.place_distances import TableDistance
+from hopbytes.machines.topology import Level
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB
 MAX_TREE_LEVELS = 64

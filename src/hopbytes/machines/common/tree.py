@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import MAX_CAPACITY, Level, Machine, TreeDistance, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import nodes_missing
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import MAX_CAPACITY, Level
 
 MAX_CORES = 2**24
 MAX_LEVELS = 64
@@ -43,7 +46,7 @@ class Tree(Machine):
     Examples
     --------
     >>> from hopbytes.machines.common.tree import Tree
-    >>> from hopbytes.machines.base import Level
+    >>> from hopbytes.machines.topology import Level
     >>> Tree((Level("node", 10), Level("core", 1)), (2, 4)).spec()
     'node:2@10 core:4@1'
     """
@@ -104,7 +107,7 @@ class Tree(Machine):
             _level_text(level, count) for level, count in zip(self.tiers, self.children, strict=True)
         )
 
-    def notices(self) -> tuple[str, ...]:
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
         """Sentence about nodes that are probably meant but not named."""
         return nodes_missing(self.tiers, self.n_cores)
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Level, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
-from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
+from hopbytes.machines.network.network import MAX_LINKS, Geometry, Network, Wiring, from_nodes
+from hopbytes.machines.topology import Level
 
 #: Rules and arrangements in the order of core/routes_hierarchy.hpp.
 RULES = ("minimal", "spread", "valiant")
@@ -143,11 +144,6 @@ class Dragonfly(NetworkMachine):
         """Two nodes of one router are two hops apart."""
         return 2 * self.hop_distance
 
-    def node_places(self) -> tuple[tuple[str, ...], Int64]:
-        """Group of every node, and switch in the group."""
-        switch = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
-        return ("group", "switch"), np.stack(np.divmod(switch, self.routers))
-
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Groups, then routers, then nodes."""
         for size in (self.routers * self.nodes, self.nodes, 1):
@@ -225,7 +221,14 @@ def _network(
         lambda node: f"n{node}",
         wiring,
         shortest=rule != "valiant",
+        geometry=lambda: geometry_of_groups(groups, routers, nodes),
     )
+
+
+def geometry_of_groups(groups: int, switches: int, nodes: int) -> Geometry:
+    """Return the group of every node, and its switch counted in the group."""
+    switch = np.arange(groups * switches * nodes, dtype=np.int64) // nodes
+    return Geometry(("group", "switch"), np.stack(np.divmod(switch, switches)))
 
 
 def peers_of_ports(groups: int, ports: int, arrangement: str) -> tuple[Int64, Int64]:

@@ -9,12 +9,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.base import Level, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import Tree, shorten
-from hopbytes.machines.kinds.dragonfly import ARRANGEMENTS, peers_of_ports
+from hopbytes.machines.kinds.dragonfly import ARRANGEMENTS, geometry_of_groups, peers_of_ports
 from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.topology import Level
 
 RULES = ("minimal", "spread")
 KEYS = {
@@ -157,11 +158,6 @@ class DragonflyPlus(NetworkMachine):
         """Two nodes of one leaf are two hops apart."""
         return 2 * self.hop_distance
 
-    def node_places(self) -> tuple[tuple[str, ...], Int64]:
-        """Group of every node, and switch in the group."""
-        switch = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
-        return ("group", "switch"), np.stack(np.divmod(switch, self.leaves))
-
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Groups, then leaf switches, then nodes."""
         for size in (self.leaves * self.nodes, self.nodes, 1):
@@ -229,7 +225,8 @@ def _network(
         return Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(total), vertices)
 
     return Network(
-        form, total, vertices - total, widths, "as given", name_link, lambda node: f"n{node}", wiring
+        form, total, vertices - total, widths, "as given", name_link, lambda node: f"n{node}", wiring,
+        geometry=lambda: geometry_of_groups(groups, leaves, nodes),
     )
 
 

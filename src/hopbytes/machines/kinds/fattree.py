@@ -9,11 +9,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Level, TreeDistance, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Geometry, Network, Wiring
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import Level
 
 #: How the way up is chosen, in the order of core/routes_hierarchy.hpp.
 RULES = ("dmodk", "smodk", "spread")
@@ -128,13 +130,6 @@ class FatTree(NetworkMachine):
     def n_nodes(self) -> int:
         """Number of nodes."""
         return self.nodes
-
-    def node_places(self) -> tuple[tuple[str, ...], Int64]:
-        """Leaf switch of every node; with three levels or more also the group of leaves it is in."""
-        leaf = np.arange(self.n_nodes, dtype=np.int64) // self.below[0]
-        if len(self.below) < 3:
-            return ("switch",), leaf[None, :]
-        return ("group", "switch"), np.stack(np.divmod(leaf, self.below[1]))
 
     def cables_per_level(self) -> list[int]:
         """Cables between each level and the one above, in the whole tree."""
@@ -257,6 +252,12 @@ def _network(
             heads.append(ends[:, ::-1].reshape(-1))
         return Wiring(np.concatenate(tails), np.concatenate(heads), np.arange(nodes), int(begin[-1]))
 
+    def geometry() -> Geometry:
+        leaf = np.arange(nodes, dtype=np.int64) // below[0]
+        if levels < 3:
+            return Geometry(("switch",), leaf[None, :])
+        return Geometry(("group", "switch"), np.stack(np.divmod(leaf, below[1])))
+
     numbers = np.array([levels, leaves[levels], RULES.index(rule), *below, *above, *cables], np.int64)
     return Network(
         RouteForm("fat_tree", numbers, split=rule == "spread"),
@@ -267,4 +268,5 @@ def _network(
         name_link,
         lambda node: f"n{node}",
         wiring,
+        geometry=geometry,
     )

@@ -10,11 +10,10 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.geometry import Geometry
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree
-from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
+from hopbytes.machines.network.network import AXES, MAX_LINKS, Geometry, Network, Wiring, from_nodes
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 
@@ -109,12 +108,6 @@ class HyperX(NetworkMachine):
         row = places[min(wide, key=lambda d: used[d])]
         return [nodes[row == coordinate] for coordinate in np.unique(row)]
 
-    def geometry(self) -> Geometry:
-        """Where every node is."""
-        routers = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
-        places = np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
-        return Geometry(places, self.sizes, (False,) * len(self.sizes))
-
     def network(self) -> Network:
         """Links of nodes, and between routers."""
         return _network(self.sizes, self.nodes, self.bandwidth)
@@ -158,6 +151,11 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
         head = np.concatenate([back, routers * nodes + far.reshape(-1)])
         return Wiring(tail, head, at, routers * nodes + routers)
 
+    def geometry() -> Geometry:
+        router = np.repeat(np.arange(routers), nodes)
+        places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
+        return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
+
     numbers = np.array([nodes, len(sizes), *sizes], np.int64)
     return Network(
         RouteForm("hyperx", numbers),
@@ -168,4 +166,5 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
         name_link,
         lambda node: f"n{node}",
         wiring,
+        geometry=geometry,
     )

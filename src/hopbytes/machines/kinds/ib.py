@@ -45,7 +45,7 @@ class InfiniBand(FabricMachine):
     --------
     >>> from hopbytes.machines.kinds.ib import InfiniBand
     >>> fabric = InfiniBand.parse("examples/fabric")
-    >>> fabric.node_names()[:3], fabric.network().hops(0, [1, 4]).tolist()
+    >>> fabric.known_hosts.names[:3], fabric.network().hops(0, [1, 4]).tolist()
     (('n1', 'n2', 'n3'), [2, 4])
     """
 

@@ -11,7 +11,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.link_file import LinkFile, read_link_file
 from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
-from hopbytes.machines.base import machines
+from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.common.clustered_split import split_by_distance
 from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
@@ -100,9 +100,10 @@ class Links(NetworkMachine):
         """Number of hosts."""
         return len(self.found.hosts)
 
-    def node_names(self) -> tuple[str, ...]:
-        """Names of the hosts."""
-        return tuple(self.found.hosts)
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts of the file, which may be given other names."""
+        return KnownHosts(tuple(self.found.hosts))
 
     def network_spec(self) -> str:
         """``links:``, the file and the rule unless it is the default."""

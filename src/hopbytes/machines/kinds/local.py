@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import find_job, manager_without_job, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.sysfs import collect, node_from_files
@@ -38,7 +39,7 @@ class Local(NodeMachine):
         body, replaced = cut_overrides(f":{text}" if text else "")
         if body:
             raise UnsupportedError(f"local:{text[:40]}, expected local, or distances as in local:l3=3")
-        return cls("local", (this_node(),), replaced=replaced, warnings=_warnings())
+        return cls("local", NodeInventory.of([this_node()]), replaced=replaced, warnings=_warnings())
 
 
 def this_node() -> NodeTree:

@@ -12,8 +12,9 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides, distinct
+from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.common.tree import shorten
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
 from hopbytes.textio.cpu_lists import MAX_PUS
 from hopbytes.textio.hostlist import expand_hosts
@@ -81,8 +82,7 @@ class Synthetic(NodeMachine):
             trees += [read_synthetic(description)] * max(1, len(named))
             hosts += named
         check_names(hosts, "machine")
-        nodes, which = distinct(trees)
-        return cls(f"synthetic:{body}", nodes, which, tuple(hosts), replaced)
+        return cls(f"synthetic:{body}", NodeInventory.of(trees), tuple(hosts), replaced)
 
 
 @dataclass

@@ -10,14 +10,13 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.geometry import Geometry, occupied
+from hopbytes.machines.common.geometry import occupied
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
 from hopbytes.machines.network.curves import hilbert_order
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import AXES, Geometry, Network, Wiring
 
-AXES = "xyzuvwabcdefghij"
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
 RULES = ("ordered", "spread")
 ORDERS = ("row", "hilbert")
@@ -131,24 +130,12 @@ class Torus(NetworkMachine):
         """Links between neighbouring routers."""
         return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order, self.rule)
 
-    def nodes_along_curve(self) -> Int64:
-        """Nodes by their routers along a Hilbert curve."""
-        if self.order == "hilbert":
-            return np.arange(self.n_nodes, dtype=np.int64)
-        first = hilbert_order(self.sizes)[:, None] * self.nodes
-        return (first + np.arange(self.nodes)).reshape(-1)
-
     def coordinates(self, nodes: Int64) -> Int64:
         """int64[dimensions, len(nodes)]: where the routers of some nodes are."""
         routers = nodes // self.nodes
         if self.order == "hilbert":
             routers = hilbert_order(self.sizes)[routers]
         return np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
-
-    def geometry(self) -> Geometry:
-        """Where every node is."""
-        places = self.coordinates(np.arange(self.n_nodes, dtype=np.int64))
-        return Geometry(places, self.sizes, self.wrapped)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut the longest side of the box the nodes occupy, where that is most even.
@@ -219,6 +206,10 @@ def _network(
         router = int(table[router]) if len(table) else router
         return f"n{node} at {name_router(router)}" + (f", {place}" if nodes > 1 else "")
 
+    def router_of_node() -> Int64:
+        routers_in_order = table if len(table) else np.arange(routers)
+        return np.repeat(routers_in_order.astype(np.int64), nodes)
+
     def wiring() -> Wiring:
         router = np.arange(routers, dtype=np.int64)
         head = np.empty((routers, dimensions, 2), np.int64)
@@ -227,8 +218,11 @@ def _network(
                 places = np.stack(np.unravel_index(router, sizes))
                 places[d] = (places[d] + step) % size
                 head[:, d, port] = np.ravel_multi_index(tuple(places), sizes)
-        at = np.repeat(table if len(table) else router, nodes).astype(np.int64)
-        return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), at, routers)
+        return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), router_of_node(), routers)
+
+    def geometry() -> Geometry:
+        places = np.stack(np.unravel_index(router_of_node(), sizes)).astype(np.int64)
+        return Geometry(tuple(AXES[:dimensions]), places, sizes, wrapped)
 
     table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
     numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(rule)], np.int64)
@@ -241,4 +235,5 @@ def _network(
         name_link,
         name_endpoint,
         wiring,
+        geometry=geometry,
     )

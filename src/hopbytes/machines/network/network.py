@@ -21,6 +21,8 @@ BATCH = 2**16
 #: Pairs of endpoints looked at for the diameter and the mean distance.
 PAIRS_LOOKED_AT = 2**24
 MAX_LINKS = 2**31 - 1
+#: Names of the dimensions of grids.
+AXES = "xyzuvwabcdefghij"
 
 
 class Wiring(NamedTuple):
@@ -39,6 +41,27 @@ class Wiring(NamedTuple):
     head: Int64
     at: Int64
     vertices: int
+
+
+class Geometry(NamedTuple):
+    """Coordinates of the endpoints of a network, or of the nodes of a machine.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Name of each coordinate: ``x``, ``y``, … of grids, ``group`` and ``switch`` of hierarchies.
+    places : int64[coordinates, endpoints]
+        Counted from 0; a switch is counted in its group.
+    sizes : tuple of int
+        Of grids: routers per dimension. Empty for hierarchies.
+    wrapped : tuple of bool
+        Of grids, per dimension: a ring, or a line.
+    """
+
+    names: tuple[str, ...]
+    places: Int64
+    sizes: tuple[int, ...] = ()
+    wrapped: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +89,8 @@ class Network:
         Returns the :class:`Wiring`; None where only routes are known and not which links join.
     shortest : bool
         All routes are as long as `hops`. False for detours (Valiant).
+    geometry : callable or None
+        Returns the :class:`Geometry` of the endpoints; None where they have no coordinates.
 
     Raises
     ------
@@ -83,6 +108,7 @@ class Network:
     name_endpoint: Callable[[int], str] = str
     wiring: Callable[[], Wiring] | None = None
     shortest: bool = True
+    geometry: Callable[[], Geometry] | None = None
 
     def __post_init__(self) -> None:
         if self.n_endpoints < 1:

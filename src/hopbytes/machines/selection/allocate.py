@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hopbytes._arrays import Int64
 from hopbytes._util.checks import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import NODE_NAMES, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.file_spec import with_options
 from hopbytes.machines.common.gpu_level import asked_of_gpus, gpu_of_slots
 from hopbytes.machines.common.level_names import assumed, level_name
@@ -26,6 +26,7 @@ from hopbytes.machines.selection.units import (
     units_of,
 )
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 
 #: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
@@ -128,10 +129,10 @@ def machine(
     per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
     where = _cut(hardware, allowed, names, size, per).in_use()
     sizes = capacities(hardware, texts_of("capacity", capacity), names)
-    job = hardware.job()
+    job = hardware.job
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
-    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.node_tree)
-    of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices_on(used)
+    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.inventory)
+    of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
@@ -163,10 +164,10 @@ def _cut(
 
 def cores_of_a_task(hardware: Machine) -> int:
     """Cores per task that the machine's job asked for, 1 without a job; threads count as their cores."""
-    job = hardware.job()
+    job = hardware.job
     if job is None or job.cpus_per_task is None:
         return 1
-    node = hardware.node_tree(0)
+    node = None if hardware.inventory is None else hardware.inventory.tree(0)
     threads = 1
     if node is not None and job.cpus is not None and job.cpus[0] > int(node.cores[-1]) + 1:
         threads = max(1, len(node.os_pus) // (int(node.cores[-1]) + 1))
@@ -184,7 +185,8 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
 
 def _place_name(hardware: Machine, per: str | None) -> str | None:
     """Return the level whose units are the places slots are made of; None when that is single leaves."""
-    has_cores = hardware.level_named(("core",)) is not None or hardware.level_same_as("core") is not None
+    merged = hardware.inventory is not None and "core" in hardware.inventory.same_as
+    has_cores = merged or hardware.level_named(("core",)) is not None
     whole_cores = per == "core" or (per != "pu" and hardware.level_named(("pu",)) is not None)
     return "core" if has_cores and whole_cores else None
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.selection.slot_counts import asked_by_job, spread_counts
 from hopbytes.machines.selection.slot_counts import spread as chosen_slots
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
+from hopbytes.machines.common.geometry import nodes_along_curve
 from hopbytes.machines.common.tree import shorten
 
 #: Ways to draw, with their keys and defaults; ``nodes`` has none.
@@ -22,12 +23,12 @@ LISTED = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?", re.ASCII)
 DECIMAL = re.compile(r"[0-9]{0,4}(\.[0-9]{1,9})?", re.ASCII)
 
 
-def is_drawn(hosts: object) -> bool:
+def is_sampled(hosts: object) -> bool:
     """Tell whether hosts are drawn (``sfc:…``) or numbered (``nodes:0-15``) instead of named."""
     return isinstance(hosts, str) and hosts.partition(":")[0] in (*WAYS, "nodes") and ":" in hosts
 
 
-def draw_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
+def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     """bool[nodes]: which nodes a job gets.
 
     Parameters
@@ -53,7 +54,7 @@ def draw_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     Examples
     --------
     >>> from hopbytes.machines.spec import parse_machine
-    >>> draw_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
+    >>> sample_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
     [1, 1, 0, 0, 0, 0, 0, 0, 1]
     """
     way, _, rest = text.partition(":")
@@ -81,7 +82,7 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
             "--hosts", None, f"{shorten(text)}: holes={given['holes'][:20]}, expected 0 <= holes < 1"
         )
     holes, run = float(given["holes"]), _integer(text, "run", given["run"], 1, 10**6)
-    order = machine.nodes_along_curve()
+    order = nodes_along_curve(machine)
     order = np.roll(order, -int(rng.integers(len(order))))
     if holes == 0:
         return order

@@ -8,8 +8,8 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.selection.units import units_of
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 
 

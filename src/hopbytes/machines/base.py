@@ -48,7 +48,8 @@ class KnownHosts:
 class Machine(Topology):
     """Hardware that exists: a topology with, where they are known, a network, node inventories and a job.
 
-    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.model.allocation.Allocation`.
+    A machine is final and frozen; what a job may use of it is an
+    :class:`hopbytes.model.allocation.Allocation`.
     A kind of machine overrides the parts that its source describes.
     """
 

@@ -14,7 +14,7 @@ from hopbytes.machines.network.node_distances import NetworkDistance
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeDistance:
-    """Distances of k places in a tree, as kernels want them.
+    """Distances of k places in a tree, as kernels take them.
 
     The label of a place is the path of child numbers from the root, one bit field per level, the
     innermost level in the lowest bits. The highest bit in which two labels differ names the

@@ -26,7 +26,7 @@ def read_bytes(path: str, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_lines(path: str, max_bytes: int = MAX_BYTES, longest: int = LONGEST_LINE) -> list[str]:
-    """Return the lines of a text file, without their ends; bytes that are no UTF-8 become U+FFFD.
+    """Return the lines of a text file, without their ends; bytes that are not UTF-8 become U+FFFD.
 
     Raises
     ------

@@ -18,20 +18,20 @@ from hopbytes.textio.hostlist import expand_hosts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttachedHosts(NetworkMachine):
-    """Hosts at endpoints of a network that has more of them than hosts, or other numbers.
+    """Hosts at some endpoints of a network, which may have more endpoints than hosts, numbered differently.
 
     Parameters
     ----------
     text : str
-        Spec of the whole, without distance per hop.
+        Spec of this machine, without distance per hop.
     around : NetworkMachine
-        The network; what is inside its nodes and its distances do not matter.
+        The machine whose network it is; its distances and the levels inside its nodes are ignored.
     hosts : tuple of str
         Names in machine order.
     places : tuple of int
         Endpoint of each host, distinct.
-    said : tuple of str
-        What the user should know.
+    warnings : tuple of str
+        What the user should know about the source.
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
     """
@@ -40,7 +40,7 @@ class AttachedHosts(NetworkMachine):
     around: NetworkMachine
     hosts: tuple[str, ...]
     places: tuple[int, ...]
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     per_hop: int | None = None
     inside: Tree | None = None
 
@@ -68,14 +68,14 @@ class AttachedHosts(NetworkMachine):
 
     def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
         """What was left out or assumed."""
-        return self.said
+        return self.warnings
 
     def network_spec(self) -> str:
         """The file and the options it was read with."""
         return self.text
 
     def network(self) -> Network:
-        """The whole network, also where no host is."""
+        """The whole network, with the endpoints that have no host."""
         return self.around.network()
 
     def endpoint_of_core(self) -> Int32:
@@ -83,7 +83,7 @@ class AttachedHosts(NetworkMachine):
         return np.asarray(self.places, np.int32)[self.node_of_core()]
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut as the network cuts the endpoints of these hosts."""
+        """Cut the hosts as the network cuts their endpoints."""
         places = np.asarray(self.places, np.int64)[nodes]
         order = np.argsort(places)
         parts = self.around.split_nodes(places[order])

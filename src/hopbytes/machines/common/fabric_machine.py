@@ -1,4 +1,4 @@
-"""Hosts on a fabric that was read from files: several adapters each, routes as its switches forward."""
+"""Hosts on a fabric that was read from files: they may have several adapters; switches forward by tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FabricMachine(NetworkMachine):
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
     spread : bool
-        Flows divide evenly over all shortest ways between switches, as adaptive routing aims at, instead of
+        Flows divide evenly over all shortest paths between switches, as adaptive routing aims at, instead of
         taking the routes of the tables.
     nodes : tuple of int
         Hosts of the job, by which ``same`` counts adapters; empty: all hosts.
@@ -71,7 +71,7 @@ class FabricMachine(NetworkMachine):
     def __post_init__(self) -> None:
         if self.rails not in RAILS:
             raise FormatError("--rails", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
-        if self.links is None:  # a copy with another inside keeps its routes
+        if self.links is None:  # a copy with other levels inside keeps its routes
             object.__setattr__(self, "arrival", follow(self.fabric))
             object.__setattr__(self, "links", fabric_network(self.fabric, self.hosts, spread=self.spread))
         check_nodes(self)
@@ -127,7 +127,7 @@ class FabricMachine(NetworkMachine):
         return replace(self, nodes=tuple(np.unique(nodes).tolist())) if self.rails == "same" else self
 
     def _adapters_each(self) -> tuple[int, ...]:
-        """Return how many adapters every host of the job uses with ``same``; nothing with other rules."""
+        """Return how many adapters every host of the job uses with ``same``; empty with other rules."""
         if self.rails != "same":
             return ()
         return (min(len(self.hosts[node].adapters) for node in self.nodes or range(self.n_nodes)),)
@@ -188,10 +188,10 @@ class FabricMachine(NetworkMachine):
         return adapters_of_gpus(self.hosts, nodes, gpus, inventory)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut by the hops between the switches the first adapters are plugged into.
+        """Cut by the hops between the switches that the first adapters of the nodes are connected to.
 
         Switches that keep the largest distance from each other are parts; where that gives no
-        clusters, two compact halves; hosts of one switch are a part each.
+        clusters, the parts are two compact halves. Each host of a single switch is a part.
         """
         assert self.arrival is not None
         first = np.array([self.hosts[node].adapters[0] for node in nodes.tolist()], np.int64)

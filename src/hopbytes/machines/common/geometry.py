@@ -1,4 +1,4 @@
-"""Where the nodes of a machine are: coordinates for mappers that work by geometry, and for tables of hosts."""
+"""Coordinates of the nodes of a machine, for mappers that work by geometry and for tables of hosts."""
 
 from __future__ import annotations
 

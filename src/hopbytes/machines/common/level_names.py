@@ -1,4 +1,4 @@
-"""Words for levels as people type them: plurals, capitals, the wrong order, no level that is a node."""
+"""Names of levels as people type them: plurals, capitals, levels in the wrong order, no level of nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBERED = re.compile(r"level[0-9]+")
 
 
 def _words() -> dict[str, str]:
-    """Every spelling that is understood, in small letters, with the name of the level."""
+    """Every spelling that is understood, in lower case, with the name of its level."""
     names = (*NODE_NAMES, *OUTSIDE_NODES, *_INSIDE)
     plurals = {f"{name}es" if name.endswith(("s", "ch")) else f"{name}s": name for name in names}
     return {name: name for name in names} | plurals | {"numanode": "numa", "numanodes": "numa"}
@@ -36,7 +36,7 @@ WORDS = _words()
 def level_name(word: str) -> str:
     """Return the name of the level that a word means: a known name in any case, also in the plural.
 
-    Words that nobody knows are returned as they are.
+    Unknown words are returned unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Distances of an allocation as the arguments compiled searches take."""
+"""Distances of an allocation as the arguments that compiled searches take."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ class NamedTree(ComposedMachine):
     Parameters
     ----------
     text : str
-        Spec it was read by, without distances and what is inside.
+        Spec of the file, without distances and without the levels inside the hosts.
     outside : Tree
         Levels of switches, then ``node``.
     hosts : tuple of str
         Names of the nodes in machine order.
-    said : tuple of str
-        What the user should know.
+    warnings : tuple of str
+        What the user should know about the source.
     inside : Tree or None
         Levels inside every node; None: one core per node.
     """
@@ -41,7 +41,7 @@ class NamedTree(ComposedMachine):
     text: str
     outside: Tree
     hosts: tuple[str, ...]
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     inside: Tree | None = None
     tree: Tree = field(init=False)
 
@@ -99,7 +99,7 @@ class NamedTree(ComposedMachine):
 
     def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
         """What was left out or assumed."""
-        return self.said
+        return self.warnings
 
     def spec(self) -> str:
         """The file and its options, distances that differ from the default, what is inside."""

@@ -20,7 +20,7 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     ----------
     outer : Machine
     text : str
-        A tree, or a kind that reads as one. Lists may have one number per unit of one node, or, for
+        A tree, or the spec of a kind that is a tree. Lists may have one number per unit of one node, or, for
         nodes that differ, per unit of the whole machine.
     parse : callable
         From the text of one part to its machine.
@@ -28,7 +28,7 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     Raises
     ------
     UnsupportedError
-        `outer` is neither, or the inside is no tree.
+        `outer` is neither a network nor a tree, or the inside is no tree.
     FormatError
         The text breaks the grammar, numbers contradict each other.
     """
@@ -42,7 +42,7 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     except FormatError:
         if "[" not in text or text.partition(":")[0] in machines:
             raise
-        # One number per unit of the whole machine: read it below as many nodes.
+        # The list has one number per unit of the whole machine, so it is read below as many nodes.
         inside = parse(f"node:{units}@{MAX_DISTANCE} {text}")
     if isinstance(inside, NodeMachine):
         nodes, tree = in_order_of(outer, inside, units)

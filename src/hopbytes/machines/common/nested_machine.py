@@ -1,4 +1,4 @@
-"""Nodes whose own numbering is known, on a network or below switches: ``torus:4x4 / hwloc:node.xml``."""
+"""Nodes with known numbers inside them, on a network or below switches: ``torus:4x4 / hwloc:node.xml``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NestedMachine(DelegatingMachine):
         return hash((self.base, self.nodes))
 
     def spec(self) -> str:
-        """Both parts."""
+        """Specs of both parts."""
         return f"{self.outside} / {self.nodes.spec()}"
 
     def with_distances(self, distances: Mapping[str, int]) -> NestedMachine:

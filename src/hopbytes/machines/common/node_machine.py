@@ -108,7 +108,7 @@ class NodeMachine(ComposedMachine):
         return dataclasses.replace(self, replaced={**self.replaced, **resolved})
 
     def repeated(self, hosts: Sequence[str]) -> NodeMachine | None:
-        """The machine of several such nodes with these names; None when this one has several nodes already."""
+        """The machine of several such nodes with these names; None where this one has several nodes."""
         if self.inventory.n_nodes != 1:
             return None
         text = f"{self.text}@{','.join(hosts)}"

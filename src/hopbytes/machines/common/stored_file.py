@@ -30,7 +30,7 @@ def machine_record(machine: Machine, source: str) -> dict[str, Any]:
     Parameters
     ----------
     machine : Machine
-        With node trees, which are then stored, each distinct one once; or any whose spec says it all.
+        A machine of nodes is stored with its node trees, each distinct one once; others by their spec.
     source : str
         Where it came from, for people.
     """
@@ -83,7 +83,7 @@ def _tree_record(tree: NodeTree) -> dict[str, Any]:
 
 
 class Record:
-    """The fields of a machine file, handed out only when they are what they should be."""
+    """The fields of a machine file, each checked when it is asked for."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -115,7 +115,7 @@ class Record:
         return spec
 
     def hosts(self) -> tuple[str, ...]:
-        """Names of the nodes, perhaps none."""
+        """Names of the nodes; empty when the file has none."""
         hosts = self.fields.get("hosts", [])
         if not isinstance(hosts, list) or not all(
             isinstance(name, str) and HOST_NAME.fullmatch(name) for name in hosts
@@ -125,7 +125,7 @@ class Record:
         return tuple(hosts)
 
     def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
-        """Which tree every node is."""
+        """Number of the tree of every node."""
         numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)
         if len(numbers) != max(1, hosts) and hosts:
             raise self.bad(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
@@ -191,7 +191,7 @@ class Record:
         return tuple(gpus)
 
     def adapter(self, item: Mapping[str, Any]) -> NearAdapter | None:
-        """Adapter near a GPU: name, number and count, or nothing."""
+        """Adapter near a GPU: its name, its number and how many there are; None when unknown."""
         found = item.get("adapter")
         if found is None:
             return None

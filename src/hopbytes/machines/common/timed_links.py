@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e[+-]?[0-9]{1,3})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedLinks(DelegatingMachine):
-    """A network machine of which a message takes `latency` seconds per hop; capacities are bytes per second.
+    """A network on which a message takes `latency` seconds per hop; capacities are bytes per second.
 
     Parameters
     ----------

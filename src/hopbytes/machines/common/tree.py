@@ -108,7 +108,7 @@ class Tree(Machine):
         )
 
     def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
-        """Sentence about nodes that are probably meant but not named."""
+        """Sentence about nodes, where the names of the levels suggest nodes but none is called so."""
         return nodes_missing(self.tiers, self.n_cores)
 
     def ancestors(self, level: int) -> Int32:
@@ -138,20 +138,20 @@ class Tree(Machine):
         if len(cores) < 2:
             return [cores]
         widest = int(labels[0] ^ labels[-1]).bit_length()
-        low = _seam_below(distance.bit_costs, widest)
+        low = _lowest_bit_of_equal_cost(distance.bit_costs, widest)
         heads = labels >> np.uint64(low - 1)
         cuts = np.flatnonzero(heads[1:] != heads[:-1]) + 1
         return list(np.split(cores, cuts))
 
     def groups(self, cores: Int64) -> list[Int32]:
-        """One grouping per seam, straight from the labels: O(k x levels), numbers ascend with the cores."""
+        """One grouping per distinct distance; numbers ascend with the cores. O(k x levels), by the labels."""
         distance = self.distance()
         labels = distance.labels[cores]
         found: list[Int32] = []
         groups = 1
         bit = int(labels[0] ^ labels[-1]).bit_length() if len(labels) else 0
         while bit:
-            low = _seam_below(distance.bit_costs, bit)
+            low = _lowest_bit_of_equal_cost(distance.bit_costs, bit)
             heads = labels >> np.uint64(low - 1)
             grouping = np.zeros(len(labels), np.int32)
             np.cumsum(heads[1:] != heads[:-1], out=grouping[1:])
@@ -184,8 +184,8 @@ def shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def _seam_below(bit_costs: Int64, bit: int) -> int:
-    """Return the narrowest bit whose level costs as much as `bit`'s: all those levels are cut at once."""
+def _lowest_bit_of_equal_cost(bit_costs: Int64, bit: int) -> int:
+    """Return the lowest bit of the same cost as `bit`: levels of equal distance are cut at once."""
     return min(low for low in range(1, bit + 1) if bit_costs[low] == bit_costs[bit])
 
 

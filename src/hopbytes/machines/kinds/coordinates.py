@@ -18,10 +18,10 @@ KEYS = {"dims": "8x8x8", "wrap": "1x1x0", "bw": "9375x4680x9375", "hosts": "n[1-
 class HostsByCoordinates(AttachedHosts):
     """Hosts at places of a torus: ``coordinates:FILE``, one host and its coordinates per line.
 
-    For BlueGene, Tofu and whatever else says where nodes are. ``dims`` are the sizes (else one more than the
-    largest coordinates), ``wrap`` says which dimensions are rings (all), ``bw`` are capacities as in
-    ``torus:``; places without a host are routers only. Hosts
-    are in the order of their places, first dimension slowest. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
+    This serves BlueGene, Tofu and other systems that tell the coordinates of nodes. ``dims`` are the sizes
+    (by default one more than the largest coordinates), ``wrap`` says which dimensions are rings (by default
+    all), ``bw`` are capacities as in ``torus:``. Places without a host are routers only. Hosts are in the
+    order of their places, first dimension slowest. ``hosts=`` (or ``@n[1-8]``) keeps some hosts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``job``: the hosts of the job this runs in, each like this host as far as anybody can tell from here."""
+"""``job``: the hosts of the job this runs in, each assumed to be like this host."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
 class JobMachine(NodeMachine):
     """The hosts of the running Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI job.
 
-    ``job`` reads the environment, ``job:FILE`` a host file. Only this host can be looked at from here: the
-    others are taken to be like it. ``hopbytes probe`` asks each of them instead.
+    ``job`` reads the environment, ``job:FILE`` a host file. Only this host can be examined from here: the
+    others are assumed to be like it. ``hopbytes probe`` asks each of them instead.
     """
 
     stands_alone = True

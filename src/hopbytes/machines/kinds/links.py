@@ -1,4 +1,4 @@
-"""Networks given as a file of links, for whatever no other kind describes."""
+"""Networks given as a file of links, for those that no other kind describes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hopbytes.machines.network.network import Network, Wiring
 RULES = ("shortest", "spread")
 #: Entries of forwarding tables, 4 bytes each.
 MAX_TABLE = 2**28
-#: Nodes whose hops to each other are looked at, all pairs, to cut them in two.
+#: Largest number of nodes whose hops are compared for all pairs, to cut the nodes in parts.
 MAX_TO_COMPARE = 2**11
 
 
@@ -37,7 +37,7 @@ class Links(NetworkMachine):
     found : LinkFile
         What the file says, see :func:`hopbytes.fabrics.link_file.read_link_file`.
     rule : str
-        ``shortest``: one way, see Notes; ``spread``: every vertex divides a flow evenly over the links that
+        ``shortest``: one path, see Notes; ``spread``: every vertex divides a flow evenly over the links that
         lead nearer (equal-cost multipath).
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
@@ -51,8 +51,8 @@ class Links(NetworkMachine):
 
     Notes
     -----
-    Routes are shortest; of several links that begin a shortest way to host number t, the one number
-    (t mod their count) in the order of the file is taken. Hosts pass nothing on, unless there is no
+    Routes are shortest; of several links that begin a shortest path to host number t, the one number
+    (t mod their count) in the order of the file is taken. Hosts forward no messages, unless there is no
     switch. Where the file gives routes, only those exist. O(hosts x links).
     """
 
@@ -117,7 +117,7 @@ class Links(NetworkMachine):
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut by hops: clusters at the largest distance, else two compact halves.
 
-        Of more than 2048 nodes only the hops to two that are far apart are looked at.
+        Of more than 2048 nodes, only the hops to two nodes that are far apart are compared.
         """
         network = self.network()
         if len(nodes) <= MAX_TO_COMPARE:
@@ -166,7 +166,7 @@ def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
     rows = _passing_rows(found)
     links_of = np.bincount(tail, minlength=vertices)
     passing = np.flatnonzero(rows >= 0)
-    # A host with several links chooses among them, so it has a row, too; it must not pass others' flows on.
+    # A host with several links chooses among them and needs a row too; it must not forward flows of others.
     choosing = np.flatnonzero(links_of[:hosts] > 1) if found.switches else passing[:0]
     _check_size(len(passing) + len(choosing), hosts)
     table = [shortest_table(tail, head, rows, hosts)]
@@ -183,7 +183,7 @@ def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
 
 
 def _passing_rows(found: LinkFile) -> Int32:
-    """int32[vertices]: 0, 1, ... for those that pass flows on: switches, or all when there is none."""
+    """int32[vertices]: row of each vertex that forwards flows (switches, or all without any); else -1."""
     hosts, switches = len(found.hosts), len(found.switches)
     rows = np.arange(-hosts if switches else 0, switches if switches else hosts, dtype=np.int32)
     return np.maximum(rows, -1).astype(np.int32)

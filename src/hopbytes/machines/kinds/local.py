@@ -24,12 +24,12 @@ class Local(NodeMachine):
     stands_alone = True
 
     def repeated(self, hosts: Sequence[str]) -> None:
-        """Other hosts are not this one."""
+        """Return None: other hosts need not be like this one."""
         return None
 
     @classmethod
     def parse(cls, text: str) -> Local:
-        """Look at this host; `text` may hold distances.
+        """Read what the system says about this host; `text` may hold distances.
 
         Raises
         ------
@@ -57,7 +57,7 @@ def this_node() -> NodeTree:
 
 
 def _warnings() -> tuple[str, ...]:
-    """Say when this is hardly the host the program will run on."""
+    """Sentence for the user where the program will probably run on other hosts."""
     host = platform.node()
     job = find_job(os.environ)
     if job is not None and not any(same_host(host, name) for name in job.hosts):

@@ -1,4 +1,4 @@
-"""Slurm's own view of the network: trees, blocks, rings and tori of named nodes."""
+"""Networks as Slurm is configured to know them: trees, blocks, rings and tori of named nodes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Slurm(NamedTree):
 
 
 def _on_grid(text: str, spec: FileSpec, grid: GridOfHosts) -> AttachedHosts:
-    # Slurm lets x run fastest, tori here let the last dimension.
+    # In the numbering of Slurm x runs fastest, in that of tori here the last dimension.
     torus = Torus(tuple(reversed(grid.dims)), (True,) * len(grid.dims))
     machine = AttachedHosts(text, torus, grid.hosts, tuple(range(len(grid.hosts))), (), spec.per_hop)
     return machine.kept(spec.options.get("hosts"))

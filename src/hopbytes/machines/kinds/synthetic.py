@@ -48,7 +48,7 @@ LOOP = re.compile(r"([1-9][0-9]{0,8})\*([1-9][0-9]{0,8})", re.ASCII)
 class Synthetic(NodeMachine):
     """Nodes in hwloc's synthetic notation, ``synthetic:pack:2 numa:2 core:8 pu:2``, also for several hosts.
 
-    Counts are children per parent, outermost first; ``[numa]`` hangs a memory node at the level before it;
+    Counts are children per parent, outermost first; ``[numa]`` attaches a memory node to the level before it;
     ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight, and
     ``synthetic:core:4@n[1-8],synthetic:core:8@n[9-16]`` unlike nodes.
 
@@ -90,7 +90,7 @@ class _Tier:
     kind: str
     count: int
     indexes: str = ""
-    memory: bool = False  # a memory node hangs here
+    memory: bool = False  # a memory node is attached to this level
 
 
 def read_synthetic(text: str) -> NodeTree:

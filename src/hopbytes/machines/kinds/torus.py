@@ -12,7 +12,15 @@ from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.geometry import occupied
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
+from hopbytes.machines.common.spec_fields import (
+    bad,
+    bandwidth_field,
+    bandwidths_of,
+    joined,
+    network_fields,
+    number_of,
+    sizes_of,
+)
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
 from hopbytes.machines.network.curves import hilbert_order
 from hopbytes.machines.network.network import AXES, Geometry, Network, Wiring
@@ -42,8 +50,8 @@ class Torus(NetworkMachine):
         (along a space-filling curve, as schedulers do to keep jobs compact).
     rule : str
         ``ordered`` (see Notes) or ``spread``: every router divides a flow evenly over the dimensions that
-        lead nearer, as adaptive routing does; where both ways round a ring are as long, half of the
-        flow takes each.
+        lead nearer, as adaptive routing does; where both directions round a ring are equally long, half of
+        the flow takes each.
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
 
@@ -54,9 +62,9 @@ class Torus(NetworkMachine):
 
     Notes
     -----
-    Routes correct the first dimension first, then the second, and so on, going the shorter way round; of
-    two equally long ways round a ring they take the positive one. Links join neighbouring routers, one in
-    each direction; a ring of two routers has two cables, and only the positive one is used. What
+    Routes correct the first dimension first, then the second, and so on, in the shorter direction; of
+    two equally long directions round a ring they take the positive one. Links join neighbouring
+    routers, one in each direction; a ring of two routers has two cables, and only the positive one is used. What
     connects a node to its router is no link: on these machines it is part of the node.
 
     Examples
@@ -117,9 +125,7 @@ class Torus(NetworkMachine):
             text += f":nodes={self.nodes}"
         if kind == "torus" and not all(self.wrapped):
             text += f":wrap={joined(map(int, self.wrapped))}"
-        if set(self.bandwidth) != {1}:
-            same = len(set(self.bandwidth)) == 1
-            text += f":bw={self.bandwidth[0] if same else joined(self.bandwidth)}"
+        text += bandwidth_field(self.bandwidth)
         if self.order != "row":
             text += f":order={self.order}"
         if self.rule != "ordered":
@@ -138,7 +144,7 @@ class Torus(NetworkMachine):
         return np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut the longest side of the box the nodes occupy, where that is most even.
+        """Cut the longest side of the box that the nodes occupy, into halves as even as possible.
 
         On a ring the box begins after the longest empty stretch. Nodes of one router are a part each.
         """
@@ -166,11 +172,8 @@ def parse_grid(kind: str, text: str, wrapped: bool) -> Torus:
     wrap = found.get("wrap", "x".join("1" * len(sizes))).split("x") if wrapped else ["0"] * len(sizes)
     if set(wrap) - {"0", "1"} or len(wrap) != len(sizes):
         raise bad(f"{kind}: wrap={shorten('x'.join(wrap))}, expected 0 or 1 for each of {len(sizes)} sizes")
-    words = found.get("bw", "1").split("x")
-    words = words * len(sizes) if len(words) == 1 else words
-    if len(words) != len(sizes):
-        raise bad(f"{kind}: bw={shorten(found['bw'])}, expected one number, or one for each of {len(sizes)}")
-    bandwidth = tuple(number_of(kind, "bw", word) for word in words)
+    expected = f"one number, or one for each of {len(sizes)}"
+    bandwidth = bandwidths_of(kind, found.get("bw", "1"), len(sizes), expected)
     order = found.get("order", "row")
     rule = found.get("route", "ordered")
     return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)

@@ -18,7 +18,7 @@ from hopbytes.machines.network.link_prices import CapacityClasses, capacity_clas
 
 #: Flows whose routes are held at the same time; the lists of links are built batch by batch.
 BATCH = 2**16
-#: Pairs of endpoints looked at for the diameter and the mean distance.
+#: Pairs of endpoints that are examined for the diameter and the mean distance.
 PAIRS_LOOKED_AT = 2**24
 MAX_LINKS = 2**31 - 1
 #: Names of the dimensions of grids.
@@ -31,7 +31,7 @@ class Wiring(NamedTuple):
     Parameters
     ----------
     tail, head : int64[n_links]
-        Vertex each link leaves and the one it enters; whatever for numbers of no link (capacity 0).
+        Vertex each link leaves and the one it enters; arbitrary for numbers of no link (capacity 0).
     at : int64[n_endpoints]
         Vertex of every endpoint: its own, or the router it is part of.
     vertices : int
@@ -277,6 +277,18 @@ def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
     node = np.arange(nodes, dtype=np.int64)
     ends = np.stack([node, nodes + node // each], axis=1)
     return ends.reshape(-1), ends[:, ::-1].reshape(-1), node
+
+
+def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -> str:
+    """Return the name of a link of a node, numbered as :func:`from_nodes` has them.
+
+    Examples
+    --------
+    >>> [name_link_of_node(link, 2, "r{}".format) for link in (4, 5)]
+    ['n2 -> r1', 'r1 -> n2']
+    """
+    ends = (f"n{link // 2}", name_router(link // 2 // each))
+    return " -> ".join(reversed(ends) if link % 2 else ends)
 
 
 @lru_cache(maxsize=4)

@@ -64,7 +64,7 @@ class DragonflyCluster:
         self.capacity: list[int] = []
 
     def zones(self) -> tuple[tuple[int, ...], ...]:
-        """Group, chassis and blade of every host, numbered through."""
+        """Group, chassis and blade of every host, each numbered over the whole cluster."""
         hosts = np.arange(len(self.cluster.hosts))
         _, chassis, blades, nodes = self.sizes
         per = (chassis * blades * nodes, blades * nodes, nodes)

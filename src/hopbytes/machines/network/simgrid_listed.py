@@ -1,4 +1,4 @@
-"""All routes of a SimGrid platform written down, host by host."""
+"""All routes of a SimGrid platform as lists of links, host by host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopbytes.fabrics.simgrid_routes import PlatformRoutes
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.network.network import Network
 
-#: Routes between hosts are written down pair by pair.
+#: Most hosts: routes are stored for every pair.
 MAX_LISTED = 2048
 
 

@@ -1,4 +1,4 @@
-"""What is known about the inside of nodes: their hardware threads and GPUs, as operating systems number them."""
+"""What is known inside nodes: hardware threads and GPUs, as the operating systems number them."""
 
 from __future__ import annotations
 

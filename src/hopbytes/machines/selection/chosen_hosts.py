@@ -33,8 +33,9 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     machine : Machine
     hosts : str, sequence of str or None
         See :func:`hopbytes.textio.hostlist.read_hosts`. None: all nodes. ``nodes:0-15``, ``first:…``,
-        ``scattered:…``, ``sfc:…``: some of them, see :func:`hopbytes.machines.selection.sampled_allocations.sample_nodes`. A file
-        with a table of places: see :func:`hopbytes.machines.selection.placed_hosts.placed_hosts`.
+        ``scattered:…``, ``sfc:…``: some of them, see
+        :func:`hopbytes.machines.selection.sampled_allocations.sample_nodes`. A file with a table of places:
+        see :func:`hopbytes.machines.selection.placed_hosts.placed_hosts`.
 
     Returns
     -------

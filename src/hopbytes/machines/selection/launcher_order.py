@@ -48,8 +48,9 @@ def launcher_placement(
     oversubscribe : bool
         More tasks than slots are meant; every slot then gets floor(n/k) or ceil(n/k).
     tasks_per_node, per, pack, spread
-        Which slots are used when there are more than tasks, see :func:`hopbytes.machines.selection.slot_counts.spread`; `spread`
-        asks for equally many tasks on every node.
+        Which slots are used when there are more than tasks, see
+        :func:`hopbytes.machines.selection.slot_counts.spread`; `spread` asks for
+        equally many tasks on every node.
 
     Raises
     ------

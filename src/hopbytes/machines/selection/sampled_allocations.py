@@ -1,4 +1,4 @@
-"""Allocations as schedulers give them, drawn instead of named: ``--hosts sfc:nodes=512:holes=0.2:seed=3``."""
+"""Sampled allocations, as schedulers give them: ``--hosts sfc:nodes=512:holes=0.2:seed=3``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import nodes_along_curve
 from hopbytes.machines.common.tree import shorten
 
-#: Ways to draw, with their keys and defaults; ``nodes`` has none.
-WAYS: dict[str, dict[str, str]] = {
+#: Methods of sampling, with their keys and defaults; ``nodes`` has none.
+METHODS: dict[str, dict[str, str]] = {
     "first": {},
     "scattered": {"seed": "0"},
     "sfc": {"holes": "0", "seed": "0", "run": "16"},
@@ -24,8 +24,8 @@ DECIMAL = re.compile(r"[0-9]{0,4}(\.[0-9]{1,9})?", re.ASCII)
 
 
 def is_sampled(hosts: object) -> bool:
-    """Tell whether hosts are drawn (``sfc:…``) or numbered (``nodes:0-15``) instead of named."""
-    return isinstance(hosts, str) and hosts.partition(":")[0] in (*WAYS, "nodes") and ":" in hosts
+    """Tell whether hosts are sampled (``sfc:…``) or numbered (``nodes:0-15``) instead of named."""
+    return isinstance(hosts, str) and hosts.partition(":")[0] in (*METHODS, "nodes") and ":" in hosts
 
 
 def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
@@ -49,7 +49,7 @@ def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
 
     Notes
     -----
-    The same seed draws the same nodes. O(nodes log nodes).
+    The same seed gives the same nodes. O(nodes log nodes).
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
 
 
 def _keys(text: str, way: str, rest: str) -> dict[str, str]:
-    known = {"nodes": "N"} | WAYS[way]
+    known = {"nodes": "N"} | METHODS[way]
     given: dict[str, str] = {}
     for item in rest.split(":"):
         key, equals, value = item.partition("=")
@@ -110,7 +110,7 @@ def _keys(text: str, way: str, rest: str) -> dict[str, str]:
         given[key] = value
     if "nodes" not in given:
         raise FormatError("--hosts", None, f"{shorten(text)}: without nodes=N, expected how many")
-    return WAYS[way] | given
+    return METHODS[way] | given
 
 
 def _integer(text: str, key: str, value: str, least: int, most: int) -> int:

@@ -1,4 +1,4 @@
-"""Words for parts of a machine: which units of which level an option means."""
+"""Parts of a machine as options name them: which units of which level are meant."""
 
 from __future__ import annotations
 

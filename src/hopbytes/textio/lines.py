@@ -6,7 +6,7 @@ from hopbytes.errors import FormatError
 
 #: Largest description of a network after decompression: the tables of 2000 switches and 20 000 adapters.
 MAX_BYTES = 4 * 2**30
-#: Lines of discovery tools are short; patterns that look both ways must not meet endless ones.
+#: Lines of discovery tools are short; regular expressions that backtrack must not meet very long ones.
 LONGEST_LINE = 2**12
 
 

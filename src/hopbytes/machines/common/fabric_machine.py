@@ -37,10 +37,10 @@ class FabricMachine(NetworkMachine):
     hosts : tuple of Host
         Nodes in machine order, with the adapters their tasks may use.
     rails : str
-        Which adapter the cores of a host use: ``first`` all the same; ``same`` equal shares of the cores
-        use the first, second, ... adapter, as many as every host of the job has, so that equal cores
-        meet on one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
-        the adapter nearest to their GPU, or equal shares in the order of the GPUs where nobody knows it.
+        Which adapter the cores of a host use. ``first``: all cores use the first one. ``same``: equal shares
+        of the cores use the first, second, ... adapter, as many as every host of the job has, so that equal
+        cores meet on one rail. ``spread``: equal shares use all adapters the host has. ``gpu``: slots of GPUs
+        use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
     spread : bool

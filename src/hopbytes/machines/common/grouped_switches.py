@@ -93,7 +93,8 @@ class GroupedSwitches(NetworkMachine):
             what = f"links={shorten(self.arrangement)}, expected {' or '.join(ARRANGEMENTS)}"
             raise bad(f"{self.kind}: {what}")
         if self.rule not in self.rules:
-            raise bad(f"{self.kind}: route={shorten(self.rule)}, expected one of {', '.join(self.rules)}")
+            known = " or ".join(self.rules) if len(self.rules) == 2 else "one of " + ", ".join(self.rules)
+            raise bad(f"{self.kind}: route={shorten(self.rule)}, expected {known}")
         check_nodes(self)
 
     def _link_fields(self) -> str:

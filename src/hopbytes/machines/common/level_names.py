@@ -85,7 +85,7 @@ def check_order(names: Sequence[str], tokens: Sequence[str]) -> None:
 
 def _ordered(names: Sequence[str], tokens: Sequence[str]) -> str:
     depths = [_DEPTHS[name][0] for name in names if name in _DEPTHS]
-    if depths == sorted(depths, reverse=True):  # the whole text was written the other way round
+    if depths == sorted(depths, reverse=True):  # the whole text was written innermost first
         return " ".join(tokens[::-1])
     order = sorted(range(len(names)), key=lambda place: _DEPTHS.get(names[place], (1, 1)))
     return " ".join(tokens[place] for place in order)

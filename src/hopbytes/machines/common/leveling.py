@@ -132,7 +132,7 @@ def _merged(names: list[str], levels: list[Int64]) -> Leveled:
 
 
 def _names(kinds_of_levels: list[list[str]]) -> list[str]:
-    """Choose a name for each level: the best of its kinds, without its number where nobody else needs it."""
+    """Choose a name for each level: the best of its kinds, without its number where that name is free."""
     names = [min(kinds, key=worth) for kinds in kinds_of_levels]
     for place, name in enumerate(names):
         if base_kind(name) not in names:

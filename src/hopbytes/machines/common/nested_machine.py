@@ -103,7 +103,7 @@ def in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMac
     Raises
     ------
     FormatError
-        Another number of nodes, or names of `outer` that nobody describes.
+        Another number of nodes, or hosts of `outer` that are not among `nodes`.
     """
     if nodes.inventory.n_nodes == 1:
         return nodes, nodes.tree

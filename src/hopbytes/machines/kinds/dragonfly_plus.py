@@ -49,7 +49,7 @@ class DragonflyPlus(GroupedSwitches):
         Which port leads where, see
         :class:`hopbytes.machines.common.grouped_switches.GroupedSwitches`.
     rule : str
-        ``minimal``: one way, by the number of the target: spine (target mod spines) inside a group, link
+        ``minimal``: one path, by the number of the target: spine (target mod spines) inside a group, link
         (target mod their count) between two groups. ``spread``: every switch divides flows evenly over
         the links that lead nearer.
     bandwidth : tuple of three int
@@ -212,9 +212,9 @@ def _forward(sizes: tuple[int, int, int, int, int], peers: Int64, backs: Int64) 
     for group in range(groups):
         port = np.zeros(total, np.int64)  # port by which messages to each node leave this group
         for other in range(groups):
-            ways = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
+            ports_there = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
             if other != group:
-                port[its_group == other] = ways[target[its_group == other] % len(ways)]
+                port[its_group == other] = ports_there[target[its_group == other] % len(ports_there)]
         away = its_group != group
         spine = np.where(away, port // ports, target % spines)
         for leaf in range(leaves):

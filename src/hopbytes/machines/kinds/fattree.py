@@ -64,8 +64,9 @@ class FatTree(NetworkMachine):
     floor(t / (above[0] · … · above[i-1])) mod (above[i] · cables[i]) is taken, t being the target
     (``dmodk``) or the source (``smodk``), and routes go down by the counterparts of the same cables; ports
     are numbered over the parents first, then over their parallel cables. ``spread`` divides every flow
-    evenly over all shortest paths. A cable is two links. Source: Zahavi, "Fat-tree routing and node ordering providing contention
-    free traffic for MPI global collectives", JPDC 2012; there ports of one parent are numbered alike.
+    evenly over all shortest paths. A cable is two links. Source: Zahavi, "Fat-tree routing and node
+    ordering providing contention free traffic for MPI global collectives", JPDC 2012; there ports of one
+    parent are numbered alike.
 
     Distances form a tree, so kernels use the form for trees.
 

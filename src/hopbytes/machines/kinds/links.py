@@ -227,9 +227,9 @@ def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, host
             hops[targets != after] = -1
         lengths[place] = np.where(hops < 0, lengths[place], hops)
     least = lengths.min(axis=0)
-    ways = lengths == least[None, :]
-    turn = targets % ways.sum(axis=0)
-    chosen = (np.cumsum(ways, axis=0) > turn[None, :]).argmax(axis=0)
+    shortest = lengths == least[None, :]
+    turn = targets % shortest.sum(axis=0)
+    chosen = (np.cumsum(shortest, axis=0) > turn[None, :]).argmax(axis=0)
     return np.where(least == np.iinfo(np.int64).max, -1, out[chosen]).astype(np.int32)
 
 

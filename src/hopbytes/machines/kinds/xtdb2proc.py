@@ -26,8 +26,8 @@ class CrayNodes(NamedTree):
 
     On Aries (XC) nodes lie below routers, chassis and two-cabinet groups: a tree of these levels, since
     the links between groups are not known. On Gemini (XE, XK) two nodes share a router of a 3-D torus: hosts
-    on ``torus:XxYxZ``, with ``dims``, ``wrap`` and ``bw`` as there. ``system=`` says which; without it at most
-    two nodes per router mean Gemini. ``hosts=`` (or ``@nid[00001-00008]``) keeps some nodes.
+    on ``torus:XxYxZ``, with ``dims``, ``wrap`` and ``bw`` as there. ``system=`` says which; without it at
+    most two nodes per router mean Gemini. ``hosts=`` (or ``@nid[00001-00008]``) keeps some nodes.
     """
 
     __slots__ = ()

@@ -122,8 +122,8 @@ class ListedRoutes:
         counts = np.zeros(len(self.hosts), np.int64)
         rows_of: list[tuple[Int64, Int64, list[Int64]]] = [_NONE] * len(self.hosts)
         for one in self.units:
-            ways = [(other, self._between(one, other)) for other in self.units]
-            blocks = [(other, between) for other, between in ways if between is not None]
+            routes = [(other, self._between(one, other)) for other in self.units]
+            blocks = [(other, between) for other, between in routes if between is not None]
             everyone = _joined([np.array(other.hosts, np.int64) for other, _ in blocks])
             each = _joined([
                 np.full(len(other.hosts), bool(one.up) + len(between) + bool(other.down))

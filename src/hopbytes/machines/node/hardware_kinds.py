@@ -95,7 +95,7 @@ def aligned(chains: Iterable[Sequence[str]]) -> tuple[list[str], dict[tuple[str,
     -------
     order : list of str
     names : dict of chain → list of str
-        Names of the parts of every chain in `order`. Where two chains nest two kinds the other way round (a
+        Names of the parts of every chain in `order`. Where two chains nest two kinds in opposite order (a
         memory node around groups here, in a group there), the kind that matters less is called otherwise in
         one of them: ``group-2`` is a group inside a memory node.
 

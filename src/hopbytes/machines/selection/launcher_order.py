@@ -1,4 +1,4 @@
-"""Where a launcher puts tasks by itself, to be judged like any other placement."""
+"""Where launchers put tasks by default, as a mapping that can be evaluated like any other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def launcher_placement(
     pack: bool = False,
     spread: bool = False,
 ) -> Mapping:
-    """Return the placement a launcher makes when nobody tells it better.
+    """Return the placement that a launcher makes by default.
 
     Parameters
     ----------

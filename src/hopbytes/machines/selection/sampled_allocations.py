@@ -57,18 +57,19 @@ def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     >>> sample_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
     [1, 1, 0, 0, 0, 0, 0, 0, 1]
     """
-    way, _, rest = text.partition(":")
+    method, _, rest = text.partition(":")
     count = int(machine.node_of_core()[-1]) + 1
     used = np.zeros(count, np.bool_)
-    if way == "nodes":
+    if method == "nodes":
         used[_numbers(text, rest, count)] = True
         return used
-    given = _keys(text, way, rest)
+    given = _keys(text, method, rest)
     wanted = _integer(text, "nodes", given["nodes"], 1, count)
     order = np.arange(count)
-    if way != "first":
+    if method != "first":
         rng = np.random.default_rng(_integer(text, "seed", given["seed"], 0, 2**63))
-        order = rng.permutation(count) if way == "scattered" else _free_along_curve(machine, text, given, rng)
+        scattered = method == "scattered"
+        order = rng.permutation(count) if scattered else _free_along_curve(machine, text, given, rng)
     if len(order) < wanted:
         raise InfeasibleError(f"--hosts {text}: {len(order)} of {count} nodes are free, expected {wanted}")
     used[order[:wanted]] = True
@@ -97,8 +98,8 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
     return order[~taken]
 
 
-def _keys(text: str, way: str, rest: str) -> dict[str, str]:
-    known = {"nodes": "N"} | METHODS[way]
+def _keys(text: str, method: str, rest: str) -> dict[str, str]:
+    known = {"nodes": "N"} | METHODS[method]
     given: dict[str, str] = {}
     for item in rest.split(":"):
         key, equals, value = item.partition("=")
@@ -110,7 +111,7 @@ def _keys(text: str, way: str, rest: str) -> dict[str, str]:
         given[key] = value
     if "nodes" not in given:
         raise FormatError("--hosts", None, f"{shorten(text)}: without nodes=N, expected how many")
-    return METHODS[way] | given
+    return METHODS[method] | given
 
 
 def _integer(text: str, key: str, value: str, least: int, most: int) -> int:

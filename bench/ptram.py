@@ -33,7 +33,10 @@ CORES = 8
 FATTREE = f"fattree:30x6x18:up=1x2x9:cables=1x3x2:nodes=3090@10 / core:{CORES}@1"
 WIDE = "ptram:rule=count,nearest=31,rounds=1000"
 #: What the preset ``fast`` does.
-START = ("multisection:tries=2,flow_rounds=2", "vcycle:cycles=0", "swap:starts=1,shakes=100,one_way=5")
+START = (
+    "multisection:initial_partitions=2,flow_rounds=2", "vcycle:cycles=0",
+    "swap:starts=1,perturbations=100,one_way=5"
+)
 #: A mapper, then refiners.
 CHAINS = {
     "PTRAM raw": ("ptram:raw=true", "ptram"),

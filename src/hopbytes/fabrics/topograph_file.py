@@ -103,7 +103,7 @@ def _gather(tree: SwitchTree, domain: str, members: list[str]) -> None:
     """Put a unit around the blocks of a domain: below the lowest switch above all of them.
 
     Switches whose blocks all belong to the domain go inside it as they are. Where it has only a part of the
-    blocks of a switch, these leave that switch, since nodes of one NVLink domain are nearer to each other than
+    blocks of a switch, these leave that switch, since nodes of one NVLink domain are nearer than
     nodes of one switch.
     """
     parents = {child: switch.name for switch in tree.switches.values() for child in switch.switches}

@@ -11,19 +11,19 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
 from hopbytes.algorithms.shared.unit_distances import Units, units_of
-from hopbytes.engine.slot_groups import ResplitSettings, resplit_pairs
+from hopbytes.engine.slot_groups import RepartitioningSettings, resplit_pairs
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph, Csr
 
 
-@refiners.register("resplit")
+@refiners.register("pairwise_repartitioning")
 @dataclass(frozen=True, slots=True)
-class Resplit(Refiner):
+class PairwiseRepartitioning(Refiner):
     """Free the tasks of two units that talk much, bisect them with what they pay outside, keep what gains.
 
     Parameters
     ----------
-    tries : int
+    initial_partitions : int
         New bisections per pair, beside improving the one there is.
     partners : int
         Pairs per unit: those it talks to most.
@@ -45,7 +45,7 @@ class Resplit(Refiner):
     a level cost O(partners x (n + m)) and the bisections.
     """
 
-    tries: int = 1
+    initial_partitions: int = 1
     partners: int = 4
     rounds: int = 3
     smallest: int = 8
@@ -57,13 +57,13 @@ class Resplit(Refiner):
         if not bounds.exact or where.k < 2 or graph.n < 2:
             return pe
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         now, left = pe, self.work * MILLION
         for units in units_of(where, bounds):
             size = int(np.diff(units.start).max())
             if effort.used_up or left <= 0 or size > self.largest:
                 continue
-            tries = self.tries if size >= self.smallest else 0
+            tries = self.initial_partitions if size >= self.smallest else 0
             arcs = Csr(csr.indptr, csr.targets, weights)
             pairs = self._pairs(quotient_csr(arcs, units.of_pe()[now], units.count), units)
             spent: list[int] = []
@@ -74,12 +74,12 @@ class Resplit(Refiner):
 
             found, gained = resplit_pairs(
                 csr.indptr, csr.targets, weights, now, where.k, units.start, pairs,
-                ResplitSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
-                deadline=effort.deadline, spend=spend, unary=unary,
+                RepartitioningSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
+                deadline=effort.deadline, spend=spend, linear_cost=linear_cost,
             )
-            effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, resplits=gained)
+            effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, repartitionings=gained)
             now, left = found.pe, left - sum(spent)
-        return cheaper(graph, where, pe, now, bounds.unary)
+        return cheaper(graph, where, pe, now, bounds.linear_cost)
 
     def _pairs(self, traffic: Csr, units: Units) -> Int32:
         """int32[p, 2]: every unit with those it talks to most, pairs with most traffic first."""

@@ -19,7 +19,8 @@ from hopbytes.machines.common.grouped_switches import (
 from hopbytes.machines.common.networked import Count
 from hopbytes.machines.common.spec_fields import bad, bandwidths_of, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
-from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes, name_link_of_node
+from hopbytes.machines.network.network import MAX_LINKS, Network
+from hopbytes.machines.network.wiring import Wiring, from_nodes, name_link_of_node
 from hopbytes.machines.topology import Level
 
 #: Rules in the order of core/routes_hierarchy.hpp.

@@ -15,7 +15,8 @@ from hopbytes.machines.common.grouped_switches import GroupedSwitches, geometry_
 from hopbytes.machines.common.networked import Count
 from hopbytes.machines.common.spec_fields import bad, bandwidths_of, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import Tree, shorten
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.wiring import Wiring
 from hopbytes.machines.topology import Level
 
 RULES = ("minimal", "spread")

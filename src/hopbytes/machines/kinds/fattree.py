@@ -20,7 +20,8 @@ from hopbytes.machines.common.spec_fields import (
     sizes_of,
 )
 from hopbytes.machines.common.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
-from hopbytes.machines.network.network import Geometry, Network, Wiring
+from hopbytes.machines.network.network import Geometry, Network
+from hopbytes.machines.network.wiring import Wiring
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import Level
 

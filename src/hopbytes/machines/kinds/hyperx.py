@@ -21,15 +21,8 @@ from hopbytes.machines.common.spec_fields import (
     sizes_of,
 )
 from hopbytes.machines.common.tree import MAX_CORES, Tree
-from hopbytes.machines.network.network import (
-    AXES,
-    MAX_LINKS,
-    Geometry,
-    Network,
-    Wiring,
-    from_nodes,
-    name_link_of_node,
-)
+from hopbytes.machines.network.network import AXES, MAX_LINKS, Geometry, Network
+from hopbytes.machines.network.wiring import Wiring, from_nodes, name_link_of_node
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 

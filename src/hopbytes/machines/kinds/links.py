@@ -17,7 +17,8 @@ from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import Tree, shorten
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.wiring import Wiring
 
 RULES = ("shortest", "spread")
 #: Entries of forwarding tables, 4 bytes each.

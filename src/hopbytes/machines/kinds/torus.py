@@ -23,7 +23,8 @@ from hopbytes.machines.common.spec_fields import (
 )
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
 from hopbytes.machines.network.curves import hilbert_order
-from hopbytes.machines.network.network import AXES, Geometry, Network, Wiring
+from hopbytes.machines.network.network import AXES, Geometry, Network
+from hopbytes.machines.network.wiring import Wiring
 
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
 RULES = ("ordered", "spread")

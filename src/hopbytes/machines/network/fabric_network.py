@@ -9,7 +9,8 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.wiring import Wiring
 
 #: Entries of the table that all shortest paths need: one per vertex and adapter.
 MAX_TABLE = 2**28

@@ -15,6 +15,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
 from hopbytes.kernels.routes import RouteForm, Routes
 from hopbytes.machines.network.link_prices import CapacityClasses, capacity_classes, link_prices
+from hopbytes.machines.network.wiring import Wiring
 
 #: Flows whose routes are held at the same time; the lists of links are built batch by batch.
 BATCH = 2**16
@@ -23,24 +24,6 @@ PAIRS_LOOKED_AT = 2**24
 MAX_LINKS = 2**31 - 1
 #: Names of the dimensions of grids.
 AXES = "xyzuvwabcdefghij"
-
-
-class Wiring(NamedTuple):
-    """Where links begin and end, as a graph of vertices 0..vertices-1.
-
-    Parameters
-    ----------
-    tail, head : int64[n_links]
-        Vertex each link leaves and the one it enters; arbitrary for numbers of no link (capacity 0).
-    at : int64[n_endpoints]
-        Vertex of every endpoint: its own, or the router it is part of.
-    vertices : int
-    """
-
-    tail: Int64
-    head: Int64
-    at: Int64
-    vertices: int
 
 
 class Geometry(NamedTuple):
@@ -261,34 +244,6 @@ class Network:
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
             "out (--hosts, --exclude) or give a network on which they are linked"
         )
-
-
-def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
-    """Return tails and heads of the links of nodes, up and down in turn, and the vertices of endpoints.
-
-    Nodes are vertices 0..nodes-1, routers with `each` nodes follow.
-
-    Examples
-    --------
-    >>> tail, head, at = from_nodes(2, 1)
-    >>> tail.tolist(), head.tolist(), at.tolist()
-    ([0, 2, 1, 3], [2, 0, 3, 1], [0, 1])
-    """
-    node = np.arange(nodes, dtype=np.int64)
-    ends = np.stack([node, nodes + node // each], axis=1)
-    return ends.reshape(-1), ends[:, ::-1].reshape(-1), node
-
-
-def name_link_of_node(link: int, each: int, name_router: Callable[[int], str]) -> str:
-    """Return the name of a link of a node, numbered as :func:`from_nodes` has them.
-
-    Examples
-    --------
-    >>> [name_link_of_node(link, 2, "r{}".format) for link in (4, 5)]
-    ['n2 -> r1', 'r1 -> n2']
-    """
-    ends = (f"n{link // 2}", name_router(link // 2 // each))
-    return " -> ".join(reversed(ends) if link % 2 else ends)
 
 
 @lru_cache(maxsize=4)

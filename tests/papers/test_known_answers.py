@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hopbytes.cost.metrics.placement import measure
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

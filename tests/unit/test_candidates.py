@@ -14,8 +14,8 @@ from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.model.comm_graph import CommGraph, Csr
 from hopbytes.partitioners import candidates
 from hopbytes.partitioners.candidates import CandidateSettings

@@ -47,7 +47,7 @@ def refine_placement(
     caps : int64[k]
         Largest load per PE.
     labels, bit_costs
-        Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
+        Distances of a tree (see :class:`hopbytes.machines.place_distances.TreeDistance`), or
     table : int64[k*k]
         symmetric distances row by row. Both labels and a table: a network, see
         ``machines/common/lowering.py``.

@@ -23,7 +23,7 @@ def comm_cost_by_level(
     """Return int64[levels+1]: volume of arcs by the outermost level at which their PEs differ (0: same PE).
 
     Arcs of a task to itself are left out. `labels` and `level_of_bit` are described at
-    :class:`hopbytes.machines.base.TreeDistance`.
+    :class:`hopbytes.machines.place_distances.TreeDistance`.
     """
     out = np.zeros(levels + 1, np.int64)
     _kernel.volume_by_level(indptr, targets, optional(volumes), pe, labels, level_of_bit, out)

@@ -12,8 +12,8 @@ from hopbytes.cost.objectives.link_sums import endpoints_of
 from hopbytes.engine.places import Neighbourhood, PlaceDistances
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.place_distances import TreeDistance
 
 #: With more sites than this, only those near in machine order are looked at.
 MOST_SITES = 4096

@@ -1,9 +1,10 @@
-// Chains of exchanges through losses (Kernighan, Lin 1970; Lin, Kernighan 1973), around one task at a time.
+// Chains of exchanges that may pass through losses (Kernighan, Lin 1970; Lin, Kernighan 1973), each started
+// from one task.
 //
-// A chain begins with one task on offer. The cheapest exchange on offer is made, gain or loss, both tasks are
-// locked, and their neighbours come on offer; after `patience` exchanges without a new best the chain ends
-// and is taken back to its best state. Partners of a task are those in the innermost units of its
-// neighbours.
+// A chain begins with the candidate exchanges of one task. The search makes the cheapest candidate exchange,
+// whether it gains or loses, locks both tasks and adds their neighbours to the candidates. After `fruitless`
+// exchanges without a new best the chain ends, and the search returns to the best state of the chain. The
+// candidate partners of a task are the tasks in the innermost units of its neighbours.
 #pragma once
 #include <queue>
 
@@ -16,14 +17,14 @@ namespace hopbytes {
 
 template <class W, class D> class ChainSearch {
  public:
-  // Looks at about `budget` arcs and no more.
+  // Scans about `budget` edges and stops then.
   ChainSearch(Exchange<W, D>& exchange, std::span<const int32_t> pe, int64_t k, int64_t patience, int64_t budget,
               const Control& control, PairCounts& counts)
       : exchange_(exchange), g_(exchange.graph()), patience_(patience), budget_(budget), control_(control),
         counts_(counts), slots_(pe, k), cells_(cells_of(exchange.distance(), k, exchange.indifferent(), 1)),
         locked_(g_.n, 0), offer_(g_.n), seen_cell_(cells_.count(), 0) {}
 
-  // Chains from all tasks in the given order, and again from those around a chain that gained.
+  // Starts a chain from every task in the given order, and again from the tasks around a chain that gained.
   void run(In<int32_t> order) {
     std::vector<int32_t> queue(order.begin(), order.end());
     std::vector<uint8_t> waiting(g_.n, 1);
@@ -53,7 +54,7 @@ template <class W, class D> class ChainSearch {
 
   bool open() const { return counts_.arcs < budget_ && !control_.hurry(); }
 
-  // Whether the chain from `seed` gained; `made_` then holds its exchanges.
+  // Returns whether the chain that starts at `seed` gained; `made_` then holds its exchanges.
   bool chain(int32_t seed) {
     ++turn_;
     heap_ = {};
@@ -83,7 +84,7 @@ template <class W, class D> class ChainSearch {
     return kept > 0;
   }
 
-  // What was offered can still be had.
+  // Returns whether an offer computed earlier is still valid.
   bool stands(const Offer& next) {
     if (locked_[next.partner] == turn_ || !exchange_.allowed(next.task, next.partner)) return false;
     return judge(next.task, next.partner) == next.change;
@@ -101,7 +102,8 @@ template <class W, class D> class ChainSearch {
     counts_.arcs += g_.degree(u) + g_.degree(v);
   }
 
-  // Put the cheapest exchange of u on offer; of equally cheap ones that with the smallest task.
+  // Queues the cheapest exchange of u. Of equally cheap exchanges it takes the partner with the smallest
+  // number.
   void offer(int32_t u) {
     if (locked_[u] == turn_ || counts_.arcs >= budget_) return;
     Offer best{0, u, -1};
@@ -129,7 +131,7 @@ template <class W, class D> class ChainSearch {
   PairCounts& counts_;
   Slots slots_;
   decltype(cells_of(std::declval<const D&>(), 0, 0, 0)) cells_;
-  std::vector<int64_t> locked_;  // chain in which a task moved
+  std::vector<int64_t> locked_;  // number of the chain in which a task moved
   std::vector<Offer> offer_;
   std::vector<int64_t> seen_cell_;
   std::priority_queue<Offer, std::vector<Offer>, std::greater<Offer>> heap_;

@@ -1,5 +1,6 @@
-// The way back up: project a partition from coarse to fine and refine it at every level, for any
-// distance. Partitioning (flat distance) and mapping (tree or table) share it.
+// Uncoarsening and multilevel refinement: a partition is projected from the coarsest graph to the finest one
+// and refined at every level, under any distance. Partitioning (flat distance) and mapping (tree or table)
+// share this code.
 #pragma once
 #include <unordered_map>
 
@@ -9,7 +10,7 @@
 
 namespace hopbytes {
 
-// The partition of the coarsest graph that equals `part` (which must not cut any contracted edge).
+// Returns the partition of the coarsest graph that equals `part`. No contracted edge may be cut by `part`.
 template <class W>
 std::vector<int32_t> project_down(const std::vector<Level<W>>& levels, std::vector<int32_t> part) {
   for (const auto& level : levels) {
@@ -20,8 +21,8 @@ std::vector<int32_t> project_down(const std::vector<Level<W>>& levels, std::vect
   return part;
 }
 
-// Equal labels where two partitions into k blocks agree. Pairs are numbered as they appear when they
-// are too many to be numbered by a product.
+// Returns equal labels for vertices on whose blocks two partitions into k blocks agree. If there are too many
+// pairs of blocks for a product to number them, they are numbered in the order of their appearance.
 inline std::vector<int32_t> common_refinement(const std::vector<int32_t>& part, const int32_t* other, int64_t k) {
   std::vector<int32_t> label(part.size());
   if (k * k <= std::numeric_limits<int32_t>::max()) {
@@ -41,12 +42,14 @@ template <class W, class D> class Climb {
       : distance_(distance), cap_(cap), options_(options), flow_(flow), control_(control),
         search_(distance, static_cast<int64_t>(cap.size()), cap.data()) {}
 
-  // Refine in place. `candidate` (may be null) marks the only vertices that can lie on the boundary.
+  // Refines the partition in place. `candidate` (may be null) marks the only vertices that can lie on the
+  // boundary.
   void refine(const WorkGraph<W>& g, std::vector<int32_t>& part, const uint8_t* candidate, Rng& rng) {
     SearchOptions options = options_;
     options.slack = g.max_load;
     const int64_t seen_before = search_.arcs_seen();
-    if (!candidate) reach_ = options_.venture_percent;  // the start of a way up
+    // A null `candidate` means that the uncoarsening starts here.
+    if (!candidate) reach_ = options_.venture_percent;
     search_.adopt(g, part.data());
     search_.run(options, candidate, rng, control_);
     if (search_.overload() > 0) search_.rebalance();
@@ -55,13 +58,13 @@ template <class W, class D> class Climb {
     control_.spend(search_.arcs_seen() - seen_before + g.n);
   }
 
-  // From a refined partition of the coarsest graph to a refined one of g.
+  // Takes a refined partition of the coarsest graph and returns a refined partition of g.
   std::vector<int32_t> uncoarsen(const WorkGraph<W>& g, const std::vector<Level<W>>& levels,
                                  std::vector<int32_t> part, Rng& rng) {
     std::vector<uint8_t> near, coarse_near;
     for (size_t i = levels.size(); i-- > 0;) {
       const WorkGraph<W>& fine = i == 0 ? g : levels[i - 1].graph;
-      control_.spend(2 * fine.arcs());  // clustered and contracted on the way down
+      control_.spend(2 * fine.arcs());  // the work of clustering and contracting this level
       const std::vector<int32_t>& map = levels[i].map;
       coarse_near.assign(levels[i].graph.n, 0);
       for (int32_t v : search_.boundary()) coarse_near[v] = 1;
@@ -77,13 +80,14 @@ template <class W, class D> class Climb {
   int64_t moves() const { return search_.moves(); }
 
  private:
-  // Search under looser caps, drain what became overfull, search again; keep that if it costs less.
-  // Gets out of optima that only tight caps make (unconstrained FM: Maas, Gottesbüren, Seemaier 2024).
-  // On the way up from the smallest graph ventures go less far after each one that led nowhere.
+  // Unconstrained FM (Maas, Gottesbüren, Seemaier 2024): refines under looser maximum block weights, then
+  // under the true ones, which moves vertices out of the overloaded blocks. The result is kept if it costs
+  // less. This leaves local optima that exist only because the maximum block weights are tight. During one
+  // uncoarsening the permitted overload shrinks after every attempt without a gain.
   void venture(const WorkGraph<W>& g, std::vector<int32_t>& part, const SearchOptions& options, Rng& rng) {
     constexpr int32_t nearest = 10;
     std::vector<int64_t> loose(cap_.begin(), cap_.end());
-    for (int64_t& cap : loose)  // no farther than all load there is
+    for (int64_t& cap : loose)  // No block can hold more than the total load.
       for (const int64_t more : {cap / 100 * reach_, g.max_load}) cap += std::max<int64_t>(0, std::min(g.total_load - cap, more));
     const std::vector<int32_t> before(part);
     const int64_t cost = search_.cost();
@@ -111,7 +115,7 @@ template <class W, class D> class Climb {
   FlowOptions flow_;
   const Control& control_;
   LocalSearch<W, D> search_;
-  int32_t reach_ = 0;  // percent that the next venture may overfill blocks
+  int32_t reach_ = 0;  // percent by which the next attempt may overload the blocks
 };
 
 }  // namespace hopbytes

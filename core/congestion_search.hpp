@@ -1,5 +1,6 @@
-// Taking load off all hot links at once: threshold accepting on a steep sum over links, which sees every
-// hot link, moves along plateaus of the maximum and may climb for a while.
+// Lowers the load of all hot links at once by threshold accepting. The objective is the sum of the fourth
+// powers of link congestion: it includes every hot link, distinguishes placements of equal maximum
+// congestion, and may rise temporarily.
 #pragma once
 #include <optional>
 
@@ -11,13 +12,14 @@
 namespace hopbytes {
 
 struct CongestionOptions {
-  int64_t evaluations = 0;      // exchanges looked at, all in all
-  int32_t nearest = 24;         // nodes around a node that a group may go to
-  int32_t band_percent = 85;    // links from this share of the highest congestion on are hot
-  int32_t threshold = 30'000;   // what a move may cost at first, in thousandths of a group's fair share of the sum
-  int32_t hop_percent = 0;      // hop-bytes may rise by so much above those at the start; -1: without limit
-  int32_t set_percent = 0;      // of the looks that go to several groups at once
-  std::optional<Hybrid> hybrid;  // lower this metric instead of the highest congestion
+  int64_t evaluations = 0;  // exchanges to evaluate in total
+  int32_t nearest = 24;  // nodes around a node that are candidates for a group
+  int32_t band_percent = 85;  // Links with at least this share of the highest congestion are hot.
+  // initial threshold, in thousandths of a group's average share of the objective
+  int32_t threshold = 30'000;
+  int32_t hop_percent = 0;  // by how much hop-bytes may exceed those of the start; -1: no limit
+  int32_t set_percent = 0;  // share of evaluations in which several groups move at once
+  std::optional<Hybrid> hybrid;  // if set, the objective is this metric
 };
 
 class CongestionSearch {
@@ -30,8 +32,9 @@ class CongestionSearch {
     if (options_.set_percent > 0) sets_.emplace(state_, fit_, vicinity_, reach_);
   }
 
-  // Leaves the placement of lowest hybrid metric, or of lowest (highest congestion, links that have it,
-  // hop-bytes), that was seen within the limit of hop-bytes. Returns the number of exchanges made.
+  // Leaves the best placement seen among those that respect the limit of hop-bytes. The best placement has
+  // the lowest hybrid metric, or the lexicographically lowest highest congestion, number of links with it,
+  // and hop-bytes. Returns the number of exchanges made.
   int64_t run(const Control& control, int64_t& evaluations) {
     if (!talks_ || state_.links().max() == 0 || state_.places() < 2) return 0;
     limit_ = options_.hop_percent < 0 ? INT64_MAX
@@ -59,7 +62,8 @@ class CongestionSearch {
     std::vector<int32_t> place;
   };
 
-  // Steep enough that the hottest links count most, smooth enough that the others are seen.
+  // The fourth power is steep enough for the hottest links to dominate and smooth enough for the other links
+  // to count.
   double steep(int64_t value) const {
     const double x = static_cast<double>(value) * reference_, x2 = x * x;
     return x2 * x2;
@@ -77,7 +81,7 @@ class CongestionSearch {
       if (since >= kRefresh) {
         if (control.hurry()) return made;
         hot = state_.hotter_than(state_.links().max() / 100 * options_.band_percent);
-        if (hot.empty()) return made;  // all traffic stays inside nodes: nothing is left to lower
+        if (hot.empty()) return made;  // All traffic is inside nodes, so that there is nothing to lower.
         since = 0;
       }
       const int64_t arc = state_.one_over(hot[rng_.below(hot.size())], rng_);
@@ -94,8 +98,8 @@ class CongestionSearch {
     return made;
   }
 
-  // Proposes that a group moves, alone or in a set; the number of groups that go elsewhere by it, 0 if none may.
-  // An exchange counts once.
+  // Proposes to move a group, alone or as part of a set. Returns the number of groups that move, 0 if the
+  // draw gave no permitted move. An exchange of two groups counts as one.
   int64_t propose(int32_t group) {
     if (sets_ && static_cast<int32_t>(rng_.below(kSetMean * 100)) < options_.set_percent) {
       const auto moves = sets_->draw(group, rng_);
@@ -108,7 +112,8 @@ class CongestionSearch {
     return 1;
   }
 
-  // A place near one of those the group talks to, or near its own, that it fits on; -1 if luck is out.
+  // Draws a place near a communication partner of the group or near its own place. Returns -1 if a group
+  // would not fit its new place.
   int32_t somewhere(int32_t group) {
     const int32_t home = state_.place(group);
     int32_t around = home;
@@ -122,7 +127,8 @@ class CongestionSearch {
     return p;
   }
 
-  // What the proposal changes of the steep sum; hop-bytes above the limit forbid it.
+  // Returns the change of the objective that the proposal causes; an infinite one if hop-bytes would exceed
+  // the limit.
   double cost() {
     LinkLoads& links = state_.links();
     double change = 0;
@@ -142,8 +148,8 @@ class CongestionSearch {
     return change;
   }
 
-  // Links hotter than, and as hot as, the hottest of the best placement are counted with every exchange, so
-  // that the maximum is only looked for when it has fallen.
+  // The numbers of links hotter than, and as hot as, the hottest link of the best placement are updated with
+  // every exchange, so that the maximum is computed only when it has fallen.
   void count_above() {
     above_ = level_ = 0;
     state_.links().each_from(std::max<int64_t>(1, best_.top), [&](int64_t link) {
@@ -166,14 +172,14 @@ class CongestionSearch {
     best_.place.resize(state_.flows().n());
     for (int32_t g = 0; g < state_.flows().n(); ++g) best_.place[g] = state_.place(g);
   }
-  // Back to the best by exchanges: every group in turn goes where it was.
+  // Returns to the best placement by exchanges: every group in turn moves back to its place.
   void restore() {
     for (int32_t g = 0; g < state_.flows().n(); ++g)
       if (state_.place(g) != best_.place[g]) state_.propose(g, best_.place[g]), state_.commit();
   }
 
   static constexpr int64_t kRefresh = 64;
-  static constexpr int64_t kSetMean = 8;  // groups in a set, about
+  static constexpr int64_t kSetMean = 8;  // the approximate mean number of groups in a set
   RoutedGroups& state_;
   PlaceFit fit_;
   Vicinity vicinity_;

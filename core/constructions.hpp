@@ -1,5 +1,6 @@
-// Greedy placements of one task after the other (Müller-Merbach 1970; GreedyAllC of Glantz, Meyerhenke
-// and Noe 2015), with the choice of a PE answered by the tree instead of by a scan over all PEs.
+// Greedy constructions that place one task after the other (Müller-Merbach 1970; GreedyAllC of Glantz,
+// Meyerhenke and Noe 2015). On tree machines a binary tree answers which PE is best, which avoids a scan over
+// all PEs.
 #pragma once
 #include <queue>
 #include <vector>
@@ -13,8 +14,8 @@ namespace hopbytes {
 
 constexpr int64_t no_place = INT64_MAX;
 
-// A PE, what placing a task there costs, and its distance to all tasks already placed. The order of two
-// is the order of choice: cost, distance, number.
+// A candidate PE: the cost of the task there and the distance from it to all tasks placed so far. Candidates
+// are ordered by cost, then distance, then number.
 struct PeChoice {
   int64_t cost = no_place, far = no_place;
   int32_t pe = -1;
@@ -23,16 +24,17 @@ struct PeChoice {
   }
 };
 
-// PEs of a tree machine that still have room. Labels make a binary tree: its nodes are the ranges of PEs
-// that agree down to some bit. For every node: how many tasks it holds, and which of its free PEs is
-// nearest to those. Placing a task changes one path, so a step costs O(bits of a label).
+// The PEs of a tree machine that still have room. The labels define a binary tree whose nodes are the ranges
+// of PEs that agree in the upper bits. Every node stores how many tasks are placed in it and which of its
+// free PEs is nearest to those tasks. Placing a task changes the nodes of one path, so a step costs O(bits of
+// a label).
 class TreeRoom {
  public:
   TreeRoom(const TreeDistance& distance, In<int64_t> room) : k_(static_cast<int64_t>(room.size())), distance_(distance) {
     nodes_.resize(2 * k_ - 1);
     left_.assign(room.begin(), room.end());
     weigh_.assign(nodes_.size(), 0);
-    std::vector<int32_t> spine{0};  // the rightmost path, from the root down
+    std::vector<int32_t> spine{0};  // the rightmost path, from the root downwards
     int32_t next = static_cast<int32_t>(k_);
     for (int32_t p = 1; p < k_; ++p) {
       const int64_t width = std::bit_width(distance.label[p - 1] ^ distance.label[p]);
@@ -48,14 +50,14 @@ class TreeRoom {
     finish(root_);
   }
 
-  // The PE with the smallest distance to all PEs.
+  // Returns the free PE with the smallest total distance to all PEs.
   int32_t central() const {
     PeChoice best;
     find_central(root_, 0, best);
     return best.pe;
   }
 
-  // The free PE with the smallest distance to all placed tasks.
+  // Returns the free PE with the smallest total distance to all tasks placed so far.
   int32_t closest() const { return nodes_[root_].pe; }
 
   void take(int32_t p) {
@@ -66,7 +68,7 @@ class TreeRoom {
     }
   }
 
-  // The free PE that is cheapest for a task with these partners (PE and weight of each).
+  // Returns the free PE that is cheapest for a task with these partners (PE and weight of each).
   int32_t cheapest(const std::vector<std::pair<int32_t, int64_t>>& partners) {
     touched_.clear();
     for (const auto& [p, weight] : partners)
@@ -84,11 +86,11 @@ class TreeRoom {
   struct Node {
     int32_t low = -1, high = -1, up = -1;
     int64_t width = 0;
-    int64_t cost = 0;         // distance between the two halves
-    int64_t held = 0;         // tasks placed here
-    int64_t size = 1;         // PEs
-    int64_t far = no_place;   // of the nearest free PE: distance to the tasks placed here
-    int32_t pe = -1;          // that PE, -1 when nothing is free
+    int64_t cost = 0;  // distance between the two halves
+    int64_t held = 0;  // tasks placed in this range
+    int64_t size = 1;  // number of PEs
+    int64_t far = no_place;  // distance of the nearest free PE to the tasks placed in this range
+    int32_t pe = -1;  // that PE, -1 if no PE is free
   };
 
   void renew(int32_t at) {
@@ -128,7 +130,8 @@ class TreeRoom {
     find_central(node.high, far + node.cost * nodes_[node.low].size, best);
   }
 
-  // `cost` and `far` are what lies outside this node. Without partners inside all its PEs cost the same.
+  // `cost` and `far` are contributions from outside this node. If no partner is inside the node, all its PEs
+  // cost the same.
   void find_cheapest(int32_t at, int64_t cost, int64_t far, PeChoice& best) const {
     const Node& node = nodes_[at];
     if (node.pe < 0 || cost > best.cost) return;
@@ -146,13 +149,14 @@ class TreeRoom {
 
   int64_t k_;
   const TreeDistance distance_;
-  std::vector<Node> nodes_;  // PEs first
+  std::vector<Node> nodes_;  // The first k nodes are the PEs.
   std::vector<int64_t> left_, weigh_;
   std::vector<int32_t> touched_;
   int32_t root_ = 0;
 };
 
-// The same answers for any distance, by scanning all PEs: O(k) a step, O(k x partners) for the cheapest.
+// Answers the same questions for any distance by scanning all PEs: O(k) per step, O(k x partners) for the
+// cheapest PE.
 template <class Distance> class ScannedRoom {
  public:
   ScannedRoom(const Distance& distance, In<int64_t> room)
@@ -196,16 +200,17 @@ template <class Distance> class ScannedRoom {
 inline TreeRoom room_on(const TreeDistance& distance, In<int64_t> room) { return {distance, room}; }
 template <class Distance> ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) { return {distance, room}; }
 
-// Place the task that talks most first, on the most central PE; then always the one that talks most with
-// tasks already placed. Its PE is the free one nearest to all placed tasks, or with `linked` the one that
-// is cheapest for this very task. Ties go to the smaller number. Told to hurry, it fills up in order.
+// Places the task with the largest communication volume first, on the most central PE. Afterwards it always
+// places the task with the largest volume to the tasks already placed. The PE of a task is the free one
+// nearest to all placed tasks, or with `linked` the one that is cheapest for this task. Ties go to the
+// smaller number. When it should stop, the remaining tasks are placed in order of their numbers.
 template <class W, class D>
 void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, bool linked, const Control& control,
                     Out<int32_t> pe) {
   auto places = room_on(distance, room);
   std::fill(pe.begin(), pe.end(), -1);
-  std::vector<int64_t> pull(g.n, 0);  // volume to placed tasks
-  using Entry = std::pair<int64_t, int32_t>;  // largest pull, then smallest number
+  std::vector<int64_t> pull(g.n, 0);  // volume to tasks already placed
+  using Entry = std::pair<int64_t, int32_t>;  // the largest volume first, then the smallest number
   std::priority_queue<Entry> next;
   int64_t most = -1;
   int32_t first = 0;

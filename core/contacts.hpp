@@ -1,4 +1,4 @@
-// Where the blocks of a partition touch.
+// The boundaries between pairs of blocks of a partition.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace hopbytes {
 
-// A vertex of block a or b with neighbours in the other, and what its edges there cost.
+// A vertex of block a or b that has neighbours in the other block, with the cost of its edges to that block.
 struct Contact {
   int32_t a, b, vertex;
   int64_t cost;
 };
 
-// The contacts of all pairs a < b with an active block, pair by pair, vertices ascending.
+// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
 template <class W, class D>
 void find_contacts(const WorkGraph<W>& g, const D& distance, const int32_t* part, const std::vector<uint8_t>& active,
                    std::vector<Contact>& contacts) {
   const size_t k = active.size();
-  std::vector<int32_t> last(k, -1);  // vertex that was entered last for a block
+  std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
   std::vector<size_t> place(k + 1, 0);
   std::vector<Contact> found;
   for (int32_t v = 0; v < g.n; ++v)
@@ -34,8 +34,8 @@ void find_contacts(const WorkGraph<W>& g, const D& distance, const int32_t* part
       last[q] = v, place[q] = found.size();
       found.push_back({std::min(p, q), std::max(p, q), v, cost});
     }
-  // By counting, first the larger number, then the smaller: where everything touches everything there are
-  // almost as many contacts as arcs.
+  // Counting sort, first by the larger block number, then by the smaller one: where all blocks touch each
+  // other there are almost as many entries as arcs.
   contacts.resize(found.size());
   auto sort_by = [&](auto key, const std::vector<Contact>& from, std::vector<Contact>& to) {
     std::fill(place.begin(), place.end(), 0);

@@ -1,12 +1,13 @@
-// How Python stops compiled code that is at work, and learns how much it did.
+// How Python stops a running search, and how a search reports the work it did.
 #pragma once
 #include <atomic>
 #include <cstdint>
 
 namespace hopbytes {
 
-// Set from Python: 0 go on, 1 finish quickly (deadline), 2 give up (interrupt). The other way goes how
-// many arcs were looked at: a measure of work that depends neither on clocks nor on threads.
+// Python writes the flag: 0 means continue, anything else means to return soon with the best result so far (a
+// deadline or an interrupt). The search counts scanned edges: a measure of work that depends neither on
+// clocks nor on threads.
 class Control {
  public:
   explicit Control(int32_t* flag, int64_t* spent = nullptr) : flag_(flag), spent_(spent) {}

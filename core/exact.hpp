@@ -1,9 +1,9 @@
-// Partitions of graphs of unit loads into blocks of exactly given sizes.
+// Partitions of graphs with unit loads into blocks of exactly given sizes.
 //
-// The general engine (multilevel.hpp) is made for blocks with some slack; without, its single moves hardly
-// ever fit. Here the graph is coarsened once, tries are made on some dozens of
-// vertices, and all refinement is between pairs of blocks, where exchanging as many vertices as one gets
-// is natural. More than two blocks are made by halves.
+// The general engine (multilevel.hpp) needs some slack: without it, moves of single vertices hardly ever fit.
+// This engine coarsens the graph once, computes several initial partitions of the coarsest graph, and refines
+// by two-way FM between pairs of blocks, which exchanges equal numbers of vertices. More than two blocks are
+// computed by recursive bisection.
 #pragma once
 #include "coarsen.hpp"
 #include "initial.hpp"
@@ -13,22 +13,24 @@
 namespace hopbytes {
 
 struct ExactOptions {
-  int32_t tries = 4;      // partitions of the coarsest graph
-  int32_t runs = 1;       // bisections per cut in two, each of a coarsening of its own; the best is kept
-  int32_t combines = 0;   // recombinations of that one with the others; V-cycles wherever halves are put together
-  int32_t coarsest = 15;  // vertices per block there
-  int32_t rounds = 4;     // passes over the pairs of blocks on every level
-  int32_t patience = 25;  // see SeamSearch
+  int32_t tries = 4;  // initial partitions of the coarsest graph
+  int32_t runs = 1;  // bisections per cut in two, each from its own coarsening; the best one is kept
+  // recombinations of the best bisection with the others; V-cycles after a recursive bisection
+  int32_t combines = 0;
+  int32_t coarsest = 15;  // vertices per block of the coarsest graph
+  int32_t rounds = 4;  // passes over the pairs of blocks on every level
+  int32_t patience = 25;  // moves without a new best that end a search, see TwoWayFm
 };
 
 template <class W> class ExactPartition {
  public:
-  // More blocks than this are recombined no further: chains of moves look at every path between blocks.
+  // With more blocks than this there is no recombination, because balance_exactly() would examine too many
+  // paths.
   static constexpr int32_t kMostBlocks = 64;
-  // Vertices times runs of a cut in two, beyond which there are three runs at most.
+  // If vertices times repetitions exceed this, a bisection is repeated at most three times.
   static constexpr int64_t kMostTried = int64_t{1} << 18;
 
-  // Whether this is what it is made for: sizes that leave no choice.
+  // Returns whether this engine applies: unit loads, and block sizes that add up to the number of vertices.
   static bool suits(const WorkGraph<W>& g, std::span<const int64_t> size) {
     int64_t total = 0;
     if (g.max_load != 1 || g.total_load != g.n) return false;
@@ -44,15 +46,16 @@ template <class W> class ExactPartition {
         pair_(size, load_) {}
 
   Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
-    // Only vertices of load 1 that fill the blocks exactly can be dealt out: a heavy vertex may be in a graph of
-    // thousands that weigh nothing, and blocks of size 1 are then far fewer than vertices.
+    // Only vertices of load 1 that fill the blocks exactly can be assigned one per block: a coarse graph may
+    // contain one heavy vertex among thousands without load, and then there are far fewer blocks of size 1
+    // than vertices.
     if (suits(g, size_) && *std::max_element(size_.begin(), size_.end()) <= 1) return one_each(g, part);
     return k_ > 2 ? in_halves(g, part, seed) : best_run(g, part, seed);
   }
 
-  // Contract what both partitions agree on (`other` may be null: what `part` holds together), start from
-  // `part`, refine on the way back. Never worse than `part`. `refined`: `part` comes from this engine, so on
-  // the given graph only blocks that have changed are worth another search.
+  // Contracts what both partitions agree on (only `part` if `other` is null), starts from `part` and refines
+  // during uncoarsening. The result is never worse than `part`. `refined` says that `part` was computed by
+  // this engine, so that on the finest graph only blocks that have changed are searched again.
   Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed,
                 bool refined = false) {
     if (k_ > kMostBlocks) return score(g, part.data(), size_);
@@ -83,7 +86,7 @@ template <class W> class ExactPartition {
                                          *std::max_element(size_.begin(), size_.end()) / 4));
   }
 
-  // At most one vertex per block: every edge is cut whatever one does.
+  // Assigns at most one vertex per block; every edge is cut in any case.
   Score one_each(const WorkGraph<W>& g, std::vector<int32_t>& part) {
     part.clear();
     for (int32_t b = 0; b < k_; ++b)
@@ -91,8 +94,9 @@ template <class W> class ExactPartition {
     return score(g, part.data(), size_);
   }
 
-  // Half of the blocks on either side, then each side into its blocks, then all seams. (Several blocks at
-  // once on the coarsest graph were measured, and worse for the same work.)
+  // Recursive bisection: assigns half of the blocks to each side, partitions each side, then refines all
+  // pairs of blocks. (Direct k-way partitions of the coarsest graph were measured and were worse for the same
+  // work.)
   Score in_halves(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
     const size_t left = size_.size() / 2;
     const std::span<const int64_t> sizes[2] = {size_.first(left), size_.subspan(left)};
@@ -118,7 +122,8 @@ template <class W> class ExactPartition {
     count_loads();
     refine();
     Score found = score(g, part.data(), size_);
-    // A cycle in vain is the last: the next would only contract otherwise.
+    // Stops after the first cycle without a gain, because a further cycle would differ only in its
+    // contraction.
     for (int32_t c = 0; c < options_.combines && !control_.hurry(); ++c) {
       const Score before = found;
       found = combine(g, part, nullptr, derive(seed, 3 + c), true);
@@ -127,11 +132,11 @@ template <class W> class ExactPartition {
     return found;
   }
 
-  // Two blocks: the best of several runs, recombined with the others.
+  // Computes several bisections and recombines the best one with the others.
   Score best_run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
     Score best = run(g, part, seed);
     std::vector<int32_t> other;
-    // Large graphs take long and their tries differ little.
+    // On large graphs a repetition takes long, and the results differ little.
     const int64_t most = std::min<int64_t>(options_.runs, std::max<int64_t>(3, kMostTried / std::max<int64_t>(1, g.n)));
     for (int32_t r = 1; r < most && !control_.hurry(); ++r) {
       const Score found = run(g, other, derive(seed, r));
@@ -165,7 +170,7 @@ template <class W> class ExactPartition {
     return best;
   }
 
-  // Everything is in block 0: grow block 1 out of it.
+  // Bisects a graph whose vertices are all in block 0 by growing block 1.
   void bisect(Rng& rng) {
     grow(0, 1, size_[1], rng);
     count_loads();
@@ -176,7 +181,8 @@ template <class W> class ExactPartition {
       if (!pair_.improve(0, 1, pool_, limits(), gain)) break;
   }
 
-  // Grow block `to` out of `from`, from a random vertex, by the strongest tie less what it leaves.
+  // Greedy graph growing: grows block `to` out of `from`, starting at a random vertex. The next vertex is the
+  // one with the largest difference of its weight to `to` and its weight to `from`.
   void grow(int32_t from, int32_t to, int64_t target, Rng& rng) {
     std::vector<int32_t>& part = *part_;
     heap_.resize(g_->n);
@@ -218,8 +224,8 @@ template <class W> class ExactPartition {
     heap_.clear();
   }
 
-  // Back to the given graph, refining on every level; on the last one only what differs from `refined`
-  // (null: everything).
+  // Projects the partition back to the given graph and refines it on every level. On the finest level only
+  // blocks that differ from `refined` are searched (null: all of them).
   void climb(const WorkGraph<W>& g, const std::vector<Level<W>>& levels, std::vector<int32_t>& part,
              const int32_t* refined = nullptr) {
     for (size_t i = levels.size(); i-- > 0;) {
@@ -232,7 +238,8 @@ template <class W> class ExactPartition {
       refine(i == 0 ? refined : nullptr);
     }
     if (levels.empty()) adopt(g, part), count_loads(), refine();
-    // Seams level out what they can; what is left goes along chains, which bend seams again.
+    // Refinement between pairs balances blocks as far as their boundaries allow. What is left needs chains of
+    // moves through several blocks, which leave boundaries that are worth another refinement.
     const bool unit = g.max_load == 1 && g.total_load == g.n;
     if (unit && level_out(g, part.data(), load_, size_, control_)) refine();
   }
@@ -257,16 +264,16 @@ template <class W> class ExactPartition {
 
   typename SeamSearch<W>::Limits limits() const {
     typename SeamSearch<W>::Limits limits;
-    // No more than one vertex more or less: wider windows were measured, and worse.
+    // The window is one vertex: wider windows were measured and were worse.
     limits.window = g_->max_load;
     limits.allowed = allowed();
     limits.patience = g_->max_load == 1 ? options_.patience * 3 / 5 : options_.patience;
     return limits;
   }
 
-  // Pairs of blocks with a seam between them, until none gains. After the first round only pairs with a
-  // vertex at their seam that moved, or has a neighbour that did, in the round before: others would be
-  // searched again as they were. `refined`: the first round, too, looks only at what is not as it is there.
+  // Refines pairs of adjacent blocks until no pair gains. After the first round it searches only pairs with a
+  // boundary vertex that moved in the previous round or has a neighbour that did: all other searches would
+  // repeat themselves. With `refined` the first round, too, searches only what differs from that partition.
   void refine(const int32_t* refined = nullptr) {
     active_.assign(k_, refined ? 0 : 1);
     if (static_cast<int64_t>(changed_.size()) < g_->n) changed_.resize(g_->n, 0);
@@ -299,19 +306,19 @@ template <class W> class ExactPartition {
     }
   }
 
-  // Note that v and what is around it is not as it was.
+  // Records that v and its neighbourhood have changed.
   void mark(int32_t v) {
     changed_[v] = turn_;
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) changed_[g_->adj[e]] = turn_;
   }
 
-  // The vertices on every seam that has an active block at it, seam by seam.
+  // Lists the boundary vertices of every pair of blocks with an active block, pair by pair.
   void find_seams() {
     seams_.clear();
     control_.spend(g_->arcs());
     if (k_ == 2) return find_one_seam();
     const std::vector<int32_t>& part = *part_;
-    std::vector<int32_t> last(k_, -1);  // vertex that was entered last for a block
+    std::vector<int32_t> last(k_, -1);  // the vertex entered last for each block
     for (int32_t v = 0; v < g_->n; ++v) {
       const int32_t own = part[v];
       for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
@@ -327,7 +334,7 @@ template <class W> class ExactPartition {
                        [](const Contact& x, const Contact& y) { return x.pair < y.pair; });
   }
 
-  // Between two blocks one look across is enough for a vertex.
+  // With two blocks, one neighbour in the other block suffices to recognise a boundary vertex.
   void find_one_seam() {
     const int32_t* part = part_->data();
     for (int32_t v = 0; v < g_->n; ++v)
@@ -338,7 +345,7 @@ template <class W> class ExactPartition {
         }
   }
 
-  // By counting: this is done thousands of times a second.
+  // A counting sort, because this function runs thousands of times per second.
   void sort_few() {
     std::vector<int32_t> place(static_cast<size_t>(k_) * k_ + 1, 0);
     for (const Contact& c : seams_) ++place[c.pair + 1];
@@ -349,7 +356,7 @@ template <class W> class ExactPartition {
   }
 
   struct Contact {
-    int64_t pair;  // a k + b of blocks a < b
+    int64_t pair;  // a * k + b for blocks a < b
     int32_t vertex;
   };
 
@@ -364,7 +371,7 @@ template <class W> class ExactPartition {
   std::vector<int32_t>* part_ = nullptr;
   std::vector<int32_t> pool_;
   std::vector<uint8_t> active_;
-  std::vector<int32_t> changed_;  // round in which a vertex or a neighbour of it moved last
+  std::vector<int32_t> changed_;  // the round in which a vertex or one of its neighbours moved last
   int32_t turn_ = 0;
   VertexHeap heap_;
 };

@@ -1,4 +1,5 @@
-// Exchanges of two tasks: what one changes, whether it is allowed, and the books that make asking cheap.
+// Exchanges of two tasks: the change of the cost, whether an exchange is permitted, and the cached costs that
+// make both cheap to ask.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -11,8 +12,8 @@
 
 namespace hopbytes {
 
-// Where a task is, in the form from which distances are quickest: its PE's label in a tree (one look-up
-// less per neighbour than by PE number), the number itself in a table.
+// The position of a task in the form that makes distances cheapest: the label of its PE in a tree (one
+// look-up less per neighbour), the number of the PE in a table.
 inline uint64_t place_of(const TreeDistance& tree, int32_t pe) { return tree.label[pe]; }
 inline int64_t between(const TreeDistance& tree, uint64_t a, uint64_t b) { return tree.bit_cost[std::bit_width(a ^ b)]; }
 inline int32_t place_of(const TableDistance&, int32_t pe) { return pe; }
@@ -20,9 +21,9 @@ inline int64_t between(const TableDistance& table, int32_t a, int32_t b) { retur
 inline int32_t place_of(const NetworkDistance&, int32_t pe) { return pe; }
 inline int64_t between(const NetworkDistance& network, int32_t a, int32_t b) { return network(a, b); }
 
-// A placement whose tasks trade places. Every task's share of the cost, the sum over its neighbours of
-// weight times distance, is kept up to date, so that judging an exchange reads each neighbour once, at
-// the new place only.
+// A placement whose tasks exchange their PEs. The share of every task in the cost, the sum over its
+// neighbours of weight times distance, is kept up to date, so that evaluating an exchange reads each
+// neighbour once, for the new position only.
 template <class W, class D> class Exchange {
  public:
   using Place = decltype(place_of(std::declval<const D&>(), int32_t{}));
@@ -46,15 +47,15 @@ template <class W, class D> class Exchange {
   int32_t pe(int32_t v) const { return pe_[v]; }
   Place place(int32_t v) const { return place_[v]; }
   int64_t share(int32_t v) const { return share_[v]; }
-  // Up to this distance two places are equally far from everything else, so exchanging changes nothing:
-  // the innermost units of a tree when PEs hold one task each. Negative where places differ anyway: in
-  // tables, or because of prices of single tasks.
+  // Up to this distance two PEs are equally far from all others, so that an exchange changes nothing: these
+  // are the innermost units of a tree if every PE holds at most one task. The value is negative if all PEs
+  // differ: in tables, or because of linear assignment costs.
   int64_t indifferent() const { return indifferent_; }
 
-  // What u pays on a PE beyond communication.
+  // Returns the linear assignment cost of u on a PE.
   int64_t price(int32_t u, int32_t pe) const { return g_.unary ? (*g_.unary)(u, pe) : 0; }
 
-  // What u would pay for communication at a place, its neighbours staying where they are. O(degree).
+  // Returns the communication cost of u at a position if its neighbours stay. O(degree).
   int64_t cost_at(int32_t u, Place at) const {
     int64_t cost = 0;
     for (int64_t e = g_.start[u]; e < g_.start[u + 1]; ++e)
@@ -62,7 +63,7 @@ template <class W, class D> class Exchange {
     return cost;
   }
 
-  // Whether exchanging u and v could matter and keeps the caps.
+  // Returns whether exchanging u and v can change the cost and respects the maximum loads.
   bool allowed(int32_t u, int32_t v) const {
     const int32_t p = pe_[u], q = pe_[v];
     if (p == q || between(distance_, place_[u], place_[v]) <= indifferent_) return false;
@@ -71,8 +72,9 @@ template <class W, class D> class Exchange {
     return shift == 0 || (shift > 0 ? held_[p] + shift <= cap_[p] : held_[q] - shift <= cap_[q]);
   }
 
-  // Change of the cost (every edge once) if u and v exchange their PEs. Each is judged as if the other
-  // were still there, at distance 0; the edge between them keeps its length, hence the last term.
+  // Returns the change of the cost (every edge once) if u and v exchange their PEs. Each task is evaluated as
+  // if the other one stayed, at distance 0. The edge between them keeps its length, which the last term
+  // accounts for.
   int64_t delta(int32_t u, int32_t v) const {
     const Place p = place_[u], q = place_[v];
     int64_t change = price(u, pe_[v]) + price(v, pe_[u]) - share_[u] - share_[v], shared = 0;
@@ -86,7 +88,7 @@ template <class W, class D> class Exchange {
     return shared ? change + 2 * shared * between(distance_, p, q) : change;
   }
 
-  // Exchange u and v. O(degrees).
+  // Exchanges u and v. O(degrees).
   void apply(int32_t u, int32_t v) {
     const Place p = place_[u], q = place_[v];
     move(u, p, q);

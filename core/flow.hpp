@@ -1,4 +1,4 @@
-// Minimum cuts between all pairs of blocks that touch, under any distance.
+// Flow-based refinement: minimum cuts between all pairs of adjacent blocks, under any distance.
 #pragma once
 #include <algorithm>
 
@@ -7,7 +7,8 @@
 
 namespace hopbytes {
 
-// The dearest seams first; later rounds only where a block changed. Returns the gain.
+// Refines the pairs of blocks with the most expensive boundaries first; later rounds visit only pairs with a
+// block that changed. Returns the gain.
 template <class W, class D>
 int64_t flow_refine(const WorkGraph<W>& g, const D& distance, int32_t* part, std::vector<int64_t>& load,
                     const int64_t* cap, const FlowOptions& options, const Control& control) {

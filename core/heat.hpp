@@ -1,4 +1,4 @@
-// How hot an anneal begins and ends, and what passes at a heat.
+// The temperatures at which simulated annealing begins and ends, and its acceptance rule.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace hopbytes {
 
-// Anneals begin where this share of the exchanges that cost something would be accepted, one after the
-// other, and end at the last. Hot starts find other cuts, cooler ones keep more of what was there.
+// Annealing chains begin at temperatures that accept these shares of the exchanges that raise the cost, one
+// chain after the other, and end at the last one. Hot starts find different solutions; cooler starts keep
+// more of the given placement.
 inline constexpr double heats[] = {0.6, 0.75, 0.5, 0.85};
 inline constexpr double cold = 0.002;
 
-// The heat at which this share of the losses is accepted on average.
+// Returns the temperature at which this share of the losses is accepted on average.
 inline double heat_for(const std::vector<int64_t>& losses, double share) {
   double low = 1e-3, high = 1e19;
   for (int i = 0; i < 100; ++i) {
@@ -25,7 +26,7 @@ inline double heat_for(const std::vector<int64_t>& losses, double share) {
   return low;
 }
 
-// A loss, in units of heat, that just passes: exponentially distributed.
+// Draws the largest loss, in units of the temperature, that is accepted: exponentially distributed.
 inline double patience(Rng& rng) { return -std::log((static_cast<double>(rng.next() >> 11) + 0.5) * 0x1p-53); }
 
 }  // namespace hopbytes

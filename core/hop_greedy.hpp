@@ -1,4 +1,4 @@
-// Greedy growth on hops: the group that talks most to what is placed goes near it (UMPA's UG).
+// Greedy growth on hops (UG of UMPA): the group with the largest volume to the placed groups goes near them.
 #pragma once
 #include <queue>
 
@@ -8,7 +8,8 @@
 
 namespace hopbytes {
 
-// Groups in the order of falling talk with those already placed; ties by all they say, then by number.
+// Queues groups by falling communication volume with the groups already placed; ties go to the larger total
+// volume, then to the smaller number.
 class TalkQueue {
  public:
   TalkQueue(const Csr& g, const std::vector<int64_t>& total)
@@ -27,7 +28,8 @@ class TalkQueue {
   }
   bool placed(int32_t group) const { return placed_[group] != 0; }
 
-  // The next group that `wanted` accepts; entries of other groups are dropped (open them again later).
+  // Returns the next group that `wanted` accepts. Entries of other groups are dropped; enqueue() adds them
+  // again.
   template <class Wanted> int32_t pop(Wanted wanted) {
     while (true) {
       const Entry top = queue_.top();
@@ -52,9 +54,9 @@ class TalkQueue {
   std::priority_queue<Entry> queue_;
 };
 
-// One group per place. g is symmetric without diagonal; `seeds` more groups are placed far from each
-// other before growth begins. Returns the sum of weight x distance, every pair once.
-// O(groups x places + sum over groups of candidates x degree) at most.
+// Places one group per place. g is symmetric without diagonal. After the first group, `seeds` further groups
+// are placed far from each other before the growth begins. Returns the sum of weight x distance, every pair
+// once. At most O(groups x places + sum over groups of candidates x degree).
 template <class D> class HopGreedy {
  public:
   HopGreedy(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Vicinity& vicinity, const D& distance)
@@ -98,8 +100,8 @@ template <class D> class HopGreedy {
     return best;
   }
 
-  // The place from which the farthest other place is nearest. Beyond kLandmarks places only so many,
-  // evenly spaced, are measured from.
+  // Returns the place whose farthest other place is nearest. With more than kLandmarks places, only that
+  // many, evenly spaced, are measured from.
   int32_t most_central(int32_t group, Out<int32_t> place) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
     int32_t best = -1;
@@ -114,8 +116,8 @@ template <class D> class HopGreedy {
     return best < 0 ? any_free(group, place) : best;
   }
 
-  // Of the groups farthest from all placed ones in the graph of groups the loudest; a group that cannot
-  // be reached at all is farther than every other.
+  // Of the groups farthest from all placed ones in the graph of groups, returns the one with the largest
+  // volume. An unreachable group is farther than every other one.
   int32_t farthest(const TalkQueue& queue, int32_t rank) const {
     std::vector<int32_t> depth(g_.n(), -1), frontier, next;
     for (int32_t t = 0; t < g_.n(); ++t)
@@ -154,7 +156,7 @@ template <class D> class HopGreedy {
     return best < 0 ? any_free(group, place) : best;
   }
 
-  // The free place farthest from everything placed.
+  // Returns the free place that is farthest from all filled places.
   template <class Free> int32_t most_remote(Free free, int32_t group, Out<int32_t> place) {
     for (; measured_ < filled_.size(); ++measured_)
       for (int32_t p = 0; p < places_; ++p) remote_[p] = std::min(remote_[p], distance_(p, filled_[measured_]));
@@ -164,7 +166,7 @@ template <class D> class HopGreedy {
     return best < 0 ? any_free(group, place) : best;
   }
 
-  // When nothing free is within reach of the search, or the group fits nowhere: the cheapest of all.
+  // Used if the search reaches no free place or the group fits nowhere: returns the cheapest free place.
   int32_t any_free(int32_t group, Out<int32_t> place) const {
     int32_t best = -1;
     int64_t least = 0;

@@ -1,4 +1,4 @@
-// Exchanges that lower the weighted hops, tried from the most expensive group on (UMPA's WH refinement).
+// Exchanges that lower the weighted hops, starting with the most expensive group (WH refinement of UMPA).
 #pragma once
 #include <queue>
 
@@ -18,8 +18,8 @@ template <class D> class HopSwap {
     for (int32_t t = 0; t < g_.n(); ++t) group_at_[place_[t]] = t;
   }
 
-  // Passes until one wins nothing. `delta` places are tried per group. Returns the (negative) change of
-  // the sum over pairs of weight x distance; exchanges evaluated are counted.
+  // Makes passes until one gains nothing. Tries `delta` places per group. Returns the (negative) change of
+  // the sum over pairs of weight x distance and adds to `evaluations`.
   int64_t run(int32_t delta, const Control& control, int64_t& evaluations) {
     int64_t total = 0;
     for (bool better = true; better && !control.hurry();) {
@@ -80,7 +80,8 @@ template <class D> class HopSwap {
     return won;
   }
 
-  // Change of what `group` pays if it goes to p; its distance to `partner`, who comes the other way, stays.
+  // Returns the change of the cost of `group` if it moves to p. Its distance to `partner`, which moves the
+  // other way, stays the same.
   int64_t change_if(int32_t group, int32_t p, int32_t partner) const {
     const int32_t home = place_[group];
     int64_t change = 0;
@@ -102,7 +103,7 @@ template <class D> class HopSwap {
     if (other >= 0) note(other, p, home, group);
   }
 
-  // Keys after `group` went from one place to another; `partner` went the other way.
+  // Updates the keys after `group` has moved from one place to another; `partner` moved the other way.
   void note(int32_t group, int32_t from, int32_t to, int32_t partner) {
     for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
       const int32_t other = g_.target[e];

@@ -1,4 +1,5 @@
-// Partitions of small graphs: recursive bisection by greedy growing, each side polished by FM.
+// Initial partitions of small graphs: recursive bisection by greedy graph growing, each bisection refined by
+// FM.
 #pragma once
 #include <cmath>
 
@@ -15,7 +16,7 @@ struct Score {
   }
 };
 
-// A partition and what it is worth.
+// A partition and its quality.
 struct Candidate {
   Score score;
   std::vector<int32_t> part;
@@ -30,21 +31,24 @@ Score score(const WorkGraph<W>& g, const int32_t* part, std::span<const int64_t>
   std::vector<int64_t> load(cap.size(), 0);
   for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
   Score s{0, edge_cut(g, part)};
-  if (g.unary && with_unary) s.cut += g.unary->total(part, s.overload);  // a forbidden place counts as overload
+  // A vertex on a forbidden block counts as overload.
+  if (g.unary && with_unary) s.cut += g.unary->total(part, s.overload);
   for (size_t b = 0; b < cap.size(); ++b) s.overload += std::max<int64_t>(0, load[b] - cap[b]);
   return s;
 }
 
-// Let each block become the child where its vertices cost least by themselves, and take the rest of the
-// vertices off forbidden blocks: to the cheapest that allows them, of equals to the one with most room.
+// Assigns to every block the child for which the linear assignment costs of its vertices are least, then
+// moves vertices off forbidden blocks: to the cheapest permitted block, of equal ones to the one with the
+// most room.
 template <class W> void settle(const WorkGraph<W>& g, std::span<const int64_t> cap, int32_t* part) {
-  constexpr int32_t most = 512;  // blocks; matching them takes their number cubed
+  constexpr int32_t most = 512;  // Matching blocks to children takes the cube of their number.
   const Unary& unary = *g.unary;
   const int32_t k = static_cast<int32_t>(cap.size());
   std::vector<int64_t> load(k, 0);
   for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
   if (k <= most) {
-    // A forbidden place costs as much as all edges; a child too small for a block costs by the overload.
+    // A forbidden block costs as much as all edges together. A child that is too small costs in proportion to
+    // the overload.
     double edges = 1;
     for (int64_t e = 0; e < g.arcs(); ++e) edges += static_cast<double>(g.weight[e]);
     const double per_load = edges * static_cast<double>(g.n) / static_cast<double>(std::max<int64_t>(1, g.total_load));
@@ -80,8 +84,8 @@ template <class W> void settle(const WorkGraph<W>& g, std::span<const int64_t> c
   }
 }
 
-// Grow block 0 from a random vertex, always taking the vertex with the largest (weight into the
-// block - weight out of it), until it weighs about `target`; restart where a component ends.
+// Greedy graph growing: grows block 0 from a random vertex. It always takes the vertex with the largest key
+// until the block weighs about `target`, and restarts with a random vertex when a component ends.
 template <class W>
 void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& degree, std::vector<int32_t>& part,
           VertexHeap& heap, Rng& rng) {
@@ -96,8 +100,8 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
     if (heap.empty()) {
       int32_t v = static_cast<int32_t>(rng.below(g.n));
       if (part[v] == 0) {
-        // Among thousands of components random guesses would run along the grown ones again and again:
-        // one cursor walks round once.
+        // With thousands of components, most random draws would hit grown vertices, so one cursor passes over
+        // all vertices once instead.
         if (cursor < 0) cursor = v;
         while (part[cursor] == 0) cursor = cursor + 1 == g.n ? 0 : cursor + 1;
         v = cursor;
@@ -106,7 +110,7 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
     }
     const int32_t v = heap.top();
     heap.pop();
-    // The vertex that crosses the target is taken only if that comes nearer to it.
+    // The vertex that crosses the target is taken only if the load comes nearer to the target.
     if (grown + g.load[v] - target > target - grown && grown > 0) {
       if (heap.empty()) break;
       continue;
@@ -118,7 +122,7 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
       const int32_t u = g.adj[e];
       if (part[u] == 0) continue;
       key[u] += g.weight[e];
-      key[u] += g.weight[e];  // twice, but 2 w may be more than an int64
+      key[u] += g.weight[e];  // added twice, because 2 w may exceed an int64
       if (heap.contains(u)) heap.change(u, key[u]);
       else heap.push(u, key[u]);
     }
@@ -126,7 +130,7 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
   heap.clear();
 }
 
-// Best of `tries` grown and FM-refined bisections with the given caps.
+// Returns the best of several grown and FM-refined bisections with the given maximum block weights.
 template <class W>
 std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t (&cap)[2], int32_t tries, Rng& rng,
                             const Control& control) {
@@ -152,7 +156,7 @@ std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t
   return best;
 }
 
-// Recursive bisection into blocks first..last-1 with the given caps; writes part[vertex].
+// Recursive bisection into blocks first, first + 1, ... with the given maximum weights; writes part[vertex].
 template <class W>
 void recursive_bisection(const WorkGraph<W>& g, std::span<const int64_t> cap, int32_t first, int32_t tries, Rng& rng,
                          const Control& control, const std::vector<int32_t>& vertex, int32_t* part) {
@@ -165,7 +169,8 @@ void recursive_bisection(const WorkGraph<W>& g, std::span<const int64_t> cap, in
   int64_t cap_left = 0, cap_all = 0;
   for (int64_t b = 0; b < a; ++b) cap_all += cap[b], cap_left += b < left ? cap[b] : 0;
   const int64_t cap_right = cap_all - cap_left;
-  // Share the load like the caps; give each side a part of the slack that leaves some for below.
+  // The load is divided in proportion to the maximum block weights. Each side gets a part of the slack, so
+  // that some is left for deeper bisections.
   const double share = cap_all ? static_cast<double>(cap_left) / static_cast<double>(cap_all) : 0.5;
   const int64_t target = static_cast<int64_t>(std::llround(static_cast<double>(g.total_load) * share));
   const double depth = std::max(1.0, std::ceil(std::log2(static_cast<double>(a))));

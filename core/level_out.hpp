@@ -1,4 +1,4 @@
-// Blocks of unit loads brought to their exact sizes by chains of moves through several blocks.
+// Balances blocks of unit loads exactly, by chains of moves through several blocks.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Mover {
   int64_t gain = 0;
 };
 
-// For every ordered pair of blocks (row by row) the vertex whose move from one to the other costs least.
+// For every ordered pair of blocks (row by row), finds the vertex whose move from the first to the second
+// costs least.
 template <class W> void find_movers(const WorkGraph<W>& g, const int32_t* part, int32_t k, std::vector<Mover>& movers) {
   movers.assign(static_cast<size_t>(k) * k, Mover{});
   std::vector<int64_t> tie(k);
@@ -32,7 +33,7 @@ template <class W> void find_movers(const WorkGraph<W>& g, const int32_t* part, 
   }
 }
 
-// The blocks of the cheapest chain of moves to a block with room (Bellman, Ford, by number of moves).
+// Returns the blocks of the cheapest chain of moves to a block with room (Bellman, Ford, by number of moves).
 inline std::vector<int32_t> cheapest_chain(int32_t from, const std::vector<Mover>& movers,
                                            const std::vector<int64_t>& load, std::span<const int64_t> size) {
   struct Way {
@@ -64,8 +65,9 @@ inline std::vector<int32_t> cheapest_chain(int32_t from, const std::vector<Mover
 
 }  // namespace level_out_detail
 
-// One vertex at a time goes along the cheapest chain of moves from a block that holds too many to one that
-// holds too few, until none does. Loads must be 1 each and the sizes add up. Returns whether any was moved.
+// Moves one vertex at a time along the cheapest chain from an overloaded block to an underloaded one, until
+// no chain exists or all blocks are balanced. Loads must be 1 each, and the sizes must add up to n. Returns
+// whether any vertex moved.
 template <class W>
 bool level_out(const WorkGraph<W>& g, int32_t* part, std::vector<int64_t>& load, std::span<const int64_t> size,
                const Control& control) {

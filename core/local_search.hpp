@@ -1,10 +1,10 @@
-// Localised multi-try FM on the communication cost, k blocks, with rollback.
+// Localised multi-try FM on the communication cost, for k blocks, with rollback.
 //
-// One round visits every boundary vertex as a seed. From a few seeds a search moves the vertex with
-// the best gain (also negative ones), locks it, updates its neighbours, and stops after `patience`
-// moves without a new best; what came after the best state is undone. A vertex moves at most once a
-// round. (Sanders, Schulz 2011, "multi-try FM"; here on J for any distance, and blocks may be
-// overfull by `slack` inside a search, so that exactly full blocks can exchange vertices.)
+// One round visits every boundary vertex as a seed. A search starts from a few seeds, repeatedly moves the
+// vertex with the largest gain (which may be negative), locks it, updates its neighbours, and stops after
+// `fruitless_moves` moves without a new best; then it rolls back to the best state. A vertex moves at most
+// once per round. (Sanders, Schulz 2011, "multi-try FM"; here on J for any distance. Inside a search a block
+// may be overloaded by `slack`, so that exactly full blocks can exchange vertices.)
 #pragma once
 #include <limits>
 #include <queue>
@@ -17,13 +17,13 @@
 namespace hopbytes {
 
 struct SearchOptions {
-  int32_t barren = 20;   // searches without gain, one after another, that end a round
-  int32_t venture_percent = 0;  // overload allowed for a while, see Climb::venture; 0 never
+  int32_t barren = 20;  // consecutive searches without a gain that end a round
+  int32_t venture_percent = 0;  // temporary overload of unconstrained FM, see uncoarsening.hpp; 0: off
   int32_t rounds = 3;
-  int32_t patience = 40;   // fruitless moves before a search stops
-  int32_t seeds = 8;       // boundary vertices a search starts from
-  int64_t slack = 0;       // how far a block may be overfull inside a search
-  int32_t hub_degree = 512;  // neighbours above it are not re-evaluated at every move
+  int32_t patience = 40;  // moves without a new best that end a search
+  int32_t seeds = 8;  // boundary vertices from which a search starts
+  int64_t slack = 0;  // permitted overload of a block inside a search
+  int32_t hub_degree = 512;  // Neighbours of a larger degree are not re-evaluated at every move.
 };
 
 template <class W, class D> class LocalSearch {
@@ -34,13 +34,13 @@ template <class W, class D> class LocalSearch {
 
   const std::vector<int64_t>& loads() const { return load_; }
 
-  // Leave unary costs aside: blocks are not those the costs speak of.
+  // Ignores linear assignment costs, for partitions into other blocks than those the costs refer to.
   void edges_only() { edges_only_ = true; }
 
-  // Caps for what follows (k entries, kept by reference).
+  // Sets the maximum block weights for the following calls (k entries, kept by reference).
   void obey(const int64_t* cap) { cap_ = cap; }
 
-  // Adopt a partition of a graph (kept by reference and changed in place).
+  // Attaches the partition of a graph, which is kept by reference and changed in place.
   void adopt(const WorkGraph<W>& g, int32_t* part) {
     g_ = &g, part_ = part;
     unary_ = edges_only_ ? nullptr : g.unary.get();
@@ -57,14 +57,14 @@ template <class W, class D> class LocalSearch {
     return over;
   }
 
-  // Run rounds over the boundary; `candidate` (may be null) marks the only vertices that can lie on
-  // it. Returns the gain. On return `boundary()` holds the boundary vertices.
+  // Runs rounds over the boundary. `candidate` (may be null) marks the only vertices that can lie on the
+  // boundary. Returns the gain. Afterwards `boundary()` holds the boundary vertices.
   int64_t run(const SearchOptions& options, const uint8_t* candidate, Rng& rng, const Control& control) {
     find_boundary(candidate);
     return resume(options, rng, control);
   }
 
-  // The same where the boundary is known, as after a run.
+  // Continues where the boundary is known, as after run().
   int64_t resume(const SearchOptions& options, Rng& rng, const Control& control) {
     if (overload() > 0) rebalance();
     seeds_ = boundary_;
@@ -80,7 +80,8 @@ template <class W, class D> class LocalSearch {
 
   const std::vector<int32_t>& boundary() const { return boundary_; }
 
-  // What the partition costs, from the boundary, which has both ends of every edge that is cut.
+  // Returns the cost of the partition. The boundary suffices, because it contains both ends of every cut
+  // edge.
   int64_t cost() const {
     int64_t total = unary_cost(*g_, part_);
     for (int32_t v : boundary_)
@@ -97,8 +98,8 @@ template <class W, class D> class LocalSearch {
       if ((!candidate || candidate[v] || restless(v)) && on_boundary(static_cast<int32_t>(v))) boundary_.push_back(static_cast<int32_t>(v));
   }
 
-  // After a round only the old boundary, the moved vertices and their neighbours can lie on it; the
-  // next round starts from where something moved.
+  // After a round only the old boundary, the moved vertices and their neighbours can lie on the boundary. The
+  // next round starts from where a vertex moved.
   void refresh_boundary() {
     std::fill(mark_.begin(), mark_.end(), 0);
     std::vector<int32_t> suspects;
@@ -122,12 +123,12 @@ template <class W, class D> class LocalSearch {
     std::sort(seeds_.begin(), seeds_.end());
   }
 
-  // Move vertices out of overfull blocks at the least loss per load until none is left or no move
-  // fits. Never makes another block overfull. The boundary has to be known, and is so afterwards.
+  // Moves vertices out of overloaded blocks at the least loss per load until no block is overloaded or no
+  // move fits. It overloads no other block. The boundary must be known, and is known afterwards.
   void rebalance() {
     kept_.clear();
-    // The vertices of all overfull blocks in one pass, and the blocks by their room in a heap: neither
-    // the vertices nor the blocks may be scanned once for each of the others.
+    // Collects the vertices of all overloaded blocks in one pass and keeps the other blocks in a heap by
+    // their room, so that neither the vertices nor the blocks are scanned repeatedly.
     std::vector<std::vector<int32_t>> inside(k_);
     for (int64_t v = 0; v < g_->n; ++v)
       if (load_[part_[v]] > cap_[part_[v]] && g_->load[v] > 0) inside[part_[v]].push_back(static_cast<int32_t>(v));
@@ -156,8 +157,8 @@ template <class W, class D> class LocalSearch {
 
   bool restless(int64_t v) const { return unary_ && unary_->restless(v, part_[v]); }
 
-  // Best block for v among the adjacent ones with room, and those it lists as special; ties go to the
-  // emptier block.
+  // Returns the best permitted block for v among the adjacent blocks with room and those with a linear
+  // assignment cost of their own. Ties go to the block with the smaller load.
   Choice choose(int32_t v, int64_t slack) {
     arcs_seen_ += g_->degree(v);
     connectivity_.collect(v);
@@ -166,7 +167,7 @@ template <class W, class D> class LocalSearch {
     int64_t own_cost = -1;
     const bool crowded = load_[own] > cap_[own];
     auto consider = [&](int32_t b) {
-      // The slack is subtracted on the left: a cap may be as large as an int64.
+  // The slack is subtracted on the left, because a maximum block weight may be as large as an int64.
       if (b == own || load_[b] + g_->load[v] - (crowded ? 0 : slack) > cap_[b]) return;
       if (unary_ && !unary_->allows(v, b)) return;
       if (own_cost < 0) own_cost = cost(v, own);
@@ -179,8 +180,8 @@ template <class W, class D> class LocalSearch {
     return best;
   }
 
-  // Of the collected vertex v on block b. The price of being where it must not be counts as none: it is
-  // no gain that sums could hold.
+  // Returns the cost of the selected vertex v on block b. The penalty of a forbidden block is left out: sums
+  // of gains could overflow with it.
   int64_t cost(int32_t v, int32_t b) const {
     const int64_t edges = connectivity_.cost(distance_, b);
     if (!unary_) return edges;
@@ -224,7 +225,7 @@ template <class W, class D> class LocalSearch {
     log_.clear();
     int64_t gain = 0, best_gain = 0;
     size_t best_length = 0;
-    int64_t over = 0;  // overload relative to the start
+    int64_t over = 0;  // overload relative to the start of the search
     int32_t fruitless = 0;
     while (!heap_.empty() && fruitless <= options.patience) {
       const int32_t v = heap_.top();
@@ -233,7 +234,7 @@ template <class W, class D> class LocalSearch {
         heap_.pop();
         continue;
       }
-      if (choice.gain < heap_.top_key()) {  // loads changed since it was queued
+      if (choice.gain < heap_.top_key()) {  // Loads have changed since the vertex was queued.
         heap_.change(v, choice.gain);
         if (heap_.top() != v) continue;
       }
@@ -256,7 +257,7 @@ template <class W, class D> class LocalSearch {
     heap_.clear();
     while (log_.size() > best_length) {
       move(log_.back().vertex, log_.back().from);
-      mark_[log_.back().vertex] = 0;  // free for later searches of this round
+      mark_[log_.back().vertex] = 0;  // later searches of this round may move it
       log_.pop_back();
     }
     for (const Move& m : log_) kept_.push_back(m.vertex);
@@ -301,7 +302,8 @@ template <class W, class D> class LocalSearch {
       kept_.push_back(v);
       for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
         const int32_t u = g_->adj[e];
-        // A hub is judged at the cost of its degree: only when its turn comes, not for each neighbour that leaves.
+        // A hub is re-evaluated only when it comes to the top of the heap: evaluating it costs O(degree), too
+        // much for every neighbour that leaves.
         if (!heap_.contains(u) || g_->degree(u) > SearchOptions{}.hub_degree) continue;
         const Choice again = evict(u);
         if (again.block >= 0) heap_.change(u, per_load(again.gain, g_->load[u]));
@@ -312,7 +314,8 @@ template <class W, class D> class LocalSearch {
 
   static int64_t per_load(int64_t gain, int64_t load) { return gain < 0 ? gain / std::max<int64_t>(load, 1) : gain; }
 
-  // Where v would go if it had to leave: the best adjacent block with room, else the emptiest block.
+  // Returns where v moves if it has to leave its block: the best adjacent block with room, else the block
+  // with the most room.
   Choice evict(int32_t v) {
     Choice best = choose(v, 0);
     if (best.block >= 0) return best;
@@ -323,8 +326,8 @@ template <class W, class D> class LocalSearch {
     return {emptiest, cost(v, part_[v]) - cost(v, emptiest)};
   }
 
-  // The block with the most room (of equals the first), -1 if all are overfull. Rooms only shrink while
-  // blocks are drained, except that of the block being drained, which is not among them.
+  // Returns the block with the most room (of equal ones the first), -1 if all blocks are overloaded. While
+  // blocks are drained, rooms only shrink; the block being drained is not in the heap.
   int32_t most_room() {
     while (!rooms_.empty()) {
       const Room top = rooms_.top();
@@ -353,7 +356,7 @@ template <class W, class D> class LocalSearch {
   std::vector<uint8_t> mark_;
   std::vector<int32_t> boundary_, seeds_, kept_;
   std::vector<Move> log_;
-  std::priority_queue<Room> rooms_;  // may be out of date: see most_room
+  std::priority_queue<Room> rooms_;  // entries may be outdated, see most_room
   VertexHeap heap_;
   Connectivity<W> connectivity_;
   int64_t moves_ = 0, arcs_seen_ = 0;

@@ -1,5 +1,6 @@
-// One multilevel partition of a graph into a blocks with caps: coarsen, try many partitions of the
-// coarse graph, keep the best, refine it on the way back; recombine several such partitions.
+// One multilevel partition of a graph into blocks with maximum weights: coarsening, several initial
+// partitions of a coarse graph, refinement of the best one during uncoarsening, and recombination of several
+// such partitions.
 #pragma once
 #include "climb.hpp"
 #include "exact.hpp"
@@ -9,18 +10,19 @@ namespace hopbytes {
 
 // The defaults stand in Python (PartitionSettings).
 struct PartitionOptions {
-  int32_t tries = 1;     // partitions of the middle graph
-  int32_t middle = 0;    // vertices of the middle graph, on which tries are made
-  int32_t coarsest = 1;  // vertices per block where initial partitions are grown
-  int32_t growths = 1;   // grown bisections per initial bisection
-  int32_t combines = 0;  // recombinations of tries on the middle graph
-  int32_t ways = 0;      // ways down from a large graph that runs share, at least; 0: each has its own
+  int32_t tries = 1;  // initial partitions of the graph at the contraction limit
+  int32_t middle = 0;  // vertices at which the first coarsening ends; initial partitions are compared there
+  int32_t coarsest = 1;  // vertices per block of the graph on which bisections are grown
+  int32_t growths = 1;  // grown bisections per initial bisection
+  int32_t combines = 0;  // recombinations of the initial partitions
+  int32_t ways = 0;  // coarsening hierarchies of a large graph that repetitions share, at least; 0: one each
   SearchOptions search;
-  FlowOptions flow;      // used from the middle graph upwards
+  FlowOptions flow;  // used from the contraction limit upwards
 };
 
-// Runs and the ways down from a large graph and back: the first ones have one each, the others share some, so that
-// the work on the large graph does not grow with the number of runs. Large choices are made among many small graphs.
+// Assigns repetitions to coarsening hierarchies of a large graph. The first repetitions have a hierarchy
+// each, the others share some, so that the work on the large graph does not grow with the number of
+// repetitions: they are compared and recombined on small graphs, and only the best one is uncoarsened.
 struct Ways {
   int64_t runs = 1, alone = 0, share = 1;
   int64_t count() const { return alone + (runs - alone + share - 1) / share; }
@@ -35,15 +37,17 @@ template <class W> class Multilevel {
     smallest_cap_ = *std::min_element(cap.begin(), cap.end());
   }
 
-  // How runs are spread over ways where the graph is large. Half of the ways are one run's own: on lattices, whose
-  // straight cuts are seen on fine graphs only, those are the best.
+  // Assigns repetitions to hierarchies where the graph is large. Half of the hierarchies belong to one
+  // repetition each: on lattices, where straight cuts are visible on fine graphs only, these find the best
+  // partitions.
   Ways ways(const WorkGraph<W>& g, int64_t runs) const {
     const int64_t alone = options_.ways / 2, others = options_.ways - alone;
     if (others < 1 || runs <= options_.ways) return {runs};
     return {runs, alone, std::clamp<int64_t>(g.n / shared_size(), 1, (runs - alone + others - 1) / others)};
   }
 
-  // `count` independent runs, numbered from `first`, on the way they share, recombined in pairs where it ends.
+  // Makes `count` independent repetitions, numbered from `first`, on the coarse graph of one shared
+  // hierarchy, recombines them in pairs and uncoarsens the best one.
   Score run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t first, int64_t count) {
     if (count == 1) return run(g, part, seed, first);
     Rng rng(seed);
@@ -65,11 +69,12 @@ template <class W> class Multilevel {
     return score(g, part.data(), cap_);
   }
 
-  // One of several independent runs. They are of different kinds, since what these find differs: bundles of
-  // many blocks only, or halves. Where caps leave little room, blocks of equal size are the first kind:
-  // searches that exchange vertices get further there than searches that move them one at a time. Where
-  // weights are uneven they are three of four: a cut in two from a coarsening of its own finds the few light
-  // edges that matter, many blocks grown side by side rarely do, yet where they do they find more of them.
+  // Makes one of several independent repetitions. They alternate between kinds of initial partitions, because
+  // these find different results: recursive partition into many bundles, or bisection. Where the maximum
+  // block weights leave little room, blocks of equal sizes are the first kind: exchanging vertices gets
+  // further there than moving single vertices. Where edge weights are uneven, three of four repetitions are
+  // of that kind: a bisection from its own coarsening finds the few light edges that matter. Many blocks
+  // grown side by side rarely find them, but when they do, the result is better.
   Score run(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t number) {
     if (g.uneven ? number % 4 < 3 && divisible(g) : number % 2 == 0 && tight(g)) {
       const Score found = from_equal(g, part, seed);
@@ -78,7 +83,7 @@ template <class W> class Multilevel {
     return partition(g, part, seed, number % 2 ? 2 : 4);
   }
 
-  // Partition from nothing; more than `direct` blocks are made in bundles.
+  // Computes a partition from scratch; more than `direct` blocks are computed in bundles.
   Score partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t direct = 4) {
     if (static_cast<int64_t>(cap_.size()) > direct && g.n > 4 * initial_size() && !g.unary)
       return nested(g, part, seed, direct);
@@ -92,8 +97,8 @@ template <class W> class Multilevel {
     return score(g, part.data(), cap_);
   }
 
-  // Contract what all given partitions agree on, start from the best one, refine on the way back.
-  // Never worse than the first partition.
+  // Contracts what all given partitions agree on, starts from the best one and refines during uncoarsening.
+  // The result is never worse than the first partition.
   Score combine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed) {
     Rng rng(seed);
     const std::vector<int32_t> label = other ? common_refinement(part, other, static_cast<int64_t>(cap_.size())) : part;
@@ -110,8 +115,8 @@ template <class W> class Multilevel {
   }
 
  private:
-  // Whether a block has less room than one of its sides needs to move by about a vertex. Many blocks of few
-  // vertices come out better the other way; all three numbers were measured.
+  // Returns whether a block has less room than one of its sides needs to move by about one vertex. Many
+  // blocks of few vertices are better partitioned the other way. All three constants were measured.
   bool tight(const WorkGraph<W>& g) const {
     constexpr int64_t few_blocks = 16, few_vertices = 96;
     const int64_t k = static_cast<int64_t>(cap_.size());
@@ -122,7 +127,8 @@ template <class W> class Multilevel {
     return room_beside(g) / blocks < 0.8 * side;
   }
 
-  // Whether blocks of equal size can be had: vertices small beside every block, and room for all.
+  // Returns whether blocks of equal sizes are possible: every vertex is small compared with every block, and
+  // all vertices fit.
   bool divisible(const WorkGraph<W>& g) const {
     return !g.unary && g.total_load > 0 && g.max_load <= smallest_cap_ / 8 && room_beside(g) >= 0;
   }
@@ -130,16 +136,17 @@ template <class W> class Multilevel {
     return std::accumulate(cap_.begin(), cap_.end(), 0.0) - static_cast<double>(g.total_load);
   }
 
-  // Blocks of equal size (of sizes like the caps), then a V-cycle that may use the room there is.
+  // Computes blocks of equal sizes (in proportion to the maximum weights), then a V-cycle that may use the
+  // available room.
   Score from_equal(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
     const std::vector<int64_t> size = fair_sizes(g.total_load);
     ExactOptions how{std::max(1, options_.tries)};
-    if (g.uneven) how.runs = 2, how.combines = 1;  // a cut in two differs much from run to run there
+    if (g.uneven) how.runs = 2, how.combines = 1;  // The quality of a single bisection varies much there.
     ExactPartition<W>(size, how, control_).partition(g, part, derive(seed, 1));
     return combine(g, part, nullptr, derive(seed, 2));
   }
 
-  // The load shared out like the caps, which hold it, none above its cap.
+  // Divides the load in proportion to the maximum block weights, which it does not exceed.
   std::vector<int64_t> fair_sizes(int64_t load) const {
     const double room = std::accumulate(cap_.begin(), cap_.end(), 0.0);
     std::vector<int64_t> size(cap_.size());
@@ -155,8 +162,9 @@ template <class W> class Multilevel {
     return size;
   }
 
-  // Many blocks: a few bundles of them first, each cut further on its own, then one V-cycle over all.
-  // Grown all at once on a small graph, many blocks come out worse, and searches among few are quicker.
+  // Partitions into few bundles of blocks, partitions each bundle further on its own, and runs one V-cycle
+  // over all blocks. Growing many blocks at once on a small graph gives worse results, and searches among few
+  // blocks are faster.
   Score nested(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t direct) {
     const int64_t k = static_cast<int64_t>(cap_.size());
     const int64_t bundles = std::min<int64_t>(4, (k + direct - 1) / direct);
@@ -169,7 +177,7 @@ template <class W> class Multilevel {
     const double scale = static_cast<double>(g.total_load) / static_cast<double>(std::accumulate(room.begin(), room.end(), int64_t{0}));
     for (int64_t j = 0; j < bundles; ++j) {
       const int64_t fair = std::min(room[j], static_cast<int64_t>(std::ceil(static_cast<double>(room[j]) * scale)));
-      // Some of the slack is left for the cuts inside.
+      // Some of the slack is left for the partitions of the bundles.
       cap[j] = fair + static_cast<int64_t>(static_cast<double>(room[j] - fair) / levels);
     }
     std::vector<int32_t> bundle, local(g.n);
@@ -191,16 +199,17 @@ template <class W> class Multilevel {
     return combine(g, part, nullptr, derive(seed, 10));
   }
 
-  // Vertices of the small graphs of `run`. Between 2000 and 8000 J hardly differs (eight graphs, two seeds).
+  // The contraction limit of shared hierarchies. Between 2000 and 8000 J hardly differs (eight graphs, two
+  // seeds).
   int64_t shared_size() const { return std::max<int64_t>(4000, 4 * initial_size()); }
   int64_t initial_size() const { return std::max<int64_t>(2, options_.coarsest * static_cast<int64_t>(cap_.size())); }
   int64_t max_pair(const WorkGraph<W>& g) const {
-    // Light enough to leave the coarsest graph balanced, never below a pair of average vertices.
+    // Light enough to leave the coarsest graph balanced; a pair of average vertices always fits.
     const int64_t fair = g.total_load / std::max<int64_t>(1, initial_size() / 3);
     return std::max({int64_t{1}, std::min(fair, smallest_cap_ / 4), average_pair(g)});
   }
 
-  // Best of the tries, recombined with the next best ones in turn.
+  // Returns the best initial partition, recombined with the next best ones in turn.
   std::vector<int32_t> best_try(const WorkGraph<W>& middle, Rng& rng) {
     std::vector<Candidate> tries;
     for (int32_t t = 0; t < std::max(1, options_.tries) && (t == 0 || !control_.hurry()); ++t) {
@@ -214,7 +223,7 @@ template <class W> class Multilevel {
     return std::move(tries[0].part);
   }
 
-  // One partition of the middle graph: coarsen it anew down to where bisections are grown.
+  // Computes one initial partition: coarsens anew to the size at which bisections are grown.
   Score attempt(const WorkGraph<W>& middle, std::vector<int32_t>& part, uint64_t seed) {
     Rng rng(seed);
     auto levels =
@@ -232,8 +241,8 @@ template <class W> class Multilevel {
   std::span<const int64_t> cap_;
   PartitionOptions options_;
   const Control& control_;
-  Climb<W, FlatDistance> climb_;       // for tries
-  Climb<W, FlatDistance> fine_climb_;  // for what will be kept
+  Climb<W, FlatDistance> climb_;  // for initial partitions
+  Climb<W, FlatDistance> fine_climb_;  // for the partition that is kept
   int64_t smallest_cap_ = 0;
 };
 

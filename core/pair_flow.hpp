@@ -1,12 +1,13 @@
 // Minimum cuts between two blocks under any distance.
 //
-// Around the seam of blocks a and b a region is freed; the rest of a becomes the source, the rest of b
-// the sink. An edge inside the region costs w d(a,b) when cut, and every neighbour outside, also in
-// third blocks, makes a vertex cheaper on one side: a terminal capacity of the difference. So a minimum
-// cut is the best relabelling of the region. Mostly it is the present one, which is quickly seen from the
-// seam (seam_flow.hpp). Where not, and the minimum cut breaks a cap, the smaller side swallows what it
-// reaches and one more vertex ("piercing", after FlowCutter: Hamann, Strasser 2018), and the flow goes
-// on, until the caps hold or the flow reaches the present cost.
+// A region around the boundary of blocks a and b is freed; the rest of a becomes the source, the rest of b
+// the sink. An edge inside the region costs w d(a,b) if it is cut. Every neighbour outside the region, in
+// third blocks as well, makes a vertex cheaper on one side: the difference becomes a terminal capacity. A
+// minimum cut is therefore the best reassignment of the region. The present cut is usually a minimum cut
+// already, which is cheap to verify (minimum_cut_certificate.hpp). Otherwise, if the minimum cut violates a
+// maximum block weight, the smaller side absorbs what it reaches and one more vertex ("piercing", after
+// FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the maximum weights hold or the flow
+// reaches the present cost.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -19,10 +20,10 @@
 namespace hopbytes {
 
 struct FlowOptions {
-  int32_t rounds = 2;         // passes over the pairs of blocks that changed; 0 turns flows off
-  double width = 16;          // region load on each side, in units of the free room
-  int64_t max_region = 20000; // vertices per side
-  int64_t most_work = 200;    // arcs looked at in all, per arc and vertex of the graph
+  int32_t rounds = 2;  // passes over the pairs of blocks that changed; 0 turns flow refinement off
+  double width = 16;  // load of the region on each side, in units of the free room
+  int64_t max_region = 20000;  // vertices per side
+  int64_t most_work = 200;  // scanned edges in total, per arc and vertex of the graph
 };
 
 template <class W, class D> class PairFlow {
@@ -33,13 +34,13 @@ template <class W, class D> class PairFlow {
         work_left_(options.most_work * (g.arcs() + g.n)), seam_(net_, work_left_, control),
         flow_(net_, work_left_, control), local_(g.n, -1) {}
 
-  // No more pairs: the time is up, or the work that one call may cost. Where many blocks touch each
-  // other (random graphs) every pair frees large parts of both, k m in all.
+  // Returns whether to stop: the time is up, or the work that one call may cost is used up. If many blocks
+  // are adjacent to each other (random graphs), every pair frees large parts of both blocks, O(k m) in total.
   bool stop() const { return work_left_ < 0 || control_.hurry(); }
 
   int64_t work_left() const { return work_left_; }
 
-  // Try to improve the seam between a and b, given the vertices of either at it. Returns the gain.
+  // Tries to improve the cut between a and b, given the vertices on their boundary. Returns the gain.
   int64_t improve(int32_t a, int32_t b, const std::vector<int32_t>& seam) {
     a_ = a, b_ = b;
     int64_t gain = 0;
@@ -55,8 +56,9 @@ template <class W, class D> class PairFlow {
   }
 
  private:
-  // Layers freed on each side. Cuts further away are found on coarser graphs, where a layer is thicker; freeing as
-  // much as the caps allow made flows on large graphs grow faster than the graph.
+  // The number of layers that are freed on each side. Better cuts that are farther away are found on coarser
+  // graphs, where a layer is thicker. Freeing as much as the maximum block weights permit made flow
+  // refinement of large graphs superlinear.
   static constexpr int32_t kDeepest = 8;
 
   int64_t side_limit(int32_t own, int32_t other) const {
@@ -67,8 +69,8 @@ template <class W, class D> class PairFlow {
     return room >= most || more >= static_cast<double>(most - room) ? most : room + static_cast<int64_t>(more);
   }
 
-  // Breadth first from the seam into each block, up to the side's limit and so many layers: first what is in a, then
-  // what is in b. False if there is nothing to search, or more arcs than have numbers.
+  // Breadth-first search from the boundary into each block, up to the limits of load and depth: vertices in a
+  // first, then those in b. Returns false if the region is empty or has more arcs than int32 can index.
   bool collect_region(const std::vector<int32_t>& seam) {
     region_.clear();
     depth_.clear();
@@ -97,9 +99,10 @@ template <class W, class D> class PairFlow {
     return !region_.empty() && arcs <= std::numeric_limits<int32_t>::max();
   }
 
-  // The network: an arc costs its weight across, a vertex what its neighbours outside the region make it cost
-  // in b (a supply) or in a (a demand). Arcs over the seam are full already: what they carry is supplied at
-  // their ends in b and demanded at those in a, and nothing may flow back for now. Also the load outside.
+  // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
+  // demand) equal to what its neighbours outside the region make it cost more in b (or in a). Arcs across the
+  // present cut start saturated: their flow becomes a supply at the end in b and a demand at the end in a,
+  // and nothing may flow back for now. Also computes the load outside the region.
   void build() {
     const int32_t n = static_cast<int32_t>(region_.size());
     net_.clear(n);
@@ -130,14 +133,15 @@ template <class W, class D> class PairFlow {
     net_.close();
   }
 
-  // Whether the present labelling is a minimum cut. If only one side fails, the work on the other is not lost.
+  // Returns whether the present assignment is a minimum cut. If only one side fails, the flow on the other
+  // side remains usable.
   bool minimal() {
     const bool fits_b = seam_.settle(in_a_, net_.n(), false);
     const bool fits_a = seam_.settle(0, in_a_, true);
     return fits_a && fits_b;
   }
 
-  // What was not settled may flow back over the seam. It is what the present labelling costs now.
+  // Allows flow back across the cut. The unrouted excess is the cost of the present assignment.
   void open_seam() {
     for (const auto& [arc, room] : back_) net_[arc].room = room;
     present_ = 0;
@@ -158,7 +162,7 @@ template <class W, class D> class PairFlow {
       const bool free_to_sink = load_s <= cap_[a_] && load_t + load_free <= cap_[b_];
       const bool free_to_source = load_s + load_free <= cap_[a_] && load_t <= cap_[b_];
       if (free_to_sink || free_to_source) {
-        // Both fit: the better balanced one.
+        // If both assignments of the free vertices fit, the better balanced one is taken.
         const bool to_source = free_to_source && (!free_to_sink || std::max(load_s + load_free, load_t) <
                                                                        std::max(load_s, load_t + load_free));
         apply(to_source);
@@ -171,10 +175,10 @@ template <class W, class D> class PairFlow {
     }
   }
 
-  // Make everything the side reaches part of it, and vertices next to it as well: first those that
-  // open no augmenting path, deepest inside the side's own block first. Returns what that costs beyond
-  // the flow: a vertex with unmet demand that becomes a source (or the reverse) pays it; -1 if there is
-  // no vertex to take.
+  // Adds everything the side reaches to the side, and adjacent vertices as well: first those that open no
+  // augmenting path, of these the ones deepest inside the side's own block. Returns the additional cost: a
+  // vertex with unmet demand that becomes a source (or the reverse) pays for it. Returns -1 if there is no
+  // candidate.
   int64_t pierce(Side side) {
     const int32_t own = side == Side::kSource ? a_ : b_;
     std::vector<int32_t>& rim = rim_[side == Side::kSink];
@@ -192,7 +196,7 @@ template <class W, class D> class PairFlow {
     const auto taken = std::max<std::ptrdiff_t>(1, std::ssize(rim) / 20);
     std::nth_element(rim.begin(), rim.begin() + taken - 1, rim.end(), before);
     std::sort(rim.begin(), rim.begin() + taken, before);
-    // Several at once while that opens no augmenting path, else a single one.
+    // Takes several vertices while this opens no augmenting path, otherwise a single one.
     int64_t forced = 0;
     for (std::ptrdiff_t i = 0; i < taken; ++i) {
       if (i > 0 && flow_.side(rim[i]) != Side::kFree) break;
@@ -226,11 +230,12 @@ template <class W, class D> class PairFlow {
   int32_t a_ = 0, b_ = 0;
   int64_t present_ = 0;
   int64_t fixed_[2] = {0, 0};
-  int32_t in_a_ = 0;  // vertices of the region in a
+  int32_t in_a_ = 0;  // number of vertices of the region in a
   std::vector<int32_t> local_, region_, depth_;
-  std::vector<std::pair<int32_t, int64_t>> back_;  // arcs from b to a, and what may flow on them once the seam is open
-  std::vector<int32_t> rim_[2];  // vertices next to what was kept on either side; may hold some taken since
-  std::vector<uint8_t> seen_;    // in which of them a vertex is or was
+  // arcs from b to a, with the capacity they get when the cut is opened
+  std::vector<std::pair<int32_t, int64_t>> back_;
+  std::vector<int32_t> rim_[2];  // vertices adjacent to each fixed side; may hold some that were taken
+  std::vector<uint8_t> seen_;  // bit set of the candidate lists that a vertex was added to
 };
 
 }  // namespace hopbytes

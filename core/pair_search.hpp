@@ -1,5 +1,5 @@
-// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside index blocks, pairs close
-// in the communication graph (Heider 1972; Brandfass et al. 2013; Schulz and Träff 2017).
+// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside blocks of indices, and pairs
+// that are close in the communication graph (Heider 1972; Brandfass et al. 2013; Schulz and Träff 2017).
 #pragma once
 #include "csr.hpp"
 #include "exchange.hpp"
@@ -9,11 +9,11 @@ namespace hopbytes {
 
 struct PairCounts {
   int64_t evaluations = 0, swaps = 0;
-  int64_t arcs = 0;  // looked at: the measure of work
+  int64_t arcs = 0;  // scanned edges, the measure of work
 };
 
-// Cyclic search over the pairs of tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
-// pairs in a row as there are have failed. Returns whether any exchange was made.
+// Cyclic search over the pairs of the tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
+// consecutive pairs as there are have failed. Returns whether it made an exchange.
 template <class W, class D>
 bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control, PairCounts& counts) {
   const int64_t pairs = (last - first) * (last - first - 1) / 2;
@@ -45,7 +45,7 @@ void search_all_pairs(Exchange<W, D>& exchange, const Control& control, PairCoun
   search_cyclic(exchange, 0, exchange.graph().n, control, counts);
 }
 
-// Block after block of `size` consecutive tasks, again from the first until a whole round finds nothing.
+// Searches block after block of `size` consecutive tasks, until a whole round over all blocks finds nothing.
 template <class W, class D>
 void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& control, PairCounts& counts) {
   const int64_t n = exchange.graph().n;
@@ -56,9 +56,9 @@ void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& contro
   }
 }
 
-// Pairs at most `reach` edges apart. Tasks wait in a queue, at first in the given order; the neighbourhood
-// of the one whose turn it is is walked breadth first and never stored. A pair rests once it has failed
-// and comes back when an exchange has changed what either of its tasks would pay.
+// Searches pairs at most `reach` edges apart. The tasks wait in a queue, at first in the given order. The
+// neighbourhood of the present task is traversed breadth-first and never stored. A pair that failed is
+// skipped until an exchange changes the cost of one of its tasks.
 template <class W, class D>
 void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> order, const Control& control,
                        PairCounts& counts) {
@@ -104,7 +104,7 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
           consider(u, v);
         }
     }
-    if (head > static_cast<size_t>(g.n) && 2 * head > queue.size()) {  // forget those that are through
+    if (head > static_cast<size_t>(g.n) && 2 * head > queue.size()) {  // drops processed entries of the queue
       queue.erase(queue.begin(), queue.begin() + head);
       head = 0;
     }

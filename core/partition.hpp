@@ -1,5 +1,6 @@
-// Many independent subproblems in one call: every group of vertices is cut into its own number of
-// blocks with its own caps. Threads work on runs and recombinations of groups; who does what never matters.
+// Solves many independent subproblems in one call: every group of vertices is partitioned into its own number
+// of blocks with its own maximum weights. The threads work on repetitions and recombinations; the result does
+// not depend on which thread does what.
 #pragma once
 #include "csr.hpp"
 #include "exact.hpp"
@@ -10,11 +11,13 @@ namespace hopbytes {
 
 struct ManyOptions {
   PartitionOptions partition;
-  int32_t runs = 1;      // independent runs per group, side by side, the best is kept; 0: one where there is no candidate
+  // independent repetitions per group, of which the best is kept; 0: one, and only for groups without a
+  // candidate
+  int32_t runs = 1;
   int32_t combines = 0;  // recombinations of the best partitions, then V-cycles
-  int32_t bisections = 1;  // where sizes are exact: tries of every cut in two
+  int32_t bisections = 1;  // repetitions of every bisection where sizes are exact
   int32_t threads = 1;
-  int32_t* finished = nullptr;  // counts groups done, for whoever watches
+  int32_t* finished = nullptr;  // counts finished groups, for progress reports
 };
 
 // The vertices of every group in ascending order, by counting sort.
@@ -44,8 +47,8 @@ template <class W> class ManyPartitions {
         control_(control), runs_(std::max(1, options.runs)), grouping_(group, static_cast<int64_t>(cap_start.size()) - 1),
         pool_(cap_start.size() - 1), rows_(group.empty() ? 0 : candidates.size() / group.size()) {}
 
-  // Few groups: extract all, spread the runs and recombinations over the threads. Many: a thread does a
-  // group whole, so that only the groups at work are in memory.
+  // With few groups it extracts all of them and distributes repetitions and recombinations over the threads.
+  // With many groups a thread solves a group completely, so that only the groups being solved are in memory.
   void solve(Out<int32_t> child, Out<int64_t> cut) {
     const int64_t groups = static_cast<int64_t>(pool_.size());
     if (groups / 2 >= options_.threads) {
@@ -68,10 +71,10 @@ template <class W> class ManyPartitions {
   }
 
  private:
-  struct Pool {  // of one group
+  struct Pool {  // the partitions of one group
     WorkGraph<W> sub;
     std::vector<Candidate> members;
-    Ways ways;             // of the runs
+    Ways ways;  // of the repetitions
     int32_t combines = 0;  // recombinations made so far
   };
   struct Meeting { int64_t group; size_t better, other; uint64_t seed; };
@@ -81,16 +84,16 @@ template <class W> class ManyPartitions {
     return cap_.subspan(cap_start_[i], cap_start_[i + 1] - cap_start_[i]);
   }
   bool trivial(int64_t i) const { return caps(i).size() < 2 || grouping_.of(i).empty(); }
-  // Where sizes leave no choice another engine is at work; this is the one place that decides.
+  // Exact sizes need another engine; only this function decides about that.
   bool exact(int64_t i) const { return !graph(i).unary && ExactPartition<W>::suits(graph(i), caps(i)); }
 
-  // Exact blocks too many to be recombined: of several such runs one would be kept whole and the others
-  // thrown away whole, so the tries go to every cut in two instead.
+  // Returns whether the blocks are exact and too many to be recombined. Of several repetitions one would be
+  // kept and the others discarded, so the repetitions are spent on every bisection instead.
   bool one_piece(int64_t i) const {
     return options_.runs > 1 && static_cast<int64_t>(caps(i).size()) > ExactPartition<W>::kMostBlocks && exact(i);
   }
 
-  // Call `work` with the engine for group i.
+  // Calls `work` with the engine for group i.
   template <class Work> Score with_engine(int64_t i, Work work) const {
     if (!exact(i)) return work(Multilevel<W>(caps(i), options_.partition, control_));
     const int32_t halves = one_piece(i) ? std::max(options_.bisections + 1, options_.runs) : options_.bisections;
@@ -98,10 +101,11 @@ template <class W> class ManyPartitions {
     return work(ExactPartition<W>(caps(i), how, control_));
   }
 
-  // Recombinations that are left for whole partitions; others were made where runs shared a way.
+  // Returns the number of recombinations left for whole partitions; the others were made where repetitions
+  // shared a hierarchy.
   int64_t combines(int64_t i) const { return options_.combines - (runs_ - pool_[i].ways.count()); }
 
-  // Row c of the candidates, null when it has nothing for group i.
+  // Returns row c of the candidates, null if it has no partition of group i.
   const int32_t* candidate(int64_t i, size_t c) const {
     const int32_t* row = candidates_.data() + c * group_.size();
     return row[grouping_.of(i)[0]] < 0 ? nullptr : row;
@@ -124,11 +128,11 @@ template <class W> class ManyPartitions {
   void cut_out(int64_t i) {
     Pool& pool = pool_[i];
     pool.sub = induced(g_, grouping_.of(i), group_.data(), static_cast<int32_t>(i), grouping_.local.data());
-    pool.sub.uneven = weights_uneven(pool.sub);  // as if it had been given alone
+    pool.sub.uneven = weights_uneven(pool.sub);  // as if the subgraph had been given on its own
     if (g_.unary) pool.sub.unary = std::make_shared<const Unary>(g_.unary->of(grouping_.of(i)));
   }
 
-  // The runs on one way.
+  // Makes the repetitions that use one hierarchy.
   void one_way(int64_t i, int64_t way) {
     if (trivial(i) || (way > 0 && (control_.hurry() || one_piece(i))) || (options_.runs < 1 && has_candidate(i))) return;
     const Ways& ways = pool_[i].ways;
@@ -144,7 +148,7 @@ template <class W> class ManyPartitions {
     });
   }
 
-  // Runs that were made and candidates, the best first.
+  // Collects the results of the repetitions and the candidates, the best first.
   void collect(int64_t i) {
     if (trivial(i)) return;
     std::vector<Candidate>& members = pool_[i].members;
@@ -163,9 +167,10 @@ template <class W> class ManyPartitions {
     members.resize(std::min<size_t>(members.size(), 1 + std::max<int64_t>(0, combines(i))));
   }
 
-  // Recombinations in rounds: the better half of a pool each with one of the other half, side by side,
-  // until one partition is left; V-cycles on it with what remains of the effort. Pairs of equals keep
-  // more of what is good in several than one that meets all the others in turn.
+  // Tournament recombination: in every round each member of the better half of a pool is recombined with one
+  // of the other half, side by side, until one partition is left; the remaining recombinations become
+  // V-cycles on it. Pairing partitions of similar quality preserves more good parts than recombining one
+  // partition with all others in turn.
   void contest(const std::vector<int64_t>& groups, int32_t threads) {
     for (std::vector<Meeting> round; !(round = meetings(groups)).empty() && !control_.hurry();) {
       parallel_for(static_cast<int64_t>(round.size()), threads, [&](int64_t m) { meet(round[m]); });
@@ -222,10 +227,10 @@ template <class W> class ManyPartitions {
   size_t rows_;
 };
 
-// Writes child[v], the block of v inside its group, and cut[group], the weight cut there. The caps
-// of group g are cap[cap_start[g] .. cap_start[g+1]). Candidates (may be empty) is a row-major
-// (candidates x n) array of partitions made elsewhere that compete as further runs; a negative entry
-// of a group's first vertex means there is none for that group.
+// Writes child[v], the block of v inside its group, and cut[group], the weight cut there. The maximum block
+// weights of group g are max_block_weight[block_start[g] .. block_start[g+1]). `candidates` (may be empty) is
+// a row-major (candidates x n) array of partitions from other sources that compete as further repetitions; a
+// negative entry of a group's first vertex means that the row has none for that group.
 template <class W>
 void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_start, In<int64_t> cap,
                     In<uint64_t> seed, In<int32_t> candidates, const ManyOptions& options, Control control,

@@ -1,4 +1,5 @@
-// Routes between places: a form of routes.hpp, the endpoint of every place, and what a flow puts on a link.
+// Routes between places: a form of routes.hpp, the endpoint of every place, and the contribution of a flow to
+// a link.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,14 +17,14 @@ struct Step {
   int64_t part, parts;
 };
 
-// Links from one place to another and back.
+// The links from one place to another and those of the opposite direction.
 struct Ways {
   std::span<const int32_t> there, back;
 };
 
-// Searches look at routes through this one type, whatever their form, and so are compiled once. Where every
-// flow takes a single path, ways between endpoints are kept once they were asked for: searches ask for the
-// same few over and over. Not for several threads at a time: routes are written into buffers.
+// Searches use routes through this type, whatever their form, and are therefore compiled once. If every flow
+// takes a single path, the paths between endpoints are cached, because searches ask for the same ones
+// repeatedly. Not thread-safe: routes are written into buffers.
 class PlacedRoutes {
  public:
   PlacedRoutes(std::span<const int32_t> endpoint, int32_t shift, bool single_path)
@@ -43,11 +44,11 @@ class PlacedRoutes {
   // Places of one endpoint share a site: no link leads from one to the other.
   int32_t site(int32_t place) const { return site_[place]; }
 
-  // What a flow puts on a link that carries all of it.
+  // Returns the contribution of a flow to a link that carries all of it.
   int64_t whole(int64_t volume) const { return volume << shift_; }
 
-  // visit(link, amount) along the way from a to b. Amounts are volume x share x 2^shift, rounded per flow
-  // and link, so that taking a flow away removes exactly what it brought.
+  // Calls visit(link, amount) along the route from a to b. Amounts are volume x share x 2^shift, rounded per
+  // flow and link, so that removing a flow removes exactly what it added.
   template <class Visit> void walk(int32_t a, int32_t b, int64_t volume, Visit&& visit) const {
     if (single_path_) {
       const int64_t amount = whole(volume);
@@ -61,9 +62,9 @@ class PlacedRoutes {
     fill(a, b, row_);
     for (const Step& step : row_) visit(step);
   }
-  // Links from a to b where flows take a single path; valid until the next call.
+  // Returns the links from a to b if flows take a single path; valid until the next call.
   std::span<const int32_t> way(int32_t a, int32_t b) const { return ways(a, b).there; }
-  // The same with the way back, which lies beside it in memory.
+  // Returns the links of both directions, which are adjacent in memory.
   Ways ways(int32_t a, int32_t b) const {
     if (site_[a] == site_[b]) return {};
     if (start_.empty()) return computed(a, b);
@@ -104,7 +105,8 @@ class PlacedRoutes {
   int64_t sites_ = 0;
   mutable std::vector<Step> row_;
   mutable std::vector<int32_t> plain_;
-  mutable std::vector<int32_t> start_;  // of every pair of sites: two lengths, then links; -1 not asked for yet
+  // of every pair of sites, its entry in kept_: two lengths, then links; -1 if not cached
+  mutable std::vector<int32_t> start_;
   mutable std::vector<int32_t> kept_;
 };
 

@@ -1,5 +1,5 @@
-// PTRAM: greedy placement on a hybrid of hop-bytes and congestion along real routes, then exchanges that
-// take load off the hottest link (Mirsadeghi and Afsahi, 2016), evaluated for one node after another.
+// PTRAM: greedy placement by a hybrid of hop-bytes and congestion along real routes, then exchanges that
+// relieve the hottest link (Mirsadeghi and Afsahi, 2016). The nodes are evaluated one after the other.
 #pragma once
 #include "local_search.hpp"
 #include "place_fit.hpp"
@@ -9,8 +9,8 @@
 
 namespace hopbytes {
 
-// Places whose routes differ only in links of their own, numbered by the lowest of each class. Such
-// places are worth the same to any group while both are free. O(places^2 x route length).
+// Classes of places whose routes differ only in links of their own, numbered by the lowest place of each
+// class. While such places are free, they are equally good for every group. O(places^2 x route length).
 inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t links, In<int64_t> price,
                                           std::span<const int64_t> capacity) {
   const int32_t places = static_cast<int32_t>(capacity.size());
@@ -28,13 +28,13 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
             if (e.b != a && e.b != b) e.b = -2;
           }
         });
-  // Only a link that one single place owns is private; one used by a single pair is nobody's.
+  // Only a link with a single owner is private; a link that a single pair of places uses has no owner.
   const auto owner = [&](int32_t link) {
     const Ends& e = ends[link];
     if (e.a >= 0 && e.b >= 0) return int32_t{-1};
     return e.a >= 0 ? e.a : e.b >= 0 ? e.b : int32_t{-1};
   };
-  // Hash of the way between place and other with the links of `place` itself made anonymous.
+  // Hash of the routes between place and other, in which the links of `place` itself are anonymous.
   const auto way = [&](int32_t place, int32_t other) {
     uint64_t hash = mix(static_cast<uint64_t>(other));
     for (const bool out : {true, false})
@@ -63,13 +63,14 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
   return of;
 }
 
-// The group to be placed next: most talk with placed groups plus, less and less, with unplaced ones.
+// Chooses the next group: the one with the largest volume to placed groups plus a falling share of its volume
+// to unplaced ones.
 class NextGroup {
  public:
   explicit NextGroup(const Flows& flows) : flows_(flows), placed_talk_(flows.n(), 0), open_talk_(flows.n(), 0), placed_(flows.n(), 0) {
     for (int32_t g = 0; g < flows.n(); ++g) open_talk_[g] = flows.talk(g);
   }
-  // `wanted` restricts the choice; -1 if nobody is left.
+  // Returns the next group that `wanted` accepts, -1 if none is left.
   template <class Wanted> int32_t next(Wanted wanted) const {
     int32_t best = -1;
     Wide most = 0;
@@ -97,7 +98,7 @@ class NextGroup {
   int64_t count_ = 0;
 };
 
-// The order in which groups are placed. It does not depend on where they go.
+// Returns the order in which groups are placed. It does not depend on where they are placed.
 inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit) {
   NextGroup queue(flows);
   std::vector<int32_t> order;
@@ -109,9 +110,9 @@ inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit)
   return order;
 }
 
-// Place all groups (place: all -1 before). With `by_share` hop-bytes, which grow with every group placed
-// while congestion does not, count as if all groups had as many as the placed ones. `classes` are those of
-// route_classes, or every place its own.
+// Places all groups (`place` is -1 for all before). With `by_share` the hop-bytes are extrapolated from the
+// placed groups to all groups, because they grow with every placed group while congestion does not. `classes`
+// is the result of route_classes, or names every place by itself. Returns the number of evaluations.
 inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
                             std::span<const int32_t> classes, const Hybrid& hybrid, bool by_share,
                             const Control& control) {
@@ -143,17 +144,18 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, 
   return evaluations;
 }
 
-// Which exchanges count as relief: `paper` those that lower the highest congestion, tried for groups with
-// traffic over the first of the hottest links; `count` also those that leave fewer links that hot, tried for
-// groups over any of them.
+// Which exchanges count as relief. `paper`: those that lower the highest congestion, tried for groups with
+// traffic over the first of the hottest links. `count`: also those that leave fewer hottest links, tried for
+// groups with traffic over any of them.
 enum class ReliefRule { count, paper };
 
-// Rounds of the single exchange that relieves most, among groups over hot links and the `nearest` places
-// around them: of places as far the lower, or with `nearby` the nearer by number. Returns rounds won.
+// Makes rounds of the single exchange that relieves most, among groups over hot links and the `nearest`
+// places around them. Of places at the same distance the lower number comes first, or with `nearby` the
+// number closest to the group's own place. Returns the number of rounds with an exchange.
 inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
                             const Vicinity& vicinity, int32_t nearest, int64_t rounds, ReliefRule rule,
                             bool nearby, const Control& control, int64_t& evaluations) {
-  using Heat = std::pair<int64_t, int64_t>;  // highest congestion, links that have it
+  using Heat = std::pair<int64_t, int64_t>;  // highest congestion, number of links with it
   const bool paper = rule == ReliefRule::paper;
   PlaceFit fit(size, capacity);
   PlaceSearch search(vicinity);

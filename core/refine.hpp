@@ -1,4 +1,4 @@
-// Improving a placement under its true distances: local search on the graph itself, or V-cycles that
+// Improves a placement under its true distances: by local search on the graph itself, or by V-cycles that
 // coarsen inside PEs and refine on every level.
 #pragma once
 #include "climb.hpp"
@@ -7,19 +7,19 @@
 namespace hopbytes {
 
 struct RefineOptions {
-  int32_t cycles = 0;     // V-cycles; 0 refines the graph itself once
-  int32_t coarsest = 40;  // vertices per PE where a V-cycle turns round
-  int32_t chains = 1;     // independent sequences of cycles; the cheapest result is kept
+  int32_t cycles = 0;  // V-cycles; 0 refines only the graph itself
+  int32_t coarsest = 40;  // vertices per PE of the coarsest graph of a V-cycle
+  int32_t chains = 1;  // independent sequences of cycles, of which the cheapest result is kept
   int32_t threads = 1;
   SearchOptions search;
   FlowOptions flow;
-  // Placements to recombine with, one after another (rows of n): a cycle contracts only what both agree
-  // on, so that it can choose between them region by region.
+  // Placements to recombine with, one per cycle (rows of n). A cycle contracts only what both placements
+  // agree on, so that it can choose between them region by region.
   std::span<const int32_t> others;
 };
 
-// One sequence of cycles on pe, in place; returns the number of moves tried. The placement gets no
-// worse: a cycle whose result costs more is dropped.
+// Runs one sequence of cycles on pe, in place. Returns the number of moves tried. The placement never becomes
+// worse: a cycle with a more expensive result is discarded.
 template <class W, class D>
 int64_t refine_chain(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
                      const RefineOptions& options, const Control& control, std::vector<int32_t>& pe) {
@@ -43,7 +43,7 @@ int64_t refine_chain(const WorkGraph<W>& g, const D& distance, std::span<const i
   return climb.moves();
 }
 
-// Refine pe in place by the cheapest of several chains; returns the number of moves tried.
+// Refines pe in place by the cheapest of several sequences. Returns the number of moves tried.
 template <class W, class D>
 int64_t refine_placement(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
                          const RefineOptions& options, const Control& control, std::span<int32_t> pe) {

@@ -1,5 +1,5 @@
-// Bringing a placement under its caps at the least cost, and filling empty PEs. Deterministic: all
-// ties fall to the smaller number. Work goes with the tasks of overfull PEs, not with n x k.
+// Makes a placement respect its maximum loads at the least cost, and fills empty PEs. Deterministic: ties go
+// to the smaller number. The work depends on the number of tasks on overloaded PEs, not on n x k.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,7 @@ namespace hopbytes {
 struct RepairResult {
   int64_t moves = 0;
   int64_t swaps = 0;
-  __int128 cost_change = 0;  // each pair of tasks once; leaving forbidden places gains 2^60 each time
+  __int128 cost_change = 0;  // each pair of tasks once; leaving a forbidden PE gains 2^60
 };
 
 template <class Distance, class Nearest> class Repair {
@@ -32,8 +32,8 @@ template <class Distance, class Nearest> class Repair {
       if (weight(u) > 0) link(u, pe_[u]);
   }
 
-  // Every overfull PE hands tasks on until it meets its cap or nobody has room; then it exchanges
-  // tasks for lighter ones.
+  // Every overloaded PE passes tasks on until it respects its maximum load or no PE has room. Then it
+  // exchanges tasks for lighter ones.
   RepairResult meet_caps() {
     for (int64_t p = 0; p < k_ && !cancelled(); ++p)
       if (room_[p] < 0) push_out(p);
@@ -42,7 +42,7 @@ template <class Distance, class Nearest> class Repair {
     return result_;
   }
 
-  // Every PE without a task gets one from the nearest PE with two or more. For loads of 1 and caps of 1.
+  // Gives every empty PE a task from the nearest PE with at least two. For loads of 1 and maximum loads of 1.
   RepairResult fill_empty() {
     std::vector<int64_t> surplus(k_);
     for (int64_t p = 0; p < k_; ++p) surplus[p] = -room_[p];  // tasks beyond the first
@@ -73,17 +73,19 @@ template <class Distance, class Nearest> class Repair {
   }
 
  private:
-  static constexpr int64_t kMembersTried = 1024;  // bounds the search in very full PEs
+  static constexpr int64_t kMembersTried = 1024;  // bounds the search on very full PEs
   static constexpr size_t kNeighboursTried = 16;
   static constexpr int64_t kPartnersTried = 64;
-  static constexpr int64_t kAskedAgain = 256;  // neighbours of a task that went, bounds the work of hubs
+  // neighbours of a moved task that are evaluated again; bounds the work of hubs
+  static constexpr int64_t kAskedAgain = 256;
 
   struct Offer {
-    int64_t change;  // of the cost
-    int64_t relief;  // of the overload
+    int64_t change;  // change of the cost
+    int64_t relief;  // change of the overload
     int64_t task, target;
-    int64_t as_of;  // number of moves done when this was computed
-    bool operator<(const Offer& other) const {  // worse first: a max-heap then yields the best
+    int64_t as_of;  // number of moves made when this was computed
+    // worse offers are smaller, so that a max-heap yields the best one
+    bool operator<(const Offer& other) const {
       const __int128 mine = static_cast<__int128>(change) * other.relief;
       const __int128 its = static_cast<__int128>(other.change) * relief;
       return mine != its ? mine > its : task > other.task;
@@ -123,7 +125,7 @@ template <class Distance, class Nearest> class Repair {
     ++result_.moves;
   }
 
-  // Weight from u to every PE that holds a neighbour, heaviest PE first (then by number).
+  // Collects the weight from u to every PE that holds a neighbour, the heaviest first (then by number).
   void collect(int64_t u) {
     near_.clear();
     for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) {
@@ -148,7 +150,7 @@ template <class Distance, class Nearest> class Repair {
     return change;
   }
 
-  // The cheapest place for u outside p: where its neighbours are, else the nearest PE with room.
+  // Finds the cheapest PE for u other than p: a PE of its neighbours, or the nearest PE with room.
   bool offer(int64_t u, int64_t p, Offer& out) {
     const int64_t w = weight(u);
     if (room_.largest() < w) return false;
@@ -163,15 +165,17 @@ template <class Distance, class Nearest> class Repair {
     for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
     consider(nearest_(room_, p, w));
     for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
-    if (best < 0 && unary_ && unary_->kind[u] != 0)  // the nearest with room are forbidden: any other
+    // The nearest PEs with room are forbidden: try all others.
+    if (best < 0 && unary_ && unary_->kind[u] != 0)
       for (int64_t q = 0; q < k_; ++q) consider(q);
     if (best < 0) return false;
     out = {best_change, std::min(w, -room_[p]), u, best, result_.moves};
     return true;
   }
 
-  // The task that loses least goes first. Where a task went its neighbours lose less, so they are asked again:
-  // an offer that got better would otherwise wait behind others. (One that got worse is seen when its turn comes.)
+  // Moves the task with the least loss first. The neighbours of a moved task lose less than before, so they
+  // are evaluated again: an offer that became better would otherwise wait behind others. (An offer that
+  // became worse is detected when it comes to the top.)
   void push_out(int64_t p) {
     std::vector<Offer> heap;
     const auto ask = [&](int64_t u) {
@@ -186,8 +190,9 @@ template <class Distance, class Nearest> class Repair {
       std::pop_heap(heap.begin(), heap.end());
       const Offer best = heap.back();
       heap.pop_back();
-      if (pe_[best.task] != p || asked_[best.task] != best.as_of) continue;  // gone, or asked again since
-      if (best.as_of != result_.moves) {  // places filled since
+      // the task is gone or was evaluated again since
+      if (pe_[best.task] != p || asked_[best.task] != best.as_of) continue;
+      if (best.as_of != result_.moves) {  // PEs may have been filled since
         ask(best.task);
         continue;
       }
@@ -207,7 +212,7 @@ template <class Distance, class Nearest> class Repair {
     return tasks;
   }
 
-  // The PEs with most room, most first.
+  // Returns the PEs with the most room, in falling order.
   std::vector<int64_t> roomiest() const {
     std::vector<int64_t> pes(k_);
     for (int64_t p = 0; p < k_; ++p) pes[p] = p;
@@ -219,7 +224,7 @@ template <class Distance, class Nearest> class Repair {
     return pes;
   }
 
-  // Nobody has room for a whole task of p: exchange one for a lighter one elsewhere, the pair with the
+  // No PE has room for a whole task of p: exchanges a task for a lighter one elsewhere, the pair with the
   // largest relief first, while the overload falls.
   void exchange(int64_t p) {
     while (room_[p] < 0 && work_left_ > 0 && !cancelled()) {
@@ -227,7 +232,8 @@ template <class Distance, class Nearest> class Repair {
       if (static_cast<int64_t>(own.size()) > kMembersTried) own.resize(kMembersTried);
       int64_t relief = 0, give = -1, take = -1;
       for (int64_t q : roomiest()) {
-        if (q == p || room_[q] <= 0 || relief == -room_[p]) break;  // roomiest first: the rest is no better
+        // PEs come in the order of falling room, so the remaining ones are no better
+        if (q == p || room_[q] <= 0 || relief == -room_[p]) break;
         std::vector<int64_t> other = members(q);
         if (unary_) std::erase_if(other, [&](int64_t v) { return !permitted(v, p); });
         work_left_ -= static_cast<int64_t>(own.size() + other.size());
@@ -249,8 +255,9 @@ template <class Distance, class Nearest> class Repair {
     }
   }
 
-  // Of tasks sorted by falling weight, the one to take for a task of weight w: light enough to remove
-  // the overload if the room allows it, otherwise the lightest one the room allows; -1 if none helps.
+  // From tasks sorted by falling weight, returns the one to take for a task of weight w: light enough to
+  // remove the overload if the room permits it, otherwise the lightest one that the room permits; -1 if none
+  // helps.
   int64_t partner(const std::vector<int64_t>& tasks, int64_t w, int64_t room, int64_t overload) const {
     const int64_t lightest = w - room;
     const auto enough = std::partition_point(tasks.begin(), tasks.end(),
@@ -272,15 +279,15 @@ template <class Distance, class Nearest> class Repair {
   int64_t k_;
   RoomTree room_;
   std::vector<int64_t> first_, next_, previous_;  // tasks with load, per PE, as linked lists
-  std::vector<int64_t> asked_;  // moves done when a task was last asked where it would go
+  std::vector<int64_t> asked_;  // number of moves made when a task was last evaluated
   std::vector<int32_t> seen_;
   std::vector<std::pair<int32_t, int64_t>> near_;
   int64_t work_left_ = 20'000'000;  // steps spent on exchanges before giving up
   RepairResult result_;
 };
 
-// Longest tasks first, each to the PE that is emptiest for its cap; tasks without load stay.
-// (Graham 1969: at most a heaviest task above the mean.) O(n log n).
+// List scheduling: assigns the heaviest tasks first, each to the PE with the smallest relative load. Tasks
+// without load stay. (Graham 1969: exceeds the mean by at most the heaviest task.) O(n log n).
 inline void list_schedule(In<int64_t> load, In<int64_t> cap, Out<int32_t> pe) {
   std::vector<int64_t> order;
   for (int64_t u = 0; u < static_cast<int64_t>(load.size()); ++u)

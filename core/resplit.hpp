@@ -1,10 +1,11 @@
-// Two units of the machine are emptied and their tasks cut anew, into as many as each held, exactly.
+// Pairwise repartitioning of one-task-per-slot placements: the tasks of two units of the machine are divided
+// anew between these units, with exactly as many tasks in each as before.
 //
-// Where both units hold what they hold, a task pays for neighbours elsewhere by the unit it is in, and for
-// neighbours among the tasks by whether both are in the same: a bisection with a price per task. It is
-// searched from the split there is and from new exact ones (exact.hpp) by passes of Fiduccia and Mattheyses. A
-// cheaper split is carried out by exchanges, the surroundings descend, and all of it is taken back
-// unless the true cost fell.
+// With fixed unit sizes, a task pays for neighbours outside the two units according to its unit, and for
+// neighbours among the tasks according to whether both are in the same unit: a bisection with linear costs.
+// The search starts from the present bisection and from new exact ones (exact.hpp) and makes passes of
+// two-way FM. A cheaper bisection is carried out by exchanges, a local search in its neighbourhood follows,
+// and everything is undone unless the true cost falls.
 #pragma once
 #include "exact.hpp"
 #include "swap.hpp"
@@ -12,21 +13,22 @@
 namespace hopbytes {
 
 struct ResplitOptions {
-  int64_t tries = 1;   // new bisections per pair of units, beside the one there is
-  int64_t rounds = 3;  // passes over all pairs; from the second on only those with a unit that changed
-  int64_t budget = 0;  // arcs to look at
+  int64_t tries = 1;  // new bisections per pair of units, in addition to the present one
+  int64_t rounds = 3;  // passes over all pairs; later passes visit only pairs with a unit that changed
+  int64_t budget = 0;  // edges to scan
 };
 
 template <class W, class D> class Resplit {
  public:
-  // Unit u is the PEs unit_start[u] .. unit_start[u + 1] - 1.
+  // Unit u consists of the PEs unit_start[u] .. unit_start[u + 1] - 1.
   Resplit(const WorkGraph<W>& graph, SwapSearch<W, D>& search, std::span<const int64_t> unit_start,
           const ResplitOptions& options, const Control& control)
       : g_(graph), search_(search), start_(unit_start), options_(options), control_(control),
         local_(graph.n, -1), sizes_(2, 0), load_(2, 0), seam_(sizes_, load_), cut_(sizes_, ExactOptions{}, control) {}
   Resplit(const Resplit&) = delete;
 
-  // Work on pairs of units (first, second, first, ...). Returns the change of the cost; counts what gained.
+  // Works on pairs of units (first, second, first, ...). Returns the change of the cost and counts the pairs
+  // that gained.
   int64_t run(In<int32_t> pairs, uint64_t seed, int64_t& gained) {
     std::vector<uint8_t> changed(start_.size(), 1), next;
     int64_t total = 0;
@@ -58,7 +60,7 @@ template <class W, class D> class Resplit {
     const int64_t inside = std::max(search_.distance(one.first, one.last - 1), search_.distance(other.first, other.last - 1));
     if (apart <= inside) return 0;
     members_.clear();
-    // Tasks that must not be in one of the two stay, and count as neighbours elsewhere.
+    // Tasks that are forbidden in one of the units stay; they count as neighbours outside.
     for (const int side : {0, 1}) {
       const int64_t before = static_cast<int64_t>(members_.size());
       for (const int32_t v : search_.tasks(side == 0 ? one : other))
@@ -85,8 +87,9 @@ template <class W, class D> class Resplit {
     return search_.attempt(leave, come);
   }
 
-  // The graph among the members, weights times what parting costs, and `bias_`: what a member pays more for
-  // the neighbours it has elsewhere when it is in the second unit.
+  // Builds the graph among the members, whose weights are multiplied by the cost of separating two tasks, and
+  // `bias_`: what a member pays more for its outside neighbours and itself in the second unit than in the
+  // first.
   void describe(int32_t first, int32_t second, int64_t parting) {
     int64_t bound = 0;
     for (size_t m = 0; m < members_.size(); ++m) local_[members_[m]] = static_cast<int32_t>(m), bound += g_.degree(members_[m]);
@@ -121,7 +124,7 @@ template <class W, class D> class Resplit {
     return total;
   }
 
-  // Halves have no order of their own: take the cheaper one.
+  // The sides of a new bisection have no order: take the cheaper one.
   void turn(std::vector<int32_t>& part) const {
     int64_t lean = 0;
     for (size_t m = 0; m < part.size(); ++m) lean += part[m] ? bias_[m] : -bias_[m];
@@ -129,7 +132,7 @@ template <class W, class D> class Resplit {
       for (int32_t& p : part) p = 1 - p;
   }
 
-  // Passes from `part`, which keeps the sizes. Returns the energy it then has.
+  // Makes FM passes from `part`, which keep the sizes. Returns the resulting cost.
   int64_t improved(std::vector<int32_t>& part) {
     load_ = sizes_;
     seam_.adopt(pair_, part.data(), bias_.data());

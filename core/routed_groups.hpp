@@ -1,4 +1,4 @@
-// Groups on places with routed traffic between them, and what a move or an exchange would change.
+// Groups on places with routed traffic between them, and the changes that a move or an exchange causes.
 #pragma once
 #include <algorithm>
 
@@ -10,12 +10,12 @@ namespace hopbytes {
 
 using Wide = __int128;
 
-// Where a group goes.
+// The new place of a group.
 struct Relocation { int32_t group, place; };
 
 class RoutedGroups {
  public:
-  // place: of every group; -1 for one not placed yet, whose traffic does not count.
+  // place: of every group; -1 for an unplaced group, whose traffic does not count.
   RoutedGroups(const Flows& flows, const PlacedRoutes& routes, int64_t links, In<int64_t> price, int64_t places,
                std::span<int32_t> place)
       : flows_(flows), routes_(routes), links_(links, price), place_(place), group_at_(places, -1),
@@ -34,12 +34,13 @@ class RoutedGroups {
   }
 
   LinkLoads& links() { return links_; }
-  int64_t hop_bytes() const { return hop_bytes_; }  // sum of loads, whatever the capacities
+  int64_t hop_bytes() const { return hop_bytes_; }  // sum of link loads, independent of the capacities
   const Flows& flows() const { return flows_; }
   int32_t place(int32_t group) const { return place_[group]; }
   int32_t group_at(int32_t place) const { return group_at_[place]; }
   int64_t places() const { return static_cast<int64_t>(group_at_.size()); }
-  // Places of the same endpoints are as good as each other: no link lies between them.
+  // Returns whether two places have the same endpoints. Such places are equally good: no link lies between
+  // them.
   bool alike(int32_t a, int32_t b) const {
     const int32_t ports = flows_.ports();
     for (int32_t q = 0; q < ports; ++q)
@@ -47,8 +48,8 @@ class RoutedGroups {
     return true;
   }
 
-  // Propose that `group` goes to p and whoever is there comes the other way; what it changes is then
-  // known until the next proposal.
+  // Proposes that `group` moves to p and that the group at p, if any, moves the other way. The changes are
+  // available until the next proposal.
   void propose(int32_t group, int32_t p) {
     forget();
     group_ = group, other_ = group_at_[p], target_ = p, home_ = place_[group];
@@ -63,7 +64,7 @@ class RoutedGroups {
     });
   }
 
-  // Propose that several groups move; each place they go to is free or left by another of them.
+  // Proposes that several groups move. Every new place must be free or left by another of these groups.
   void propose(std::span<const Relocation> moves) {
     forget();
     set_.assign(moves.begin(), moves.end());
@@ -78,7 +79,7 @@ class RoutedGroups {
   int64_t partners(int32_t group) const { return partner_start_[group + 1] - partner_start_[group]; }
   int32_t partner(int32_t group, int64_t i) const { return partners_[partner_start_[group] + i].group; }
 
-  // Links with the highest congestion, ascending.
+  // Returns the links with the highest congestion, ascending.
   std::vector<int32_t> hottest() { return hotter_than(links_.max()); }
   std::vector<int32_t> hotter_than(int64_t floor) {
     std::vector<int32_t> found;
@@ -89,7 +90,7 @@ class RoutedGroups {
   std::span<const int32_t> touched() const { return touched_; }
   int64_t change(int32_t link) const { return change_[link]; }
 
-  // Highest congestion if the proposal were accepted; exact, by doing and undoing it.
+  // Returns the highest congestion that the proposal leads to; exact, by applying and undoing it.
   int64_t top_if() {
     for (const int32_t link : touched_) links_.add(link, change_[link]);
     const int64_t top = links_.max();
@@ -97,7 +98,7 @@ class RoutedGroups {
     return top;
   }
 
-  // The same with the number of links that then have it.
+  // Returns the same with the number of links that then have it.
   std::pair<int64_t, int64_t> hottest_if() {
     for (const int32_t link : touched_) links_.add(link, change_[link]);
     const std::pair<int64_t, int64_t> found{links_.max(), links_.at_max()};
@@ -120,7 +121,7 @@ class RoutedGroups {
     });
   }
 
-  // Put a group that has no place yet on a free one.
+  // Puts an unplaced group on a free place.
   void place_first(int32_t group, int32_t p) {
     place_[group] = p;
     group_at_[p] = group;
@@ -133,7 +134,7 @@ class RoutedGroups {
       });
     });
   }
-  // Propose that an unplaced group goes to p, a free place.
+  // Proposes that an unplaced group goes to p, a free place.
   void propose_first(int32_t group, int32_t p) {
     forget();
     flows_.at(group, [&](int64_t e) {
@@ -145,13 +146,13 @@ class RoutedGroups {
     });
   }
 
-  // Arcs routed over a link, in no particular order; entries that are out of date are swept out.
+  // Visits the arcs routed over a link, in no particular order, and removes outdated entries.
   template <class Visit> void over(int32_t link, Visit&& visit) {
     auto& entries = over_[link];
     sweep(entries);
     for (const Entry& entry : entries) visit(entry.arc);
   }
-  // One of them, each as likely as the others; -1 where there is none. O(1) on average.
+  // Returns a random arc routed over a link, with equal probabilities; -1 if there is none. O(1) on average.
   int64_t one_over(int32_t link, Rng& rng) {
     auto& entries = over_[link];
     while (!entries.empty()) {
@@ -165,16 +166,17 @@ class RoutedGroups {
 
  private:
   struct Entry { int64_t arc; int32_t version; };
-  // What a group sends to another and gets from it.
+  // What a group sends to another one and receives from it.
   struct Partner { int32_t group; int64_t out = 0, in = 0; };
-  // What two groups that change places exchange with one site, the second with the other sign.
+  // What two groups that exchange places send to and receive from one site; the second group counts
+  // negatively.
   struct Exchange { int32_t place = -1; int64_t out = 0, in = 0; };
 
   void add(int32_t link, int64_t amount) {
     links_.add(link, amount);
     hop_bytes_ += amount;
   }
-  // Whether all that two groups exchange goes one way, and may be moved at once.
+  // Returns whether all traffic of two groups takes one path, so that it can be rerouted at once.
   bool merges() const { return routes_.single_path() && flows_.ports() == 1; }
   int32_t place_after(int32_t group) const {
     if (!set_.empty()) return goal_[group] >= 0 ? goal_[group] : place_[group];
@@ -189,7 +191,8 @@ class RoutedGroups {
     routes_.walk(flows_.from(e, place_after(source)), flows_.to(e, place_after(target)), volume,
                  [&](int32_t link, int64_t amount) { note(link, amount); });
   }
-  // Arcs of a group of the set; one between two of them falls to the group of lower number.
+  // Visits the arcs of a group of the set. An arc between two groups of the set belongs to the one with the
+  // lower number.
   template <class Visit> void each_of_set(int32_t group, Visit&& visit) const {
     flows_.at(group, [&](int64_t e) {
       const int32_t other = flows_.other_end(e, group);
@@ -222,7 +225,7 @@ class RoutedGroups {
   void sweep(std::vector<Entry>& entries) {
     std::erase_if(entries, [&](const Entry& entry) { return !valid(entry); });
   }
-  // Before a list grows it is swept, so that it stays within twice what is valid.
+  // Removes outdated entries before a list grows, so that it holds at most twice the number of valid entries.
   void enlist(int32_t link, const Entry& entry) {
     auto& entries = over_[link];
     if (entries.size() == entries.capacity() && entries.size() >= 16) {
@@ -232,12 +235,12 @@ class RoutedGroups {
     entries.push_back(entry);
   }
 
-  // Flows of one path add up exactly: whatever two groups exchange with the groups of one site counts
-  // once, and only the difference between the two groups goes another way.
+  // Flows on one path add up exactly: the traffic of two groups with all groups of one site is summed, and
+  // only the difference between the two groups changes its route.
   void reroute_merged() {
     const int32_t here = routes_.site(home_), there = routes_.site(target_);
     if (here == there) return;
-    int64_t between = 0;  // what the one sends to the other less what comes back
+    int64_t between = 0;  // what the first group sends to the second, minus the opposite direction
     gather(group_, 1, between);
     if (other_ >= 0) gather(other_, -1, between);
     shift(home_, target_, -between, between);
@@ -265,7 +268,7 @@ class RoutedGroups {
       net.in += sign * partner.in;
     }
   }
-  // So much more from a to b, and so much more back.
+  // Adds volume to the route from a to b, and volume to the opposite direction.
   void shift(int32_t a, int32_t b, int64_t out, int64_t in) {
     if (out == 0 && in == 0) return;
     const Ways ways = routes_.ways(a, b);
@@ -314,8 +317,8 @@ class RoutedGroups {
   std::vector<Partner> partners_;
   std::vector<Exchange> net_;
   std::vector<int32_t> met_;
-  std::vector<Relocation> set_;  // proposed together; empty where one group moves or two exchange
-  std::vector<int32_t> goal_;    // of the groups in it, -1 for others
+  std::vector<Relocation> set_;  // proposed together; empty if one group moves or two exchange
+  std::vector<int32_t> goal_;  // the new place of the groups in the set, -1 for others
   int64_t hop_bytes_ = 0;
   int32_t group_ = -1, other_ = -1, target_ = -1, home_ = -1;
 };

@@ -1,11 +1,11 @@
-// Whether a cut is minimum, asked from the cut itself outwards.
+// Verifies whether a cut is a minimum cut, starting from the cut itself.
 //
-// When all arcs of a cut are full, what went over it is left as excess on the far side, and is missing on the near
-// side. The cut is minimum if and only if each side can settle that alone: excess finds demands, what is missing is
-// found at supplies. Both are half as deep as the way from supplies to demands, and where the cut is a narrow place
-// nearly all goes straight away from it: by push-relabel, from the far vertices on, with exact distances at the
-// beginning (Goldberg, Tarjan 1988; Cherkassky, Goldberg 1997). A side that cannot is left as it is found out
-// to be so; what was moved till then was moved rightly (a pseudoflow: Hochbaum 2008).
+// If all arcs of a cut are saturated, the flow across it leaves excess on the far side and a deficit on the
+// near side. The cut is minimum if and only if each side can route this on its own: excess to demands,
+// deficits to supplies. Each of these two flow problems is about half as deep as the whole one, and where the
+// cut is narrow nearly all flow leaves it directly. Push-relabel solves them, highest label first, with exact
+// initial distances (Goldberg, Tarjan 1988; Cherkassky, Goldberg 1997). A side that cannot route everything
+// keeps the flow pushed so far, which is a valid pseudoflow (Hochbaum 2008) to continue from.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,9 +21,9 @@ class SeamFlow {
   SeamFlow(FlowNetwork& net, int64_t& work_left, const Control& control)
       : net_(net), work_left_(work_left), control_(control) {}
 
-  // Bring supplies of the vertices from first to before last to the demands among them (or, backward, demands to
-  // supplies) and change the terminals by it. No arc may have room out of this range. Returns whether all could be
-  // brought; when in doubt, as the work is used up or time is short, false.
+  // Routes the supplies of the vertices first .. last-1 to the demands among them (or, backward, demands to
+  // supplies) and updates the terminals. No arc out of this range may have residual capacity. Returns whether
+  // everything was routed; false as well if the work is used up or the time is over.
   bool settle(int32_t first, int32_t last, bool backward) {
     return backward ? settle<-1>(first, last) : settle<1>(first, last);
   }
@@ -53,7 +53,7 @@ class SeamFlow {
     return true;
   }
 
-  // To the nearest demand.
+  // Computes exact distances to the nearest demand.
   template <int sign> void find_distances(int32_t first, int32_t last) {
     vertex_.resize(net_.n());
     queue_.resize(last - first);
@@ -84,7 +84,7 @@ class SeamFlow {
     highest_ = std::max(highest_, at);
   }
 
-  // Along arcs that lead nearer; whether nothing is left at v.
+  // Pushes excess along arcs that lead nearer. Returns whether v has no excess left.
   template <int sign> bool discharge(int32_t v) {
     Vertex& vertex = vertex_[v];
     int64_t left = excess<sign>(v);
@@ -106,8 +106,8 @@ class SeamFlow {
     return left == 0;
   }
 
-  // To where v has a nearer neighbour again; false if there is no way to a demand: none at all, or over a
-  // distance at which no vertex is left.
+  // Relabels v to one above its nearest neighbour. Returns false if no demand is reachable: v has no residual
+  // arc, or there is a gap, a distance at which no vertex is left.
   template <int sign> bool raise(int32_t v) {
     Vertex& vertex = vertex_[v];
     int32_t nearest = net_.n();
@@ -128,9 +128,9 @@ class SeamFlow {
   }
 
   struct Vertex {
-    int32_t distance;  // at least so many arcs to the nearest demand; kNone where there is no way
-    int32_t current;   // arcs before this one do not lead nearer
-    int32_t next;      // in the list of those that wait
+    int32_t distance;  // lower bound of the number of arcs to the nearest demand; kNone if there is no path
+    int32_t current;  // no arc before this one leads nearer
+    int32_t next;  // next entry in the list of vertices with excess
   };
 
   FlowNetwork& net_;
@@ -138,8 +138,8 @@ class SeamFlow {
   const Control& control_;
   int32_t highest_ = 0;
   std::vector<Vertex> vertex_;
-  std::vector<int32_t> first_;  // by distance, of the vertices that wait
-  std::vector<int32_t> count_;  // by distance, vertices
+  std::vector<int32_t> first_;  // by distance, the first vertex with excess
+  std::vector<int32_t> count_;  // by distance, the number of vertices
   std::vector<int32_t> queue_;
 };
 

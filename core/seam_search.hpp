@@ -1,9 +1,10 @@
-// Local search between two blocks of a partition by edge cut: FM that keeps their loads near their targets.
+// Two-way FM: local search between two blocks by edge cut, which keeps the loads of both near their targets.
 //
-// From the seam of the two blocks vertices move one by one, the best first whatever it costs, each once; the
-// best state on the way is kept (Fiduccia, Mattheyses 1982). A block may leave its target by `window`
-// meanwhile, which lets strips of a seam travel, but the state kept is the most balanced of the cheap
-// ones: with exact targets and unit loads that is an exchange of equal numbers of vertices.
+// Starting from the boundary between the two blocks, vertices move one by one, the largest gain first even if
+// it is negative, and each vertex at most once. The best state is kept (Fiduccia, Mattheyses 1982). Inside a
+// search a block may deviate from its target by `window`, so that parts of the boundary can move as a whole.
+// Among states of equal cut the most balanced one is kept: with exact targets and unit loads the result is an
+// exchange of equal numbers of vertices.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +22,7 @@ template <class W> class SeamSearch {
   SeamSearch(std::span<const int64_t> target, std::vector<int64_t>& load)
       : target_(target), load_(load), sign_(load.size(), 0) {}
 
-  // `bias` (may be null): what each vertex costs in the second block of a pair beyond what it costs in the first.
+  // `bias` (may be null) is what each vertex costs more in the second block of a pair than in the first.
   void adopt(const WorkGraph<W>& g, int32_t* part, const int64_t* bias = nullptr) {
     g_ = &g, part_ = part, bias_ = bias;
     int64_t strongest = 0;
@@ -36,13 +37,13 @@ template <class W> class SeamSearch {
   }
 
   struct Limits {
-    int64_t window = 1;    // how far a block may leave its target inside a search
-    int64_t allowed = 0;   // sum of the distances of both from their targets that counts as balanced
-    int32_t patience = 40; // moves without a new best that end a search
+    int64_t window = 1;  // permitted deviation of a block from its target inside a search
+    int64_t allowed = 0;  // total deviation of both blocks from their targets that counts as balanced
+    int32_t patience = 40;  // moves without a new best that end a search
   };
 
-  // Search between blocks a and b from some of their vertices. Returns whether the state became better:
-  // nearer to balance, or of equal balance and a smaller cut; `gain` is by how much the cut fell.
+  // Searches between the blocks a and b from some of their vertices. Returns whether the state became better:
+  // a smaller imbalance, or the same imbalance and a smaller cut. `gain` is the decrease of the cut.
   bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Limits& limits, int64_t& gain) {
     block_[0] = a, block_[1] = b;
     ++pass_;
@@ -82,7 +83,7 @@ template <class W> class SeamSearch {
     return best_off < first_off || best > 0;
   }
 
-  // Arcs looked at by the last search, and the vertices it moved for good.
+  // Edges scanned by the last search, and the vertices it moved permanently.
   int64_t looked_at() const { return looked_at_; }
   std::span<const int32_t> moved() const { return log_; }
 
@@ -92,14 +93,15 @@ template <class W> class SeamSearch {
   int64_t off(const Limits& limits) const { return std::max<int64_t>(0, lean() - limits.allowed); }
   int64_t lean() const { return std::abs(excess(0)) + std::abs(excess(1)); }
 
-  // A side whose best vertex may leave: the one that must shed load, else the one with the larger gain.
+  // Returns the side whose best vertex moves next: the only side with a permitted move, else the side with
+  // the larger gain, else the side with the larger excess.
   int choose(const Limits& limits) {
     const bool may[2] = {fits(0, limits), fits(1, limits)};
     if (!may[0] || !may[1]) return may[0] ? 0 : may[1] ? 1 : -1;
     const int64_t one = queue_[0].key(queue_[0].top()), other = queue_[1].key(queue_[1].top());
     if (one != other) return one > other ? 0 : 1;
     if (excess(0) != excess(1)) return excess(0) > excess(1) ? 0 : 1;
-    return pass_ & 1;  // by turns: where one side leads nowhere, the other may
+    return pass_ & 1;  // alternates between searches: where one side gains nothing, the other may
   }
   bool fits(int side, const Limits& limits) {
     if (queue_[side].empty()) return false;
@@ -108,8 +110,8 @@ template <class W> class SeamSearch {
     return (from <= limits.window && to <= limits.window) || from + to < lean();
   }
 
-  // Queue v if it touches the other block, or loses nothing by moving: then it makes room.
-  // Branch-free: which block a neighbour is in is hard to guess.
+  // Queues v if it is adjacent to the other block or loses nothing by moving, because then it makes room.
+  // Branch-free, because it is unpredictable in which block a neighbour is.
   void consider(int32_t v, int side) {
     const int32_t own = block_[side], other = block_[1 - side], *part = part_, *adj = g_->adj;
     const W* weight = g_->weight;
@@ -153,7 +155,7 @@ template <class W> class SeamSearch {
   int32_t* part_ = nullptr;
   const int64_t* bias_ = nullptr;
   int32_t block_[2] = {0, 1};
-  std::vector<int64_t> sign_;  // -1 and 1 for the two blocks, 0 for others
+  std::vector<int64_t> sign_;  // -1 and 1 for the two blocks, 0 for all others
   BucketQueue queue_[2];
   std::vector<int32_t> locked_;  // number of the search in which a vertex moved
   std::vector<int32_t> log_;

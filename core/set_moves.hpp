@@ -1,7 +1,8 @@
-// Several groups that change places at once: what no chain of single exchanges reaches without first making
-// the links much hotter. Stretches of places in machine order (a chain along a dimension of a torus, a part
-// of a leaf switch), regions around two nodes (all groups of a leaf switch, a ball of a torus), groups that
-// talk to each other as one cluster, and cycles through places that partners hold.
+// Moves of several groups at once. They reach placements that chains of single exchanges reach only by making
+// links much hotter in between. The kinds of moves are: segments of places in machine order (a chain along a
+// dimension of a torus, a part of a leaf switch), regions around two nodes (all groups of a leaf switch, a
+// ball of a torus), clusters of groups that communicate with each other, and cycles through the places of
+// communication partners.
 #pragma once
 #include <algorithm>
 #include <span>
@@ -19,7 +20,7 @@ class SetMoves {
   SetMoves(const RoutedGroups& state, const PlaceFit& fit, const Vicinity& vicinity, uint64_t reach)
       : state_(state), fit_(fit), vicinity_(vicinity), reach_(reach), taken_(vicinity.places(), 0) {}
 
-  // A set with `group` in it that may change places together; empty if luck is out.
+  // Draws a set of groups, including `group`, that may move together; empty if the draw gave none.
   std::span<const Relocation> draw(int32_t group, Rng& rng) {
     pairs_.clear(), moves_.clear();
     ++turn_;
@@ -32,15 +33,15 @@ class SetMoves {
     for (const auto& [a, b] : pairs_) put(state_.group_at(a), b), put(state_.group_at(b), a);
     for (const Relocation& move : moves_)
       if (!fit_.fits(move.group, move.place)) return {};
-    if (moves_.size() < 3) return {};  // exchanges of two are tried anyway
+    if (moves_.size() < 3) return {};  // exchanges of two groups are proposed elsewhere
     return moves_;
   }
 
  private:
-  static constexpr int64_t kLongest = 32;  // places in a stretch or region
+  static constexpr int64_t kLongest = 32;  // places in a segment or region
   static constexpr uint64_t kCluster = 8;
 
-  // Two stretches as long as each other, the second perhaps backwards; or one stretch backwards.
+  // Exchanges two segments of equal length, the second possibly reversed; or reverses one segment.
   void stretches(int32_t group, Rng& rng) {
     const int64_t places = state_.places(), home = state_.place(group);
     const int64_t length = std::min<int64_t>(std::min(kLongest, places / 2), int64_t{2} << rng.below(5));
@@ -56,7 +57,8 @@ class SetMoves {
     for (int64_t i = 0; i < length; ++i) pair(first + i, backwards ? other + length - 1 - i : other + i);
   }
 
-  // All places within so many hops of the group's node and of another, in the order of the vicinity.
+  // Exchanges all places within some number of hops of the group's node with those around another node, in
+  // the order of the neighbourhood.
   void regions(int32_t group, Rng& rng) {
     const int64_t a = vicinity_.site[state_.place(group)], b = vicinity_.site[target(group, rng)];
     if (a == b) return;
@@ -74,7 +76,8 @@ class SetMoves {
     for (int64_t i = 0; i < count; ++i) pair(vicinity_.place[from + i], vicinity_.place[to + i]);
   }
 
-  // The group and partners of it, and of theirs, go around another node; who is there comes the other way.
+  // Moves the group, some of its partners and their partners to places around another node; the groups there
+  // move the other way.
   void cluster(int32_t group, Rng& rng) {
     const uint64_t size = 2 + rng.below(kCluster - 1);
     members_.assign(1, group);
@@ -97,8 +100,8 @@ class SetMoves {
     }
   }
 
-  // The group takes a place near a partner, who was there one near a partner of its own, and so on; the last
-  // comes to where the first was.
+  // Moves the group to a place near a partner; the group there moves to a place near a partner of its own,
+  // and so on. The last one moves to the place of the first.
   void cycle(int32_t group, Rng& rng) {
     const uint64_t length = 3 + rng.below(3);
     const int32_t home = state_.place(group);
@@ -109,11 +112,11 @@ class SetMoves {
       taken_[p] = turn_;
       moves_.push_back({mover, p});
       if (p == home) return;
-      mover = state_.group_at(p);  // none: the cycle ends on a free place
+      mover = state_.group_at(p);  // -1 if the place is free: the cycle ends there
     }
   }
 
-  // A place near a partner of the group, now and then anywhere.
+  // Draws a place near a partner of the group, occasionally any place.
   int32_t target(int32_t group, Rng& rng) {
     if (state_.partners(group) == 0 || rng.below(8) == 0) return static_cast<int32_t>(rng.below(state_.places()));
     const int32_t at = state_.place(state_.partner(group, static_cast<int64_t>(rng.below(state_.partners(group)))));
@@ -136,7 +139,7 @@ class SetMoves {
   Vicinity vicinity_;
   uint64_t reach_;
   std::vector<int64_t> taken_;
-  std::vector<std::pair<int32_t, int32_t>> pairs_;  // places whose groups change sides
+  std::vector<std::pair<int32_t, int32_t>> pairs_;  // places whose groups are exchanged
   std::vector<Relocation> moves_;
   std::vector<int32_t> members_;
   int64_t turn_ = 0;

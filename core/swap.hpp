@@ -1,6 +1,6 @@
-// Exchanges of two tasks as one search can make them: descent over candidate lists; annealing (Kirkpatrick,
-// Gelatt, Vecchi 1983); shaking a few neighbouring tasks and keeping what is no worse. How a placement is
-// improved by them stands in swap_refine.hpp.
+// Searches by exchanges of two tasks: descent over candidate lists; simulated annealing (Kirkpatrick, Gelatt,
+// Vecchi 1983); iterated local search, which perturbs a few neighbouring tasks and keeps what is no worse.
+// swap_refine.hpp combines them.
 #pragma once
 #include <deque>
 
@@ -13,14 +13,15 @@ namespace hopbytes {
 
 struct SwapOptions {
   int64_t all_pairs_up_to = 1024;  // with at most so many tasks every pair is a candidate of the descent
-  int64_t hub_degree = 512;        // tasks with more neighbours are partners only of each other
-  int64_t reach = 64;              // else: tasks in the unit of at most so many PEs around a neighbour
-  int64_t chains = 0;              // anneals side by side; the cheapest result is kept
-  int64_t steps = 0;               // exchanges proposed per task in each
-  int64_t shakes = 0;              // arcs to look at while shaking, per arc and task of the graph
+  int64_t hub_degree = 512;  // tasks with more neighbours are partners only of each other
+  // otherwise the candidates are the tasks in units of at most so many PEs around a neighbour
+  int64_t reach = 64;
+  int64_t chains = 0;  // independent annealing chains, of which the cheapest result is kept
+  int64_t steps = 0;  // exchanges proposed per task in each chain
+  int64_t shakes = 0;  // edges scanned by iterated local search, per arc and task of the graph
   int32_t threads = 1;
-  int64_t least_work = int64_t{1} << 32;  // arcs to look at before giving up, at least,
-  int64_t work_per_arc = 4096;            // and per arc and task of the graph
+  int64_t least_work = int64_t{1} << 32;  // scanned edges before giving up, at least,
+  int64_t work_per_arc = 4096;  // and per arc and task of the graph
 };
 
 template <class W, class D> class SwapSearch {
@@ -44,8 +45,8 @@ template <class W, class D> class SwapSearch {
   int32_t pe(int32_t v) const { return exchange_.pe(v); }
   std::span<const int32_t> tasks(PeRange range) const { return slots_.tasks(range); }
 
-  // Exchange tasks that leave a unit with tasks that come there, as many, each with the best partner left;
-  // descend; take everything back unless that gained. Returns the change.
+  // Exchanges tasks that leave a unit with equally many tasks that enter it, each with the best remaining
+  // partner; then descends. Undoes everything unless the result gains. Returns the change of the cost.
   int64_t attempt(std::span<const int32_t> leave, std::vector<int32_t>& come) {
     constexpr size_t most_partners = 64;
     log_.clear();
@@ -70,7 +71,8 @@ template <class W, class D> class SwapSearch {
     return keep_or_undo(change, 0);
   }
 
-  // Exchange until no candidate gains, starting from all tasks in random order. Returns the change.
+  // Exchanges tasks until no candidate gains, starting from all tasks in random order. Returns the change of
+  // the cost.
   int64_t descend_everywhere(Rng& rng) {
     std::vector<int32_t> order(g_.n);
     std::iota(order.begin(), order.end(), 0);
@@ -79,8 +81,9 @@ template <class W, class D> class SwapSearch {
     return descend(g_.n <= options_.all_pairs_up_to);
   }
 
-  // Propose random exchanges near neighbours and accept worse ones, the rarer the cooler it gets, from
-  // `hot` to `cold` (shares of what is accepted now). Returns the change, which may be an increase.
+  // Simulated annealing: proposes random exchanges near neighbours and accepts losses with falling
+  // probability. The temperature falls from the one that accepts the share `start_acceptance` of the losses
+  // to the one that accepts `end_acceptance`. Returns the change of the cost, which may be positive.
   int64_t anneal(int64_t steps, double hot, Rng& rng) {
     std::vector<int64_t> losses;
     for (int i = 0; i < 4000; ++i) {
@@ -89,7 +92,7 @@ template <class W, class D> class SwapSearch {
       if (const int64_t change = exchange_.delta(u, v); change > 0) losses.push_back(change);
     }
     if (losses.empty()) return 0;
-    constexpr int64_t every = 64;  // steps between two coolings
+    constexpr int64_t every = 64;  // steps between two reductions of the temperature
     double heat = heat_for(losses, hot);
     const double coolings = static_cast<double>(std::max<int64_t>(1, steps / every));
     const double cooling = std::pow(heat_for(losses, cold) / heat, 1.0 / coolings);
@@ -112,8 +115,9 @@ template <class W, class D> class SwapSearch {
     return total;
   }
 
-  // Exchange a few neighbouring tasks at random, descend, take back what got worse, as long as there is
-  // work to spend, and a third of it has not gone by without any gain. Returns the change.
+  // Iterated local search: exchanges a few neighbouring tasks at random, descends, and undoes the result if
+  // it is worse. It ends when the work is used up, or when a third of the work has passed without a gain.
+  // Returns the change of the cost.
   int64_t shake(int64_t arcs, Rng& rng) {
     int64_t total = 0, gained_at = work_;
     for (const int64_t end = work_ + arcs; work_ < end && work_left_ > 0 && !control_.hurry();) {
@@ -130,7 +134,8 @@ template <class W, class D> class SwapSearch {
   }
 
  private:
-  // What a task pays at least, wherever it is: its heaviest neighbours at the nearest places.
+  // Computes a lower bound of every task's share of the cost on any PE: its heaviest neighbours at the
+  // nearest PEs.
   void bound_shares(const D& distance, int64_t k) {
     int64_t most = 0;
     for (int64_t v = 0; v < g_.n; ++v) most = std::max(most, g_.degree(v));
@@ -152,7 +157,8 @@ template <class W, class D> class SwapSearch {
                            [](int64_t a, int64_t b) { return std::min(a, b); });
   }
 
-  // A random task and one in a unit where it has a neighbour and is not itself; -1 where there is none.
+  // Draws a task and another one in a unit that holds a neighbour of the first but not the first itself; -1
+  // if there is none.
   std::pair<int32_t, int32_t> propose(Rng& rng) const {
     const int32_t u = static_cast<int32_t>(rng.below(g_.n));
     if (!g_.degree(u) || hub(u)) return {u, -1};
@@ -163,7 +169,7 @@ template <class W, class D> class SwapSearch {
     return {u, exchange_.allowed(u, v) && !hub(v) ? v : -1};
   }
 
-  // Take back what was logged if it changed the cost by `most` or more. Returns the change that is left.
+  // Undoes the logged exchanges if they changed the cost by `most` or more. Returns the remaining change.
   int64_t keep_or_undo(int64_t change, int64_t most) {
     if (change < most) return change;
     for (size_t j = log_.size(); j-- > 0;) trade(log_[j].first, log_[j].second);
@@ -172,7 +178,7 @@ template <class W, class D> class SwapSearch {
 
   void spend(int64_t arcs) { work_ += arcs, work_left_ -= arcs; }
 
-  // The most a task could gain anywhere.
+  // Returns an upper bound of the gain of a task by any exchange.
   int64_t slack(int32_t v) const { return exchange_.share(v) - floor_[v]; }
   bool hub(int32_t v) const { return g_.degree(v) > options_.hub_degree; }
 
@@ -192,13 +198,14 @@ template <class W, class D> class SwapSearch {
     ++swaps_;
     for (const int32_t moved : {u, v}) {
       enqueue(moved);
-      // Woken by every neighbour, a hub would be judged, at the cost of its degree, again and again.
+      // A hub is not queued by its neighbours: it would be evaluated, at the cost of its degree, again and
+      // again.
       for (int64_t e = g_.start[moved]; e < g_.start[moved + 1]; ++e)
         if (all_pairs || !hub(g_.adj[e])) enqueue(g_.adj[e]);
     }
   }
 
-  // What u would pay in a cell, its neighbours there being as near as a cell allows.
+  // Returns the cost of u in a cell if its neighbours there are as near as the cell permits.
   int64_t cost_in_cell(int32_t u, int32_t pe) {
     const auto at = place_of(exchange_.distance(), pe);
     const int64_t least = std::max<int64_t>(0, exchange_.indifferent());
@@ -209,7 +216,8 @@ template <class W, class D> class SwapSearch {
     return cost;
   }
 
-  // Change if u, which gains `gain` (prices apart) by going to v's cell, exchanges places with v.
+  // Returns the change if u exchanges its PE with v; `gain` is what u gains (linear assignment costs apart)
+  // by moving to v's cell.
   int64_t judge(int32_t u, int32_t v, int64_t gain) {
     const auto p = exchange_.place(u);
     int64_t change = exchange_.price(u, exchange_.pe(v)) + exchange_.price(v, exchange_.pe(u)) - gain - exchange_.share(v);
@@ -283,7 +291,8 @@ template <class W, class D> class SwapSearch {
     return total;
   }
 
-  // Exchange two to four tasks with tasks next to a neighbour of theirs, each following from the last.
+  // Perturbation: exchanges two to four tasks with tasks next to one of their neighbours, each exchange near
+  // the previous one.
   int64_t kick(Rng& rng) {
     int64_t total = 0;
     int32_t u = static_cast<int32_t>(rng.below(g_.n));
@@ -315,8 +324,8 @@ template <class W, class D> class SwapSearch {
   std::vector<std::pair<int32_t, int32_t>> log_;
   bool logging_ = false;
   int64_t turn_ = 0, evaluations_ = 0, swaps_ = 0, work_ = 0, polls_ = 0;
-  // Enough to finish on any sparse pattern, and seconds where a thousand tasks all talk to each other in
-  // different amounts, which offers gains for many minutes.
+  // Sufficient to finish on sparse patterns. It bounds the time to seconds where a thousand tasks all
+  // communicate in different amounts, which offers small gains for many minutes.
   int64_t work_left_;
 };
 

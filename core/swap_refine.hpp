@@ -1,4 +1,5 @@
-// What one-task-per-slot placements can still do: descend, anneal in several chains, shake (swap.hpp).
+// Improves one-task-per-slot placements by exchanges: descent, annealing chains, iterated local search
+// (swap.hpp).
 #pragma once
 #include "parallel.hpp"
 #include "swap.hpp"
@@ -9,9 +10,10 @@ struct SwapCounts {
   int64_t evaluations = 0, swaps = 0;
 };
 
-// Improve pe in place by exchanges, which keep every PE's count, and its cap where loads differ: descend,
-// then anneal from there in several chains and keep the cheapest placement, then shake that one. Returns
-// the total change of the cost (<= 0); the answer does not depend on threads.
+// Improves pe in place by exchanges, which keep the number of tasks on every PE, and its maximum load where
+// loads differ: descends, anneals from the result in several chains, keeps the cheapest placement and
+// continues from it by iterated local search. Returns the total change of the cost (<= 0). The result does
+// not depend on the number of threads.
 template <class W, class D>
 int64_t swap_refine(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> cap, uint64_t seed,
                     const SwapOptions& options, const Control& control, std::span<int32_t> pe, SwapCounts& counts) {

@@ -1,9 +1,10 @@
 // Robust tabu search for dense quadratic assignment: n tasks on n places, one each.
 //
-// Taillard (1991): of all exchanges of two tasks the best allowed one is made, also when it costs; a task
-// does not return to a place it left before its tenure has passed, unless that gives a new best. We differ
-// in the bookkeeping (tabu_changes.hpp). After `patience` moves without a new best of the present climb some
-// random exchanges kick the search on (Benlic, Hao 2013, breakout local search).
+// Taillard (1991): every step makes the best permitted exchange of two tasks, even if it raises the cost. A
+// task does not return to a place it left before its tenure has passed, unless that gives a new best. The
+// bookkeeping differs from the literature (tabu_changes.hpp). After `fruitless_perturb` exchanges without a
+// new best since the last perturbation, the search makes some random exchanges (Benlic, Hao 2013, breakout
+// local search).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,14 +19,14 @@
 namespace hopbytes {
 
 struct TabuOptions {
-  int64_t iterations = 0;        // exchanges made, kicks included
-  int64_t fruitless = 0;         // exchanges without a new best that end the search; 0: never
-  int64_t patience = 0;          // exchanges without a new best of this climb until a kick; 0: none
-  int64_t kick_least = 3;        // exchanges of a kick: grows when a climb ends where the last one did
+  int64_t iterations = 0;  // exchanges made, including those of perturbations
+  int64_t fruitless = 0;  // exchanges without a new best that end the search; 0: never
+  int64_t patience = 0;  // exchanges without a new best before a perturbation; 0: no perturbations
+  int64_t kick_least = 3;  // exchanges of a perturbation; grows while the search returns to the same cost
   int64_t kick_most = 3;
-  int64_t tenure_low = 90;       // per cent of n
+  int64_t tenure_low = 90;  // per cent of n
   int64_t tenure_high = 110;
-  int64_t aspiration = 0;        // a pair not touched for so long is forced; 0: never
+  int64_t aspiration = 0;  // a pair that was not exchanged for so long is exchanged; 0: never
 };
 
 namespace tabu_detail {
@@ -36,7 +37,7 @@ template <class T, bool kBoth> class Search {
          const Control& control)
       : n_(problem.n), options_(options), control_(control), rng_(seed), best_place_(place), changes_(problem, place) {}
 
-  // Returns how much the best permutation found costs more than the first (never more than 0).
+  // Returns the cost of the best permutation found minus that of the first one (at most 0).
   int64_t run(int64_t& done) {
     control_.spend(kToBegin + n_ * arcs_per_pass());
     int64_t climb_best = 0, last_best = std::numeric_limits<int64_t>::max();
@@ -45,7 +46,7 @@ template <class T, bool kBoth> class Search {
       const Pair move = choose();
       if (move.i < 0) break;
       const int64_t change = changes_.change(move.i, move.j);
-      // A descent ends at its optimum; a search for new bests goes on.
+      // A descent ends in its local optimum; a tabu search continues.
       if (options_.fruitless == 1 && change >= 0) break;
       exchange(move.i, move.j, change);
       ++done;
@@ -65,13 +66,13 @@ template <class T, bool kBoth> class Search {
   }
 
  private:
-  // What it costs to begin a search of almost nothing (a call from Python), in arcs.
+  // The work of starting a search from Python, in scanned edges.
   static constexpr int64_t kToBegin = 5'000;
 
-  // Eight pairs of a branch-free pass cost about what one arc costs elsewhere.
+  // Eight pairs in a branch-free pass cost about as much as one scanned edge elsewhere.
   int64_t arcs_per_pass() const { return n_ * n_ / 8 + 1; }
 
-  // Takes the present permutation down if it is the best so far.
+  // Stores the present permutation if it is the best so far.
   bool keep_best() {
     if (cost_ >= best_) return false;
     best_ = cost_;
@@ -79,7 +80,7 @@ template <class T, bool kBoth> class Search {
     return true;
   }
 
-  // The best exchange that is allowed, or that gives a new best; ties by lot.
+  // Returns the best exchange that is not tabu or that gives a new best; ties are broken at random.
   Pair choose() {
     if (options_.aspiration > 0 && now_ % n_ == 0)
       if (const Pair forced = changes_.neglected(now_ - options_.aspiration); forced.i >= 0) return forced;
@@ -122,14 +123,14 @@ template <class T, bool kBoth> class Search {
   Rng rng_;
   std::span<int32_t> best_place_;
   Changes<T, kBoth> changes_;
-  int64_t cost_ = 0, best_ = 0;     // above that of the first permutation
+  int64_t cost_ = 0, best_ = 0;  // relative to the first permutation
   int64_t now_ = 0;
 };
 
 }  // namespace tabu_detail
 
-// Improves `place` (a permutation of 0..n-1). Returns the change of cost, at most 0, and the number of
-// exchanges made. All numbers must be >= 0 and `largest_number` below 2^61.
+// Improves `place` (a permutation of 0..n-1). Returns the change of the cost (at most 0); `done` becomes the
+// number of exchanges. All numbers must be >= 0 and `largest_number` below 2^61.
 inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed,
                            const TabuOptions& options, const Control& control, int64_t& done) {
   using namespace tabu_detail;
@@ -141,15 +142,15 @@ inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place
     if (problem.symmetric) return Search<T, false>(problem, place, seed, options, control).run(done);
     return Search<T, true>(problem, place, seed, options, control).run(done);
   };
-  // Narrow numbers first, since more of them fit a register; floating point holds integers exactly and
-  // multiplies faster than integers of its width.
+  // Narrow types first, because more of their numbers fit a register. Floating-point types represent these
+  // integers exactly and multiply faster than integers of the same width.
   if (largest < fits<float>()) return with(float{});
   if (largest < fits<int32_t>()) return with(int32_t{});
   if (largest < fits<double>()) return with(double{});
   return with(int64_t{});
 }
 
-// The same from several permutations (one per row of `place`), side by side.
+// Searches from several permutations (one per row of `place`), in parallel.
 inline void tabu_many(const DenseProblem& problem, std::span<int32_t> place, std::span<const uint64_t> seed,
                       const TabuOptions& options, const Control& control, int32_t threads, std::span<int64_t> change,
                       std::span<int64_t> done) {

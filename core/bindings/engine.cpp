@@ -1,4 +1,4 @@
-// partition.hpp, refine.hpp and coarse_levels.hpp
+// Binds partition.hpp, refine.hpp and coarse_levels.hpp.
 #include "coarse_levels.hpp"
 #include "partition.hpp"
 #include "refine.hpp"
@@ -9,7 +9,7 @@ using nb::literals::operator""_a;
 
 namespace {
 
-// How Python's SearchSettings are flattened, from position `at` on.
+// Reads Python's SearchSettings, flattened from position `at` on.
 void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search, FlowOptions& flow) {
   search.rounds = static_cast<int32_t>(set[at]);
   search.patience = static_cast<int32_t>(set[at + 1]);

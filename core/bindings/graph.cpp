@@ -1,4 +1,4 @@
-// csr.hpp and cost.hpp; of work_graph.hpp what has a definition
+// Binds csr.hpp, cost.hpp and weights_uneven of work_graph.hpp.
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
 #include "cost.hpp"

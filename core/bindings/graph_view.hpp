@@ -10,7 +10,7 @@
 
 namespace hopbytes {
 
-// View Python's arrays as a graph of the engine. Weights are copied to 32 bits when their sum fits.
+// A view of Python's arrays as a graph of the engine. Weights are copied to 32 bits if their sum fits.
 template <class W> struct View {
   std::vector<W> weight;
   std::vector<int64_t> load;
@@ -63,7 +63,8 @@ auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, I
   return with_weights(indptr, target, weights, loads, nullptr, std::move(work));
 }
 
-// Distances as Python gives them: a table, labels and bit costs, or labels and a packed network as `table`.
+// Calls work(distance) with distances as Python passes them: a table, labels and bit costs, or labels and a
+// packed network in `table`.
 template <class Work>
 auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k, Work work) {
   if (!table.empty() && !label.empty()) return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));

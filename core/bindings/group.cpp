@@ -1,4 +1,4 @@
-// group.hpp and best_swap.hpp
+// Binds group.hpp and best_swap.hpp.
 #include "arrays.hpp"
 #include "best_swap.hpp"
 #include "group.hpp"

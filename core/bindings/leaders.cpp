@@ -1,4 +1,5 @@
-// stored_routes.hpp and the order of ptram.hpp: what PTRAM's leaders compute from routes of their own.
+// Binds stored_routes.hpp and ptram_order of ptram.hpp: what the leader processes of PTRAM compute from their
+// own routes.
 #include "arrays.hpp"
 #include "ptram.hpp"
 #include "stored_routes.hpp"

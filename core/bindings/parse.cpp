@@ -1,4 +1,4 @@
-// parse.hpp
+// Binds parse.hpp.
 #include "arrays.hpp"
 #include "parse.hpp"
 
@@ -29,7 +29,7 @@ void bind_parse(nb::module_& m) {
         [](InArray<uint8_t> text, bool final, OutArray<int64_t> state, OutArray<int64_t> indptr,
            OutArray<int32_t> targets, OutArray<int64_t> weights, OutArray<int64_t> loads) {
           check_state(state);
-          // Weights are stored beside targets, so they must have the same room.
+          // Weights are stored beside targets, so both arrays need the same length.
           if (out(state)[kEdgeWeights] && weights.size() != targets.size())
             throw nb::value_error("weights and targets of unequal length");
           return parse_metis(in(text), final, out(state), {out(indptr), out(targets), out(weights), out(loads)});

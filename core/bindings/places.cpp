@@ -1,4 +1,4 @@
-// hop_greedy.hpp and hop_swap.hpp: groups of tasks onto nodes by hops.
+// Binds hop_greedy.hpp and hop_swap.hpp: groups of tasks on nodes by hops.
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"

@@ -1,4 +1,4 @@
-// repair.hpp
+// Binds repair.hpp.
 #include "repair.hpp"
 #include "search_arguments.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 using Counters = std::tuple<int64_t, int64_t, int64_t>;
 
-// One of two jobs on one of two forms of distance.
+// Runs one of two repairs on one of the forms of distance.
 template <class Distance, class Nearest>
 Counters run(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> cap, bool fill, Distance distance,
              Nearest nearest, Out<int32_t> control, const std::shared_ptr<const Unary>& unary) {

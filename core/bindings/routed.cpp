@@ -1,4 +1,4 @@
-// congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks onto nodes by the load of links.
+// Binds congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks on nodes by link loads.
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
@@ -11,7 +11,7 @@ using nb::literals::operator""_a;
 
 namespace {
 
-// What Python asks for; the order is that of engine/routed.py.
+// The kinds of searches, in the order of engine/routed.py.
 enum class Job : int64_t { swap, search, greedy, refine };
 
 struct Problem {

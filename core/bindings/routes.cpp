@@ -1,4 +1,4 @@
-// routes.hpp, routes_hierarchy.hpp, link_loads.hpp and traffic.hpp
+// Binds routes.hpp, routes_hierarchy.hpp, link_loads.hpp, shortest.hpp and traffic.hpp.
 #include "arrays.hpp"
 #include <nanobind/stl/tuple.h>
 #include "link_loads.hpp"
@@ -14,7 +14,8 @@ namespace {
 int64_t high(__int128 value) { return static_cast<int64_t>(value >> 32); }
 int64_t low(__int128 value) { return static_cast<int64_t>(value & 0xffffffff); }
 
-// used, most, hottest, at_most, sum as (high, low), squares as (high, middle, low): 32 bits in the lower words.
+// used, most, hottest, at_most, sum as (high, low), squares as (high, middle, low): the lower words have 32
+// bits.
 auto as_tuple(const LoadSummary& s) {
   return std::make_tuple(s.used, s.most, s.hottest, s.at_most, high(s.sum), low(s.sum), high(s.squares >> 32),
                          low(s.squares >> 32), low(s.squares));
@@ -131,7 +132,8 @@ void bind_routes(nb::module_& m) {
   m.def("summarize_links",
         [](InArray<int64_t> amount, InArray<int64_t> price) { return as_tuple(summarize(in(amount), in(price))); },
         "amounts"_a.noconvert(), "prices"_a.noconvert());
-  // What the incremental structure says after a sequence of changes; tests compare it with summarize_links.
+  // Returns the state of the incremental structure after a sequence of changes; tests compare it with
+  // summarize_links.
   m.def("change_links",
         [](InArray<int64_t> price, int64_t links, InArray<int64_t> link, InArray<int64_t> amount,
            InArray<int64_t> ask, OutArray<int64_t> result) {

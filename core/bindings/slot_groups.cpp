@@ -1,4 +1,4 @@
-// chains.hpp and resplit.hpp: one task per slot, several tasks at a time
+// Binds chains.hpp and resplit.hpp: one task per slot, several tasks at a time.
 #include "chains.hpp"
 #include "resplit.hpp"
 #include "search_arguments.hpp"

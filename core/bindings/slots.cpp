@@ -1,4 +1,4 @@
-// pair_search.hpp, swap_refine.hpp and constructions.hpp: one task per slot
+// Binds pair_search.hpp, swap_refine.hpp and constructions.hpp: one task per slot.
 #include "constructions.hpp"
 #include "pair_search.hpp"
 #include "search_arguments.hpp"

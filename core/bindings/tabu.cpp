@@ -1,4 +1,4 @@
-// tabu.hpp
+// Binds tabu.hpp.
 #include "arrays.hpp"
 #include "tabu.hpp"
 

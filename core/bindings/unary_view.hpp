@@ -1,4 +1,4 @@
-// Unary costs as Python gives them.
+// Linear assignment costs as Python passes them.
 #pragma once
 #include <memory>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace hopbytes {
 
-// Null when `start` is empty.
+// Returns null if `start` is empty.
 inline std::shared_ptr<const Unary> read_unary(std::span<const int64_t> start, std::span<const int32_t> block,
                                                std::span<const int64_t> cost, std::span<const int64_t> rest) {
   if (start.empty()) return nullptr;

@@ -13,7 +13,16 @@ using Wide = __int128;
 using UnsignedWide = unsigned __int128;
 
 // The heuristic that produced a grouping. The values stand in the order in which the heuristics are tried.
-enum class Grouping : int { packed, smallest_first, largest_last, weighted_degree, heaviest_edge, least_degree, in_order, exact };
+enum class Grouping : int {
+  packed,
+  smallest_first,
+  largest_last,
+  weighted_degree,
+  heaviest_edge,
+  least_degree,
+  in_order,
+  exact
+};
 
 // Keeps the best grouping seen. The groups of consecutive objects get a credit, so that the ranks stay in
 // order where that costs next to nothing.

@@ -14,7 +14,14 @@ class BestSwap {
   // `table` holds the symmetric distances of k PEs. All sums of weight x distance fit 63 bits. The arithmetic
   // is unsigned because intermediate sums may wrap around.
   BestSwap(const Csr& graph, In<int64_t> table, int64_t k, Out<int32_t> pe)
-      : g_(graph), n_(graph.n()), k_(k), table_(table), pe_(pe), reach_(n_ * k, 0), partner_(n_, -1), gain_(n_, 0),
+      : g_(graph),
+        n_(graph.n()),
+        k_(k),
+        table_(table),
+        pe_(pe),
+        reach_(n_ * k, 0),
+        partner_(n_, -1),
+        gain_(n_, 0),
         changed_(n_, 0) {
     for (int64_t u = 0; u < n_; ++u)
       for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) shift(u, g_.w(e), pe_[g_.target[e]], 1);
@@ -42,7 +49,8 @@ class BestSwap {
   }
   int64_t gain(int64_t u, int64_t v, int64_t between) const {
     const int64_t p = pe_[u], q = pe_[v];
-    const uint64_t now = reach_[u * k_ + p] + reach_[v * k_ + q], then = reach_[u * k_ + q] + reach_[v * k_ + p];
+    const uint64_t now = reach_[u * k_ + p] + reach_[v * k_ + q],
+                   then = reach_[u * k_ + q] + reach_[v * k_ + p];
     // Both sums include the edge between u and v: `now` at its present distance, `then` as if both tasks were
     // on one PE. The exchange keeps the distance of the pair, so the last term takes the edge out.
     return static_cast<int64_t>(now - then - 2 * static_cast<uint64_t>(between) *
@@ -61,7 +69,8 @@ class BestSwap {
   void consider(int64_t u, int64_t v, int64_t between) {
     if (pe_[u] == pe_[v]) return;
     const int64_t found = gain(u, v, between);
-    if (found > gain_[u] || (found > 0 && found == gain_[u] && v < partner_[u])) gain_[u] = found, partner_[u] = v;
+    if (found > gain_[u] || (found > 0 && found == gain_[u] && v < partner_[u]))
+      gain_[u] = found, partner_[u] = v;
   }
   int64_t between(int64_t u, int64_t v) const {
     const auto first = g_.target.begin() + g_.indptr[u], last = g_.target.begin() + g_.indptr[u + 1];

@@ -22,10 +22,12 @@ struct PeRange {
 // class also knows the units around it with up to `reach` PEs.
 class TreeCells {
  public:
-  TreeCells(const TreeDistance& tree, int64_t k, int64_t indifferent, int64_t reach) : tree_(tree), cell_(k), reach_(reach) {
+  TreeCells(const TreeDistance& tree, int64_t k, int64_t indifferent, int64_t reach)
+      : tree_(tree), cell_(k), reach_(reach) {
     std::vector<int64_t> widths;  // The widths at which a unit ends, because the distance grows there.
     for (int64_t width = 0; width <= 64; ++width)
-      if (width == 64 || tree.bit_cost[width + 1] > std::max(tree.bit_cost[width], indifferent)) widths.push_back(width);
+      if (width == 64 || tree.bit_cost[width + 1] > std::max(tree.bit_cost[width], indifferent))
+        widths.push_back(width);
     for (const int64_t width : widths) {
       std::vector<PeRange> units;
       int64_t largest = 0;
@@ -36,7 +38,8 @@ class TreeCells {
       }
       
       Level level{width, std::vector<PeRange>(k)};
-      for (const PeRange unit : units) std::fill(level.unit.begin() + unit.first, level.unit.begin() + unit.last, unit);
+      for (const PeRange unit : units)
+        std::fill(level.unit.begin() + unit.first, level.unit.begin() + unit.last, unit);
       if (levels_.empty())
         for (size_t c = 0; c < units.size(); ++c)
           std::fill(cell_.begin() + units[c].first, cell_.begin() + units[c].last, static_cast<int32_t>(c));
@@ -57,7 +60,9 @@ class TreeCells {
     const int64_t apart = std::bit_width(tree_.label[here] ^ tree_.label[there]);
     if (apart <= levels_[0].width) return;
     size_t level = 0;
-    while (level + 1 < levels_.size() && levels_[level + 1].width < apart && levels_[level+1].unit[there].last-levels_[level+1].unit[there].first<=reach_) ++level;
+    while (level + 1 < levels_.size() && levels_[level + 1].width < apart &&
+           levels_[level + 1].unit[there].last - levels_[level + 1].unit[there].first <= reach_)
+      ++level;
     const PeRange unit = levels_[level].unit[there];
     for (int32_t p = unit.first; p < unit.last; p = levels_[0].unit[p].last) visit(p);
   }
@@ -90,7 +95,8 @@ constexpr int64_t most_sorted = 4096;
 // large machines those with the closest numbers.
 template <class Distance> class NearCells {
  public:
-  NearCells(const Distance& distance, int64_t k, int64_t reach) : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
+  NearCells(const Distance& distance, int64_t k, int64_t reach)
+      : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
     std::vector<std::pair<int64_t, int32_t>> row(k);
     for (int32_t p = 0; p < k; ++p) {
       int32_t* out = nearest_.data() + p * near_;
@@ -142,7 +148,8 @@ class Slots {
     }
   }
   std::span<const int32_t> tasks(PeRange range) const {
-    return {task_.data() + start_[range.first], static_cast<size_t>(start_[range.last] - start_[range.first])};
+    return {task_.data() + start_[range.first],
+            static_cast<size_t>(start_[range.last] - start_[range.first])};
   }
   int64_t size(PeRange range) const { return start_[range.last] - start_[range.first]; }
   void swap(int32_t u, int32_t v) {
@@ -157,7 +164,8 @@ class Slots {
 
 // Returns lower bounds: the i-th entry is at most the distance from any task to its i-th nearest other task,
 // for i = 0, 1, ... and at most `count` entries.
-inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, const Slots& slots, int64_t count) {
+inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, const Slots& slots,
+                                          int64_t count) {
   std::vector<int64_t> costs;
   for (int64_t width = 0; width <= 64 && static_cast<int64_t>(costs.size()) < count; ++width) {
     int64_t largest = 0, held = 0;

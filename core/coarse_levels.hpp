@@ -10,9 +10,11 @@ namespace hopbytes {
 struct CoarseSize {
   int64_t target, max_cluster;
 
-  template <class W> CoarseSize(const WorkGraph<W>& g, std::span<const int64_t> cap, int64_t per_block, int64_t fewest) {
-    target = std::max({int64_t{2}, fewest, per_block * static_cast<int64_t>(cap.size())});
-    const int64_t smallest = *std::min_element(cap.begin(), cap.end());
+  template <class W>
+  CoarseSize(const WorkGraph<W>& g, std::span<const int64_t> max_block_weight, int64_t per_block,
+             int64_t fewest) {
+    target = std::max({int64_t{2}, fewest, per_block * static_cast<int64_t>(max_block_weight.size())});
+    const int64_t smallest = *std::min_element(max_block_weight.begin(), max_block_weight.end());
     // As in V-cycles: clusters are light enough to balance the coarsest graph, and a pair of average vertices
     // always fits.
     const int64_t fair = g.total_load / std::max<int64_t>(1, target / 3);
@@ -27,11 +29,12 @@ int64_t coarsen_once(const WorkGraph<W>& g, const CoarseSize& size, uint64_t see
                      std::span<int32_t> maps, std::span<int64_t> sizes) {
   Rng rng(seed);
   const auto levels = coarsen(g, static_cast<const int32_t*>(nullptr), size.target, size.max_cluster, rng);
-  control.spend(2 * g.arcs());
+  control.record_work(2 * g.arcs());
   int64_t filled = 0, count = 0;
   for (const Level<W>& level : levels) {
     const int64_t fine = static_cast<int64_t>(level.map.size());
-    if (filled + fine > static_cast<int64_t>(maps.size()) || count == static_cast<int64_t>(sizes.size())) break;
+    if (filled + fine > static_cast<int64_t>(maps.size()) || count == static_cast<int64_t>(sizes.size()))
+      break;
     std::copy(level.map.begin(), level.map.end(), maps.begin() + filled);
     filled += fine;
     sizes[count++] = level.graph.n;

@@ -15,26 +15,29 @@ template <class W> struct Level {
 
 // Rating of an edge for contraction: w^2 / (c_u c_v), which prefers heavy edges between light vertices
 // (Holtgrewe, Sanders, Schulz 2010, "expansion*2"). For a fixed u only the load of the other end matters.
-inline double rating(double w, int64_t far_load) { return w * w / static_cast<double>(std::max<int64_t>(far_load, 1)); }
+inline double rating(double w, int64_t far_load) {
+  return w * w / static_cast<double>(std::max<int64_t>(far_load, 1));
+}
 
 // Two-hop matching: unmatched vertices that rate the same neighbour highest are matched with each other.
 template <class W>
-void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, const std::vector<int32_t>& order,
-                 const std::vector<uint8_t>& grown, std::vector<int32_t>& leader, int64_t& count) {
+void match_two_hop(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster,
+                   const std::vector<int32_t>& order, const std::vector<uint8_t>& matched,
+                   std::vector<int32_t>& leader, int64_t& count) {
   std::vector<int32_t> waiting(g.n, -1), isolated;
   for (int32_t v : order) {
-    if (grown[v]) continue;
+    if (matched[v]) continue;
     double best = -1;
-    int32_t favourite = -1;
+    int32_t preferred = -1;
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const double r = rating(static_cast<double>(g.weight[e]), g.load[g.adj[e]]);
-      if (r > best) best = r, favourite = g.adj[e];
+      if (r > best) best = r, preferred = g.adj[e];
     }
-    if (favourite < 0) {
+    if (preferred < 0) {
       isolated.push_back(v);
       continue;
     }
-    int32_t& other = waiting[favourite];
+    int32_t& other = waiting[preferred];
     if (other >= 0 && (!label || label[other] == label[v]) && g.load[other] + g.load[v] <= max_cluster) {
       leader[v] = other;
       --count;
@@ -45,10 +48,14 @@ void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluste
   }
   // Isolated vertices are matched with each other; otherwise a graph of many small components would never
   // shrink.
-  if (label) std::stable_sort(isolated.begin(), isolated.end(), [&](int32_t x, int32_t y) { return label[x] < label[y]; });
+  if (label)
+    std::stable_sort(isolated.begin(), isolated.end(),
+                     [&](int32_t x, int32_t y) { return label[x] < label[y]; });
   for (size_t i = 1; i < isolated.size(); ++i) {
     const int32_t other = isolated[i - 1], v = isolated[i];
-    if (leader[other] != other || (label && label[other] != label[v]) || g.load[other] + g.load[v] > max_cluster) continue;
+    if (leader[other] != other || (label && label[other] != label[v]) ||
+        g.load[other] + g.load[v] > max_cluster)
+      continue;
     leader[v] = other;
     --count;
   }
@@ -75,11 +82,11 @@ template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_
 // many vertices stay unmatched (stars, scale-free graphs), two-hop matching follows. Returns a leader, one of
 // the members, for every vertex's cluster and sets `count` to the number of clusters.
 template <class W>
-std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, int64_t fewest, Rng& rng,
-                             int64_t& count, bool heavy_first = false) {
+std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, int64_t fewest,
+                             Rng& rng, int64_t& count, bool heavy_first = false) {
   std::vector<int32_t> leader(g.n), order(g.n);
   std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
-  std::vector<uint8_t> grown(g.n, 0);
+  std::vector<uint8_t> matched(g.n, 0);
   Buffer<int32_t> touched(g.n);  // the clusters adjacent to a vertex
   std::iota(leader.begin(), leader.end(), 0);
   std::iota(order.begin(), order.end(), 0);
@@ -88,7 +95,7 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
   count = g.n;
   for (int32_t v : order) {
     if (count <= fewest) break;
-    if (grown[v]) continue;
+    if (matched[v]) continue;
     int64_t near = 0;
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t c = leader[g.adj[e]];
@@ -97,29 +104,30 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
       weight[c] += g.weight[e];
     }
     double best = 0;
-    int32_t home = -1;
-    const int64_t turn = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
+    int32_t target = -1;
+    const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
     for (int64_t i = 0; i < near; ++i) {
-      const int32_t c = touched[i + turn < near ? i + turn : i + turn - near];
+      const int32_t c = touched[i + offset < near ? i + offset : i + offset - near];
       if (load[c] + g.load[v] > max_cluster || (label && label[c] != label[v])) continue;
       const double r = rating(static_cast<double>(weight[c]), load[c]);
-      if (r > best) best = r, home = c;
+      if (r > best) best = r, target = c;
     }
     for (int64_t i = 0; i < near; ++i) weight[touched[i]] = 0;
-    if (home < 0) continue;
-    leader[v] = home;
-    load[home] += g.load[v];
-    grown[v] = grown[home] = 1;
+    if (target < 0) continue;
+    leader[v] = target;
+    load[target] += g.load[v];
+    matched[v] = matched[target] = 1;
     --count;
   }
-  if (count * 4 > g.n * 3) pair_lonely(g, label, max_cluster, order, grown, leader, count);
+  if (count * 4 > g.n * 3) match_two_hop(g, label, max_cluster, order, matched, leader, count);
   return leader;
 }
 
 // Contracts clusters: loads are summed, parallel edges are merged, and edges inside a cluster vanish.
 // `leader` names a cluster by one of its members. Coarse vertices are numbered in the order of the leaders,
 // which keeps neighbours close in memory.
-template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<int32_t>& leader, int64_t count) {
+template <class W>
+Level<W> contract(const WorkGraph<W>& g, const std::vector<int32_t>& leader, int64_t count) {
   Level<W> level;
   level.map.resize(g.n);
   int32_t next = 0;
@@ -161,28 +169,31 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
   coarse.own_start[count] = filled;
   coarse.sum_loads();
   coarse.uneven = g.uneven;
-  if (g.unary) coarse.unary = std::make_shared<const Unary>(g.unary->contracted(level.map, count));
+  if (g.linear_cost)
+    coarse.linear_cost = std::make_shared<const LinearCost>(g.linear_cost->contracted(level.map, count));
   return level;
 }
 
 // Coarsens until at most `target` vertices are left or a round shrinks the graph too little.
-constexpr double shrink = 3.0;  // the largest factor between the sizes of two levels
+constexpr double largest_shrink = 3.0;  // the largest factor between the sizes of two levels
 
 template <class W>
-std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64_t target, int64_t max_cluster,
-                              Rng& rng, bool heavy_first = false) {
+std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64_t target,
+                              int64_t max_cluster, Rng& rng, bool heavy_first = false) {
   std::vector<Level<W>> levels;
   std::vector<int32_t> coarse_label;
-  if (g.unary) {  // Vertices with different forbidden blocks are never clustered together.
-    coarse_label = g.unary->labels(label);
+  if (g.linear_cost) {  // Vertices with different forbidden blocks are never clustered together.
+    coarse_label = g.linear_cost->labels(label);
     label = coarse_label.data();
   }
   const WorkGraph<W>* current = &g;
   const int32_t* current_label = label;
   while (current->n > target) {
     int64_t count = 0;
-    const int64_t fewest = std::max(target, static_cast<int64_t>(static_cast<double>(current->n) / shrink));
-    const std::vector<int32_t> leader = cluster(*current, current_label, max_cluster, fewest, rng, count, heavy_first);
+    const int64_t fewest =
+        std::max(target, static_cast<int64_t>(static_cast<double>(current->n) / largest_shrink));
+    const std::vector<int32_t> leader =
+        cluster(*current, current_label, max_cluster, fewest, rng, count, heavy_first);
     if (count > current->n * 19 / 20) break;
     Level<W> level = contract(*current, leader, count);
     if (label) {

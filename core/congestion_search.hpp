@@ -25,37 +25,38 @@ struct CongestionOptions {
 class CongestionSearch {
  public:
   CongestionSearch(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                   const Vicinity& vicinity, const CongestionOptions& options, uint64_t seed)
-      : state_(state), fit_(size, capacity), vicinity_(vicinity), options_(options), rng_(seed) {
-    for (int32_t g = 0; g < state.flows().n(); ++g) talks_ |= state.partners(g) > 0;
-    reach_ = static_cast<uint64_t>(std::clamp<int64_t>(options_.nearest + 1, 1, vicinity_.reach()));
-    if (options_.set_percent > 0) sets_.emplace(state_, fit_, vicinity_, reach_);
+                   const Neighbourhood& neighbourhood, const CongestionOptions& options, uint64_t seed)
+      : state_(state), fit_(size, capacity), neighbourhood_(neighbourhood), options_(options), rng_(seed) {
+    for (int32_t g = 0; g < state.flows().n(); ++g) communicates_ |= state.partners(g) > 0;
+    reach_ = static_cast<uint64_t>(std::clamp<int64_t>(options_.nearest + 1, 1, neighbourhood_.reach()));
+    if (options_.set_percent > 0) sets_.emplace(state_, fit_, neighbourhood_, reach_);
   }
 
   // Leaves the best placement seen among those that respect the limit of hop-bytes. The best placement has
   // the lowest hybrid metric, or the lexicographically lowest highest congestion, number of links with it,
   // and hop-bytes. Returns the number of exchanges made.
   int64_t run(const Control& control, int64_t& evaluations) {
-    if (!talks_ || state_.links().max() == 0 || state_.places() < 2) return 0;
+    if (!communicates_ || state_.links().max() == 0 || state_.places() < 2) return 0;
     limit_ = options_.hop_percent < 0 ? INT64_MAX
                                       : state_.hop_bytes() + state_.hop_bytes() / 100 * options_.hop_percent;
-    remember();
+    store_best();
     int64_t made = 0;
-    const int64_t stretch = std::max<int64_t>(1, options_.evaluations / kStretches);
-    for (int64_t part = 0; part < kStretches && !control.hurry(); ++part) {
-      const double left = 1.0 - static_cast<double>(part) / kStretches;
+    const int64_t phase_length = std::max<int64_t>(1, options_.evaluations / kPhases);
+    for (int64_t part = 0; part < kPhases && !control.should_stop(); ++part) {
+      const double left = 1.0 - static_cast<double>(part) / kPhases;
       reference_ = 1.0 / static_cast<double>(std::max<int64_t>(1, best_.top));
       count_above();
-      const double fair = (options_.hybrid ? best_.hybrid : steep_sum()) / static_cast<double>(state_.flows().n());
+      const double fair =
+          (options_.hybrid ? best_.hybrid : steep_sum()) / static_cast<double>(state_.flows().n());
       const double allowed = options_.threshold / 1000.0 * fair * left * left;
-      made += wander(stretch, allowed, control, evaluations);
+      made += accept_by_threshold(phase_length, allowed, control, evaluations);
     }
     restore();
     return made;
   }
 
  private:
-  static constexpr int64_t kStretches = 64;
+  static constexpr int64_t kPhases = 64;
   struct Best {
     double hybrid = 0;
     int64_t top = 0, at_top = 0, hop_bytes = 0;
@@ -74,12 +75,12 @@ class CongestionSearch {
     return sum;
   }
 
-  int64_t wander(int64_t evaluations, double allowed, const Control& control, int64_t& counted) {
+  int64_t accept_by_threshold(int64_t evaluations, double allowed, const Control& control, int64_t& counted) {
     int64_t made = 0, since = kRefresh;
     std::vector<int32_t> hot;
     for (int64_t i = 0; i < evaluations; ++i, ++since) {
       if (since >= kRefresh) {
-        if (control.hurry()) return made;
+        if (control.should_stop()) return made;
         hot = state_.hotter_than(state_.links().max() / 100 * options_.band_percent);
         if (hot.empty()) return made;  // All traffic is inside nodes, so that there is nothing to lower.
         since = 0;
@@ -87,13 +88,13 @@ class CongestionSearch {
       const int64_t arc = state_.one_over(hot[rng_.below(hot.size())], rng_);
       if (arc < 0) continue;
       const int32_t group = rng_.below(2) ? state_.flows().source(arc) : state_.flows().target(arc);
-      if (const int64_t looks = propose(group)) i += looks - 1, counted += looks;
+      if (const int64_t moved = propose(group)) i += moved - 1, counted += moved;
       else continue;
       if (cost() >= allowed * static_cast<double>(rng_.below(1024)) / 1024) continue;
       state_.commit();
       above_ += rise_, level_ += level_rise_;
       ++made;
-      if (better_than_best()) remember(), since = kRefresh;
+      if (better_than_best()) store_best(), since = kRefresh;
     }
     return made;
   }
@@ -106,7 +107,7 @@ class CongestionSearch {
       if (!moves.empty()) state_.propose(moves);
       return static_cast<int64_t>(moves.size());
     }
-    const int32_t p = somewhere(group);
+    const int32_t p = draw_place(group);
     if (p < 0) return 0;
     state_.propose(group, p);
     return 1;
@@ -114,14 +115,15 @@ class CongestionSearch {
 
   // Draws a place near a communication partner of the group or near its own place. Returns -1 if a group
   // would not fit its new place.
-  int32_t somewhere(int32_t group) {
+  int32_t draw_place(int32_t group) {
     const int32_t home = state_.place(group);
     int32_t around = home;
     if (rng_.below(4) != 0)
       around = state_.place(state_.partner(group, static_cast<int64_t>(rng_.below(state_.partners(group)))));
-    const int32_t site = vicinity_.near[vicinity_.site[around] * vicinity_.reach() + rng_.below(reach_)];
-    const int64_t first = vicinity_.place_start[site];
-    const int32_t p = vicinity_.place[first + rng_.below(vicinity_.place_start[site + 1] - first)];
+    const int32_t site =
+        neighbourhood_.near[neighbourhood_.site[around] * neighbourhood_.reach() + rng_.below(reach_)];
+    const int64_t first = neighbourhood_.place_start[site];
+    const int32_t p = neighbourhood_.place[first + rng_.below(neighbourhood_.place_start[site + 1] - first)];
     const int32_t other = state_.group_at(p);
     if (state_.alike(p, home) || !fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) return -1;
     return p;
@@ -144,7 +146,8 @@ class CongestionSearch {
       level_rise_ += (after == best_.top) - (before == best_.top);
     }
     if (hop_bytes > 0 && state_.hop_bytes() + hop_bytes > limit_) return 1e300;
-    if (options_.hybrid) return options_.hybrid->after(state_, state_.top_if()) - options_.hybrid->now(state_);
+    if (options_.hybrid)
+      return options_.hybrid->after(state_, state_.top_if()) - options_.hybrid->now(state_);
     return change;
   }
 
@@ -163,7 +166,7 @@ class CongestionSearch {
     if (above_ > 0) return false;
     return level_ != best_.at_top ? level_ < best_.at_top : state_.hop_bytes() < best_.hop_bytes;
   }
-  void remember() {
+  void store_best() {
     if (options_.hybrid) best_.hybrid = options_.hybrid->now(state_);
     best_.top = state_.links().max();
     best_.at_top = state_.links().at_max();
@@ -182,12 +185,12 @@ class CongestionSearch {
   static constexpr int64_t kSetMean = 8;  // the approximate mean number of groups in a set
   RoutedGroups& state_;
   PlaceFit fit_;
-  Vicinity vicinity_;
+  Neighbourhood neighbourhood_;
   CongestionOptions options_;
   Rng rng_;
   std::optional<SetMoves> sets_;
   uint64_t reach_ = 1;
-  bool talks_ = false;
+  bool communicates_ = false;
   int64_t above_ = 0, level_ = 0, rise_ = 0, level_rise_ = 0;
   double reference_ = 1.0;
   int64_t limit_ = INT64_MAX;

@@ -41,8 +41,8 @@ inline bool less_congested(RoutedGroups& state, CongestionRule rule) {
 class CongestionSwap {
  public:
   CongestionSwap(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                 const Vicinity& vicinity, int32_t delta, CongestionRule rule)
-      : state_(state), fit_(size, capacity), search_(vicinity), delta_(delta), rule_(rule),
+                 const Neighbourhood& neighbourhood, int32_t delta, CongestionRule rule)
+      : state_(state), fit_(size, capacity), search_(neighbourhood), delta_(delta), rule_(rule),
         across_(state.flows().n(), 0) {}
 
   // Returns the number of exchanges made, which is at most `limit`. Adds to `evaluations`.
@@ -57,7 +57,7 @@ class CongestionSwap {
     if (state_.links().max() == 0) return false;
     for (const int32_t link : state_.hottest())
       for (const int32_t group : groups_over(link)) {
-        if (control.hurry()) return false;
+        if (control.should_stop()) return false;
         if (improve(group, evaluations)) return true;
       }
     return false;

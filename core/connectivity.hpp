@@ -18,9 +18,10 @@ template <class W> class Connectivity {
  public:
   static constexpr int64_t kFewBlocks = 16;
 
-  explicit Connectivity(int64_t k) : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0), blocks_(k) {}
+  explicit Connectivity(int64_t k)
+      : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0), blocks_(k) {}
 
-  void adopt(const WorkGraph<W>& g, const int32_t* part) {
+  void attach(const WorkGraph<W>& g, const int32_t* part) {
     g_ = &g, part_ = part;
     count_ = 0;
     std::fill(scratch_.begin(), scratch_.end(), 0);
@@ -30,7 +31,7 @@ template <class W> class Connectivity {
   }
 
   // Selects v: the methods below then speak of its adjacent blocks.
-  void collect(int32_t v) {
+  void select(int32_t v) {
     if (!cached_)
       for (int32_t b : blocks()) scratch_[b] = 0;
     count_ = 0;
@@ -66,15 +67,15 @@ template <class W> class Connectivity {
   // Returns the candidate blocks of the selected vertex. With very many adjacent blocks only those with the
   // heaviest connection are candidates: a vertex adjacent to B blocks would cost O(B^2) to place, and hubs
   // are adjacent to thousands.
-  std::span<const int32_t> promising() {
-    if (count_ <= kPromising) return blocks();
-    promising_.assign(blocks().begin(), blocks().end());
-    std::nth_element(promising_.begin(), promising_.begin() + kPromising, promising_.end(), [&](int32_t x, int32_t y) {
-      return weight_[x] != weight_[y] ? weight_[x] > weight_[y] : x < y;
-    });
-    promising_.resize(kPromising);
-    std::sort(promising_.begin(), promising_.end());
-    return promising_;
+  std::span<const int32_t> candidate_blocks() {
+    if (count_ <= kMostCandidates) return blocks();
+    candidates_.assign(blocks().begin(), blocks().end());
+    std::nth_element(
+        candidates_.begin(), candidates_.begin() + kMostCandidates, candidates_.end(),
+        [&](int32_t x, int32_t y) { return weight_[x] != weight_[y] ? weight_[x] > weight_[y] : x < y; });
+    candidates_.resize(kMostCandidates);
+    std::sort(candidates_.begin(), candidates_.end());
+    return candidates_;
   }
 
   // Returns the cost of the selected vertex on block p.
@@ -86,7 +87,7 @@ template <class W> class Connectivity {
   }
 
  private:
-  static constexpr int64_t kPromising = 64;
+  static constexpr int64_t kMostCandidates = 64;
 
   std::span<const int32_t> blocks() const { return {blocks_.data(), static_cast<size_t>(count_)}; }
 
@@ -111,7 +112,7 @@ template <class W> class Connectivity {
   std::vector<uint8_t> known_;
   int64_t count_ = 0;
   std::vector<int32_t> blocks_;  // the first count_ entries are adjacent to the selected vertex
-  std::vector<int32_t> promising_;
+  std::vector<int32_t> candidates_;
 };
 
 }  // namespace hopbytes

@@ -30,10 +30,11 @@ struct PeChoice {
 // a label).
 class TreeRoom {
  public:
-  TreeRoom(const TreeDistance& distance, In<int64_t> room) : k_(static_cast<int64_t>(room.size())), distance_(distance) {
+  TreeRoom(const TreeDistance& distance, In<int64_t> room)
+      : k_(static_cast<int64_t>(room.size())), distance_(distance) {
     nodes_.resize(2 * k_ - 1);
     left_.assign(room.begin(), room.end());
-    weigh_.assign(nodes_.size(), 0);
+    weight_.assign(nodes_.size(), 0);
     std::vector<int32_t> spine{0};  // the rightmost path, from the root downwards
     int32_t next = static_cast<int32_t>(k_);
     for (int32_t p = 1; p < k_; ++p) {
@@ -64,7 +65,7 @@ class TreeRoom {
     --left_[p];
     for (int32_t node = p; node >= 0; node = nodes_[node].up) {
       ++nodes_[node].held;
-      renew(node);
+      update(node);
     }
   }
 
@@ -73,12 +74,12 @@ class TreeRoom {
     touched_.clear();
     for (const auto& [p, weight] : partners)
       for (int32_t node = p; node >= 0; node = nodes_[node].up) {
-        if (!weigh_[node]) touched_.push_back(node);
-        weigh_[node] += weight;
+        if (!weight_[node]) touched_.push_back(node);
+        weight_[node] += weight;
       }
     PeChoice best;
     find_cheapest(root_, 0, 0, best);
-    for (int32_t node : touched_) weigh_[node] = 0;
+    for (int32_t node : touched_) weight_[node] = 0;
     return best.pe;
   }
 
@@ -93,7 +94,7 @@ class TreeRoom {
     int32_t pe = -1;  // that PE, -1 if no PE is free
   };
 
-  void renew(int32_t at) {
+  void update(int32_t at) {
     Node& node = nodes_[at];
     if (node.low < 0) {
       node.pe = left_[at] > 0 ? at : -1;
@@ -116,7 +117,7 @@ class TreeRoom {
       }
       node.size = nodes_[node.low].size + nodes_[node.high].size;
     }
-    renew(at);
+    update(at);
   }
 
   void find_central(int32_t at, int64_t far, PeChoice& best) const {
@@ -135,14 +136,14 @@ class TreeRoom {
   void find_cheapest(int32_t at, int64_t cost, int64_t far, PeChoice& best) const {
     const Node& node = nodes_[at];
     if (node.pe < 0 || cost > best.cost) return;
-    if (node.low < 0 || !weigh_[at]) {
+    if (node.low < 0 || !weight_[at]) {
       best = std::min(best, PeChoice{cost, far + node.far, node.pe});
       return;
     }
     const auto visit = [&](int32_t half, int32_t other) {
-      find_cheapest(half, cost + node.cost * weigh_[other], far + node.cost * nodes_[other].held, best);
+      find_cheapest(half, cost + node.cost * weight_[other], far + node.cost * nodes_[other].held, best);
     };
-    const bool high_first = weigh_[node.high] > weigh_[node.low];
+    const bool high_first = weight_[node.high] > weight_[node.low];
     visit(high_first ? node.high : node.low, high_first ? node.low : node.high);
     visit(high_first ? node.low : node.high, high_first ? node.high : node.low);
   }
@@ -150,7 +151,7 @@ class TreeRoom {
   int64_t k_;
   const TreeDistance distance_;
   std::vector<Node> nodes_;  // The first k nodes are the PEs.
-  std::vector<int64_t> left_, weigh_;
+  std::vector<int64_t> left_, weight_;
   std::vector<int32_t> touched_;
   int32_t root_ = 0;
 };
@@ -160,7 +161,10 @@ class TreeRoom {
 template <class Distance> class ScannedRoom {
  public:
   ScannedRoom(const Distance& distance, In<int64_t> room)
-      : k_(static_cast<int64_t>(room.size())), distance_(distance), left_(room.begin(), room.end()), far_(room.size(), 0) {}
+      : k_(static_cast<int64_t>(room.size())),
+        distance_(distance),
+        left_(room.begin(), room.end()),
+        far_(room.size(), 0) {}
 
   int32_t central() const {
     return pick([&](int32_t p) {
@@ -185,10 +189,10 @@ template <class Distance> class ScannedRoom {
   }
 
  private:
-  template <class Judge> int32_t pick(Judge judge) const {
+  template <class Evaluate> int32_t pick(Evaluate evaluate) const {
     PeChoice best;
     for (int32_t p = 0; p < k_; ++p)
-      if (left_[p] > 0) best = std::min(best, judge(p));
+      if (left_[p] > 0) best = std::min(best, evaluate(p));
     return best.pe;
   }
 
@@ -198,18 +202,21 @@ template <class Distance> class ScannedRoom {
 };
 
 inline TreeRoom room_on(const TreeDistance& distance, In<int64_t> room) { return {distance, room}; }
-template <class Distance> ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) { return {distance, room}; }
+template <class Distance>
+ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) {
+  return {distance, room};
+}
 
 // Places the task with the largest communication volume first, on the most central PE. Afterwards it always
 // places the task with the largest volume to the tasks already placed. The PE of a task is the free one
 // nearest to all placed tasks, or with `linked` the one that is cheapest for this task. Ties go to the
 // smaller number. When it should stop, the remaining tasks are placed in order of their numbers.
 template <class W, class D>
-void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, bool linked, const Control& control,
-                    Out<int32_t> pe) {
+void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, bool linked,
+                    const Control& control, Out<int32_t> pe) {
   auto places = room_on(distance, room);
   std::fill(pe.begin(), pe.end(), -1);
-  std::vector<int64_t> pull(g.n, 0);  // volume to tasks already placed
+  std::vector<int64_t> volume_to_placed(g.n, 0);  // volume to tasks already placed
   using Entry = std::pair<int64_t, int32_t>;  // the largest volume first, then the smallest number
   std::priority_queue<Entry> next;
   int64_t most = -1;
@@ -225,10 +232,10 @@ void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, 
     pe[t] = p;
     places.take(p);
     for (int64_t e = g.start[t]; e < g.start[t + 1]; ++e)
-      if (const int32_t w = g.adj[e]; pe[w] < 0) next.emplace(pull[w] += g.weight[e], -w);
+      if (const int32_t w = g.adj[e]; pe[w] < 0) next.emplace(volume_to_placed[w] += g.weight[e], -w);
   };
   if (g.n > 0) put(first, places.central());
-  while (!next.empty() && !control.hurry()) {
+  while (!next.empty() && !control.should_stop()) {
     const int32_t t = -next.top().second;
     next.pop();
     if (pe[t] >= 0) continue;

@@ -10,15 +10,17 @@ namespace hopbytes {
 // clocks nor on threads.
 class Control {
  public:
-  explicit Control(int32_t* flag, int64_t* spent = nullptr) : flag_(flag), spent_(spent) {}
-  void spend(int64_t arcs) const {
-    if (spent_) std::atomic_ref<int64_t>(*spent_).fetch_add(arcs, std::memory_order_relaxed);
+  explicit Control(int32_t* flag, int64_t* work = nullptr) : flag_(flag), work_(work) {}
+  void record_work(int64_t arcs) const {
+    if (work_) std::atomic_ref<int64_t>(*work_).fetch_add(arcs, std::memory_order_relaxed);
   }
-  bool hurry() const { return flag_ && std::atomic_ref<int32_t>(*flag_).load(std::memory_order_relaxed) != 0; }
+  bool should_stop() const {
+    return flag_ && std::atomic_ref<int32_t>(*flag_).load(std::memory_order_relaxed) != 0;
+  }
 
  private:
   int32_t* flag_;
-  int64_t* spent_;
+  int64_t* work_;
 };
 
 }  // namespace hopbytes

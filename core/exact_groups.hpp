@@ -15,13 +15,18 @@ class ExactGroups {
   static constexpr int64_t kMost = 12;
 
   ExactGroups(const Csr& graph, int64_t arity, BestGrouping& best)
-      : p_(static_cast<int>(graph.n())), arity_(static_cast<int>(arity)), best_(best), inside_(size_t{1} << p_, 0),
-        kept_(inside_.size(), 0), chosen_(inside_.size(), 0) {
+      : p_(static_cast<int>(graph.n())),
+        arity_(static_cast<int>(arity)),
+        best_(best),
+        inside_(size_t{1} << p_, 0),
+        kept_(inside_.size(), 0),
+        chosen_(inside_.size(), 0) {
     for (uint32_t set = 1; set < inside_.size(); ++set) {
       const int first = std::countr_zero(set);
       inside_[set] = inside_[set & (set - 1)];
       for (int64_t e = graph.indptr[first]; e < graph.indptr[first + 1]; ++e)
-        if (set >> graph.target[e] & 1 && graph.target[e] != first) inside_[set] += static_cast<uint64_t>(graph.w(e));
+        if (set >> graph.target[e] & 1 && graph.target[e] != first)
+          inside_[set] += static_cast<uint64_t>(graph.w(e));
     }
   }
 

@@ -11,9 +11,9 @@ class FlowNetwork {
  public:
   struct Arc {
     int32_t head, reverse;  // head vertex; index of the reverse arc
-    int64_t room;  // residual capacity
+    int64_t residual;  // residual capacity
   };
-  static constexpr int64_t kEndless = int64_t{1} << 60;
+  static constexpr int64_t kInfinite = int64_t{1} << 60;
 
   void clear(int64_t n) {
     arc_.clear();
@@ -39,13 +39,13 @@ class FlowNetwork {
   }
 
   // Adds an arc from the vertex opened last. The other vertex has to add the reverse arc.
-  int32_t connect(int32_t head, int64_t room) {
+  int32_t connect(int32_t head, int64_t residual) {
     const int32_t v = static_cast<int32_t>(start_.size()) - 1, e = size();
     if (head < v) {
-      arc_.push_back({head, twin_[head], room});
+      arc_.push_back({head, twin_[head], residual});
       arc_[twin_[head]].reverse = e;
     } else {
-      arc_.push_back({v, waiting_[head], room});
+      arc_.push_back({v, waiting_[head], residual});
       waiting_[head] = e;
     }
     return e;
@@ -65,11 +65,11 @@ class FlowNetwork {
   const Arc& operator[](int32_t e) const { return arc_[e]; }
   int64_t& terminal(int32_t v) { return terminal_[v]; }
   int64_t load(int32_t v) const { return load_[v]; }
-  int64_t back(int32_t e) const { return arc_[arc_[e].reverse].room; }
+  int64_t back(int32_t e) const { return arc_[arc_[e].reverse].residual; }
 
   void push(int32_t e, int64_t amount) {
-    arc_[e].room -= amount;
-    arc_[arc_[e].reverse].room += amount;
+    arc_[e].residual -= amount;
+    arc_[arc_[e].reverse].residual += amount;
   }
 
  private:

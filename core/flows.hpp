@@ -16,9 +16,11 @@ struct Ports {
 // itself and arcs without volume.
 class Flows {
  public:
-  explicit Flows(const Csr& arcs, const Ports& ports = {}) : arcs_(arcs), ports_(ports), source_(arcs.m()), back_start_(arcs.n() + 1, 0), back_(arcs.m()) {
+  explicit Flows(const Csr& arcs, const Ports& ports = {})
+      : arcs_(arcs), ports_(ports), source_(arcs.m()), back_start_(arcs.n() + 1, 0), back_(arcs.m()) {
     for (int32_t i = 0; i < n(); ++i)
-      for (int64_t e = arcs_.indptr[i]; e < arcs_.indptr[i + 1]; ++e) source_[e] = i, ++back_start_[arcs_.target[e] + 1];
+      for (int64_t e = arcs_.indptr[i]; e < arcs_.indptr[i + 1]; ++e)
+        source_[e] = i, ++back_start_[arcs_.target[e] + 1];
     for (int32_t i = 0; i < n(); ++i) back_start_[i + 1] += back_start_[i];
     std::vector<int64_t> next(back_start_.begin(), back_start_.end() - 1);
     for (int64_t e = 0; e < arcs_.m(); ++e) back_[next[arcs_.target[e]]++] = e;
@@ -33,8 +35,12 @@ class Flows {
 
   int32_t ports() const { return ports_.count; }
   // The numbers of the ports at both ends of an arc whose groups are on these places.
-  int32_t from(int64_t arc, int32_t place) const { return ports_.count == 1 ? place : place * ports_.count + ports_.out[arc]; }
-  int32_t to(int64_t arc, int32_t place) const { return ports_.count == 1 ? place : place * ports_.count + ports_.in[arc]; }
+  int32_t from(int64_t arc, int32_t place) const {
+    return ports_.count == 1 ? place : place * ports_.count + ports_.out[arc];
+  }
+  int32_t to(int64_t arc, int32_t place) const {
+    return ports_.count == 1 ? place : place * ports_.count + ports_.in[arc];
+  }
 
   // Calls visit(arc) once for every arc that leaves or reaches a group.
   template <class Visit> void at(int32_t group, Visit&& visit) const {
@@ -43,9 +49,11 @@ class Flows {
     for (int64_t i = back_start_[group]; i < back_start_[group + 1]; ++i)
       if (counts(back_[i])) visit(back_[i]);
   }
-  int32_t other_end(int64_t arc, int32_t group) const { return source_[arc] == group ? target(arc) : source_[arc]; }
+  int32_t other_end(int64_t arc, int32_t group) const {
+    return source_[arc] == group ? target(arc) : source_[arc];
+  }
   // Returns the communication volume of a group, sent and received.
-  int64_t talk(int32_t group) const {
+  int64_t communication_volume(int32_t group) const {
     int64_t sum = 0;
     at(group, [&](int64_t e) { sum += volume(e); });
     return sum;

@@ -16,7 +16,13 @@ namespace hopbytes {
 class GrownGroups {
  public:
   GrownGroups(const Csr& graph, int64_t arity, BestGrouping& best)
-      : g_(graph), k_(arity), best_(best), degree_(g_.n(), 0), link_(g_.n(), 0), taken_(g_.n()), by_degree_(g_.n()) {
+      : g_(graph),
+        k_(arity),
+        best_(best),
+        degree_(g_.n(), 0),
+        link_(g_.n(), 0),
+        taken_(g_.n()),
+        by_degree_(g_.n()) {
     for (int64_t v = 0; v < g_.n(); ++v)
       for (int64_t e = g_.indptr[v]; e < g_.indptr[v + 1]; ++e) degree_[v] += static_cast<uint64_t>(g_.w(e));
     std::iota(by_degree_.begin(), by_degree_.end(), 0);

@@ -14,8 +14,9 @@ struct Hybrid {
     if (used == 0) return 0.0;
     const double mean = static_cast<double>(sum) / static_cast<double>(used);
     const double variance = static_cast<double>(squares) / static_cast<double>(used) - mean * mean;
-    return weight[0] * (static_cast<double>(hop_bytes) / scale) + weight[1] * (static_cast<double>(top) / unit) +
-           weight[2] * (mean / unit) + weight[3] * (variance / unit / unit);
+    return weight[0] * (static_cast<double>(hop_bytes) / scale) +
+           weight[1] * (static_cast<double>(top) / unit) + weight[2] * (mean / unit) +
+           weight[3] * (variance / unit / unit);
   }
   double now(RoutedGroups& state) const {
     LinkLoads& links = state.links();

@@ -50,9 +50,13 @@ inline LoadSummary summarize(In<int64_t> amount, In<int64_t> price) {
 class LinkLoads {
  public:
   explicit LinkLoads(int64_t links, In<int64_t> price = {})
-      : links_(links), leaves_(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(links, 2))))),
-        price_(price.begin(), price.end()), amount_(links, 0), best_(leaves_, 0), count_(leaves_, 0),
-        stale_(leaves_, 0) {}
+      : links_(links),
+        leaves_(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(links, 2))))),
+        price_(price.begin(), price.end()),
+        amount_(links, 0),
+        best_(leaves_, 0),
+        count_(leaves_, 0),
+        outdated_(leaves_, 0) {}
 
   void add(int64_t link, int64_t amount) {
     if (amount == 0) return;
@@ -63,7 +67,7 @@ class LinkLoads {
     const int64_t after = value(link);
     sum_ += after - before;
     squares_ += static_cast<__int128>(after - before) * (static_cast<__int128>(after) + before);
-    if (!stale_[link / 2]) stale_[link / 2] = 1, touched_.push_back(link / 2);
+    if (!outdated_[link / 2]) outdated_[link / 2] = 1, touched_.push_back(link / 2);
   }
 
   int64_t links() const { return links_; }
@@ -76,26 +80,27 @@ class LinkLoads {
 
   // Returns the largest value; 0 if no link is used.
   int64_t max() {
-    repair();
+    update_tree();
     return best_[1];
   }
   // Returns the number of links with the largest value (0 if no link is used).
   int64_t at_max() {
-    repair();
+    update_tree();
     return best_[1] == 0 ? 0 : count_[1];
   }
   // Returns the smallest link with the largest value, -1 if no link is used.
   int64_t argmax() {
-    repair();
+    update_tree();
     if (best_[1] == 0) return -1;
     int64_t node = 1;
     while (node < leaves_ / 2) node = best_[2 * node] == best_[node] ? 2 * node : 2 * node + 1;
-    return pair_value(node - leaves_ / 2, 0) == best_[node] ? 2 * (node - leaves_ / 2) : 2 * (node - leaves_ / 2) + 1;
+    return pair_value(node - leaves_ / 2, 0) == best_[node] ? 2 * (node - leaves_ / 2)
+                                                            : 2 * (node - leaves_ / 2) + 1;
   }
   // Calls visit(link) for every link whose value is at least `floor` (> 0), ascending.
   template <class Visit> void each_from(int64_t floor, Visit&& visit) {
-    repair();
-    if (best_[1] >= floor) descend(1, floor, visit);
+    update_tree();
+    if (best_[1] >= floor) visit_from(1, floor, visit);
   }
 
   LoadSummary summary() {
@@ -115,10 +120,10 @@ class LinkLoads {
   }
 
   // Updates the tree level by level, every touched node once.
-  void repair() {
+  void update_tree() {
     if (touched_.empty()) return;
     for (int64_t& pair : touched_) {
-      stale_[pair] = 0;
+      outdated_[pair] = 0;
       set(pair + leaves_ / 2, pair_value(pair, 0), 1, pair_value(pair, 1), 1);
       pair += leaves_ / 2;
     }
@@ -126,33 +131,33 @@ class LinkLoads {
       size_t kept = 0;
       for (size_t i = 0; i < touched_.size(); ++i) {
         const int64_t parent = touched_[i] / 2;
-        if (stale_[parent]) continue;
-        stale_[parent] = 1;
+        if (outdated_[parent]) continue;
+        outdated_[parent] = 1;
         touched_[kept++] = parent;
       }
       touched_.resize(kept);
       for (int64_t node : touched_) {
-        stale_[node] = 0;
+        outdated_[node] = 0;
         set(node, best_[2 * node], count_[2 * node], best_[2 * node + 1], count_[2 * node + 1]);
       }
     }
     touched_.clear();
   }
 
-  template <class Visit> void descend(int64_t node, int64_t floor, Visit&& visit) {
+  template <class Visit> void visit_from(int64_t node, int64_t floor, Visit&& visit) {
     if (node >= leaves_ / 2) {
       for (int64_t side = 0; side < 2; ++side)
         if (pair_value(node - leaves_ / 2, side) >= floor) visit(2 * (node - leaves_ / 2) + side);
       return;
     }
     for (int64_t child : {2 * node, 2 * node + 1})
-      if (best_[child] >= floor) descend(child, floor, visit);
+      if (best_[child] >= floor) visit_from(child, floor, visit);
   }
 
   int64_t links_, leaves_;
   std::vector<int64_t> price_, amount_, best_;
   std::vector<int64_t> count_;
-  std::vector<uint8_t> stale_;
+  std::vector<uint8_t> outdated_;
   std::vector<int64_t> touched_;
   int64_t used_ = 0;
   __int128 sum_ = 0, squares_ = 0;
@@ -162,7 +167,8 @@ class LinkLoads {
 // inside one endpoint use no link. Returns the first arc without a route, -1 if all have one; arcs without a
 // route add nothing.
 template <class Routes>
-int64_t add_arcs(const Routes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift, Out<int64_t> amount) {
+int64_t add_arcs(const Routes& routes, const Csr& g, In<int32_t> endpoint, int32_t shift,
+                 Out<int64_t> amount) {
   int64_t unrouted = -1;
   for (int64_t i = 0; i < g.n(); ++i)
     for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
@@ -179,7 +185,8 @@ int64_t add_arcs(const Routes& routes, const Csr& g, In<int32_t> endpoint, int32
 
 // Marks the arcs whose flow uses `link`.
 template <class Routes>
-void mark_arcs_over(const Routes& routes, const Csr& g, In<int32_t> endpoint, int64_t link, Out<uint8_t> marked) {
+void mark_arcs_over(const Routes& routes, const Csr& g, In<int32_t> endpoint, int64_t link,
+                    Out<uint8_t> marked) {
   for (int64_t i = 0; i < g.n(); ++i)
     for (int64_t e = g.indptr[i]; e < g.indptr[i + 1]; ++e) {
       const int32_t from = endpoint[i], to = endpoint[g.target[e]];

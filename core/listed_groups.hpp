@@ -38,9 +38,11 @@ class ListedGroups {
   void try_all() {
     std::vector<int64_t> order(leaving_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return leaving_[a] < leaving_[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return leaving_[a] < leaving_[b]; });
     const size_t starts = std::min<size_t>(kStarts, order.size());
-    for (size_t start = 0; start < starts; ++start) take(greedy(order, order[start]), Grouping::smallest_first);
+    for (size_t start = 0; start < starts; ++start)
+      take(greedy(order, order[start]), Grouping::smallest_first);
     largest_last(order);
     by_weighted_degree(order);
   }
@@ -157,7 +159,8 @@ class ListedGroups {
   // C(r-2, k-2).
   void by_weighted_degree(const std::vector<int64_t>& sorted) {
     const int64_t r = p_ - k_;
-    const UnsignedWide single = choose(r - 1, k_ - 1, INT64_MAX - 1), pair = choose(r - 2, k_ - 2, INT64_MAX - 1);
+    const UnsignedWide single = choose(r - 1, k_ - 1, INT64_MAX - 1),
+                       pair = choose(r - 2, k_ - 2, INT64_MAX - 1);
     UnsignedWide all = 0, total = 0;
     for (uint64_t degree : degree_) all += degree;
     for (uint64_t value : leaving_) total += value;

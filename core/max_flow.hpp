@@ -60,17 +60,19 @@ class MaxFlow {
 
   // Fixes all vertices of a side there, as supplies or demands of infinite capacity. Calls visit(u) for the
   // vertices adjacent to those that were fixed by this call. The flow must be maximum.
-  template <class Visit> void keep(Side side, Visit visit) {
-    side == Side::kSource ? keep<kSource>(visit) : keep<kSink>(visit);
+  template <class Visit> void fix(Side side, Visit visit) {
+    side == Side::kSource ? fix<kSource>(visit) : fix<kSink>(visit);
   }
 
   // Adds v, which is adjacent to a fixed side, to that side. Returns the part of the other side's terminal at
   // v that carried no flow.
-  int64_t take(Side side, int32_t v) { return side == Side::kSource ? take<kSource>(v) : take<kSink>(v); }
+  int64_t assign(Side side, int32_t v) {
+    return side == Side::kSource ? assign<kSource>(v) : assign<kSink>(v);
+  }
 
  private:
   using Arc = FlowNetwork::Arc;
-  static constexpr int64_t kEndless = FlowNetwork::kEndless;
+  static constexpr int64_t kInfinite = FlowNetwork::kInfinite;
   static constexpr int32_t kNone = -1, kOrphan = -2;
   enum Tree : int32_t { kSource = 0, kSink = 1 };
 
@@ -103,12 +105,12 @@ class MaxFlow {
   static constexpr int32_t sign(Tree tree) { return tree == kSource ? 1 : -1; }
   static constexpr Tree other(Tree tree) { return tree == kSource ? kSink : kSource; }
   template <Tree tree> int32_t depth(int32_t v) const { return sign(tree) * vertex_[v].label; }
-  bool enough() const { return pushed_ >= limit_ || work_left_ < 0 || control_.hurry(); }
+  bool enough() const { return pushed_ >= limit_ || work_left_ < 0 || control_.should_stop(); }
 
   // Residual capacity in the direction in which the forest grows along the arc; inward() is the opposite
   // direction.
   template <Tree tree> int64_t outward(const Arc& arc) const {
-    return tree == kSource ? arc.room : net_[arc.reverse].room;
+    return tree == kSource ? arc.residual : net_[arc.reverse].residual;
   }
   template <Tree tree> int64_t inward(const Arc& arc) const { return outward<other(tree)>(arc); }
 
@@ -163,7 +165,7 @@ class MaxFlow {
   // Pushes as much flow as fits through the arc that connects the forests.
   void push(int32_t bridge) {
     const int32_t s = net_[net_[bridge].reverse].head, t = net_[bridge].head;
-    int64_t amount = net_[bridge].room;
+    int64_t amount = net_[bridge].residual;
     amount = fit<kSink>(t, fit<kSource>(s, amount));
     net_.push(bridge, amount);
     drain<kSource>(s, amount);
@@ -189,10 +191,10 @@ class MaxFlow {
       const int32_t up = vertex_[v].parent, along = tree == kSource ? net_[up].reverse : up;
       const int32_t above = net_[up].head;
       net_.push(along, amount);
-      if (net_[along].room == 0) abandon<tree>(v);
+      if (net_[along].residual == 0) abandon<tree>(v);
       v = above;
     }
-    if (std::abs(net_.terminal(v)) >= kEndless / 2) return;
+    if (std::abs(net_.terminal(v)) >= kInfinite / 2) return;
     net_.terminal(v) -= sign(tree) * amount;
     if (net_.terminal(v) == 0) abandon<tree>(v);
   }
@@ -251,11 +253,11 @@ class MaxFlow {
     place<tree>(v, nearest + 1, parent);
   }
 
-  template <Tree tree, class Visit> void keep(Visit visit) {
+  template <Tree tree, class Visit> void fix(Visit visit) {
     Forest& forest = forest_[tree];
     for (const int32_t v : forest.joined) {
       if (depth<tree>(v) <= 0 || vertex_[v].current == kNone) continue;
-      net_.terminal(v) = sign(tree) * kEndless;
+      net_.terminal(v) = sign(tree) * kInfinite;
       vertex_[v] = {sign(tree), kNone, kNone, kNone};
       for (int32_t e = net_.begin(v); e < net_.end(v); ++e) visit(net_[e].head);
       work_left_ -= net_.work(v);
@@ -264,7 +266,7 @@ class MaxFlow {
     forest.top = 1;
   }
 
-  template <Tree tree> int64_t take(int32_t v) {
+  template <Tree tree> int64_t assign(int32_t v) {
     const int64_t unmet = std::max<int64_t>(0, -sign(tree) * net_.terminal(v));
     if (depth<tree>(v) < 0) {
       for (int32_t e = net_.begin(v); e < net_.end(v); ++e)
@@ -273,7 +275,7 @@ class MaxFlow {
       work_left_ -= net_.work(v);
       leave<other(tree)>(v);
     }
-    net_.terminal(v) = sign(tree) * kEndless;
+    net_.terminal(v) = sign(tree) * kInfinite;
     join<tree>(v, 1, kNone);
     return unmet;
   }

@@ -75,8 +75,8 @@ template <class Distance> class NearestByScan {
     int64_t best = -1, least = 0;
     for (int64_t q = 0; q < k_; ++q) {
       if (room[q] < w) continue;
-      const int64_t way = distance_(static_cast<int32_t>(pe), static_cast<int32_t>(q));
-      if (best < 0 || way < least) best = q, least = way;
+      const int64_t length = distance_(static_cast<int32_t>(pe), static_cast<int32_t>(q));
+      if (best < 0 || length < least) best = q, least = length;
     }
     return best;
   }

@@ -94,7 +94,8 @@ inline Status real_number(Text text, const Token& token, double& value) {
   const char* first = reinterpret_cast<const char*>(text.data()) + token.begin;
   const char* last = first + (token.end - token.begin);
   const auto [stop, error] = std::from_chars(first, last, value);
-  if (token.end - token.begin >= kLongestToken || stop != last || error == std::errc::invalid_argument || !std::isfinite(value))
+  if (token.end - token.begin >= kLongestToken || stop != last || error == std::errc::invalid_argument ||
+      !std::isfinite(value))
     return kNotANumber;
   // The error "out of range" includes numbers that are too small, which are read as 0.
   if (error == std::errc::result_out_of_range) {
@@ -242,8 +243,9 @@ inline Status take_number(Text text, const Token& token, State, int64_t& value) 
 inline Status take_number(Text text, const Token& token, State state, double& value) {
   const Status status = real_number(text, token, value);
   if (status != kDone) return status;
-  return (state[kWholeColumns] >> std::min<int64_t>(state[kField], 62) & 1) && value != std::floor(value) ? kNotWhole
-                                                                                                          : kDone;
+  return (state[kWholeColumns] >> std::min<int64_t>(state[kField], 62) & 1) && value != std::floor(value)
+             ? kNotWhole
+             : kDone;
 }
 
 // Parses lines of kColumns numbers each, separated by blanks or single commas, into `out` row by row. '#' and
@@ -281,7 +283,8 @@ int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
       if (state[kArcs] >= static_cast<int64_t>(out.size())) return stop(state, kRoom, token);
       Value value = 0;
       Status status = take_number(text, token, state, value);
-      if (status == kDone && state[kField] < state[kTaskColumns] && value > static_cast<Value>(state[kTaskLimit]))
+      if (status == kDone && state[kField] < state[kTaskColumns] &&
+          value > static_cast<Value>(state[kTaskLimit]))
         status = kOutOfRange;
       if (status != kDone) return stop(state, status, token);
       out[state[kArcs]++] = value;

@@ -13,16 +13,17 @@ namespace hopbytes {
 class PlaceFit {
  public:
   PlaceFit(std::span<const int64_t> size, std::span<const int64_t> capacity) {
-    std::vector<int64_t> caps(capacity.begin(), capacity.end());
-    std::sort(caps.begin(), caps.end());
-    caps.erase(std::unique(caps.begin(), caps.end()), caps.end());
+    std::vector<int64_t> distinct(capacity.begin(), capacity.end());
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     const auto class_of = [&](int64_t amount) {
-      const auto found = std::lower_bound(caps.begin(), caps.end(), amount);
-      return static_cast<int32_t>(std::min<int64_t>(found - caps.begin(), static_cast<int64_t>(caps.size()) - 1));
+      const auto found = std::lower_bound(distinct.begin(), distinct.end(), amount);
+      return static_cast<int32_t>(
+          std::min<int64_t>(found - distinct.begin(), static_cast<int64_t>(distinct.size()) - 1));
     };
-    count_.assign(caps.size(), 0);
-    need_.assign(caps.size(), 0);
-    have_.assign(caps.size(), 0);
+    count_.assign(distinct.size(), 0);
+    need_.assign(distinct.size(), 0);
+    have_.assign(distinct.size(), 0);
     for (const int64_t s : size) group_class_.push_back(class_of(s)), ++count_[group_class_.back()];
     for (const int64_t c : capacity) place_class_.push_back(class_of(c)), ++have_[place_class_.back()];
     need_ = count_;

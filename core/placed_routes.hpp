@@ -18,7 +18,7 @@ struct Step {
 };
 
 // The links from one place to another and those of the opposite direction.
-struct Ways {
+struct RoundTrip {
   std::span<const int32_t> there, back;
 };
 
@@ -33,7 +33,8 @@ class PlacedRoutes {
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
     for (size_t p = 0; p < endpoint.size(); ++p)
-      site_[p] = static_cast<int32_t>(std::lower_bound(known.begin(), known.end(), endpoint[p]) - known.begin());
+      site_[p] =
+          static_cast<int32_t>(std::lower_bound(known.begin(), known.end(), endpoint[p]) - known.begin());
     sites_ = static_cast<int64_t>(known.size());
     if (single_path_ && sites_ <= kMostSites) start_.assign(sites_ * sites_, -1);
   }
@@ -52,7 +53,7 @@ class PlacedRoutes {
   template <class Visit> void walk(int32_t a, int32_t b, int64_t volume, Visit&& visit) const {
     if (single_path_) {
       const int64_t amount = whole(volume);
-      for (const int32_t link : way(a, b)) visit(link, amount);
+      for (const int32_t link : path(a, b)) visit(link, amount);
       return;
     }
     links(a, b, [&](const Step& step) { visit(step.link, share_of(volume, step.part, step.parts, shift_)); });
@@ -63,23 +64,24 @@ class PlacedRoutes {
     for (const Step& step : row_) visit(step);
   }
   // Returns the links from a to b if flows take a single path; valid until the next call.
-  std::span<const int32_t> way(int32_t a, int32_t b) const { return ways(a, b).there; }
+  std::span<const int32_t> path(int32_t a, int32_t b) const { return round_trip(a, b).there; }
   // Returns the links of both directions, which are adjacent in memory.
-  Ways ways(int32_t a, int32_t b) const {
+  RoundTrip round_trip(int32_t a, int32_t b) const {
     if (site_[a] == site_[b]) return {};
     if (start_.empty()) return computed(a, b);
     int32_t& start = start_[site_[a] * sites_ + site_[b]];
     if (start < 0) {
-      const Ways found = computed(a, b);
+      const RoundTrip found = computed(a, b);
       const size_t size = found.there.size() + found.back.size() + 2;
-      if (kept_.size() + size > kMostKept) return found;
-      start = static_cast<int32_t>(kept_.size());
-      for (const auto& way : {found.there, found.back}) kept_.push_back(static_cast<int32_t>(way.size()));
-      for (const auto& way : {found.there, found.back}) kept_.insert(kept_.end(), way.begin(), way.end());
+      if (cache_.size() + size > kMostCached) return found;
+      start = static_cast<int32_t>(cache_.size());
+      for (const auto& path : {found.there, found.back}) cache_.push_back(static_cast<int32_t>(path.size()));
+      for (const auto& path : {found.there, found.back})
+        cache_.insert(cache_.end(), path.begin(), path.end());
     }
-    const int32_t* kept = kept_.data() + start;
-    const auto there = static_cast<size_t>(kept[0]), back = static_cast<size_t>(kept[1]);
-    return {{kept + 2, there}, {kept + 2 + there, back}};
+    const int32_t* cached = cache_.data() + start;
+    const auto there = static_cast<size_t>(cached[0]), back = static_cast<size_t>(cached[1]);
+    return {{cached + 2, there}, {cached + 2 + there, back}};
   }
 
  protected:
@@ -87,9 +89,9 @@ class PlacedRoutes {
 
  private:
   static constexpr int64_t kMostSites = 2048;
-  static constexpr size_t kMostKept = size_t{1} << 24;
+  static constexpr size_t kMostCached = size_t{1} << 24;
 
-  Ways computed(int32_t a, int32_t b) const {
+  RoundTrip computed(int32_t a, int32_t b) const {
     row_.clear();
     fill(a, b, row_);
     const size_t there = row_.size();
@@ -107,7 +109,7 @@ class PlacedRoutes {
   mutable std::vector<int32_t> plain_;
   // of every pair of sites, its entry in kept_: two lengths, then links; -1 if not cached
   mutable std::vector<int32_t> start_;
-  mutable std::vector<int32_t> kept_;
+  mutable std::vector<int32_t> cache_;
 };
 
 template <class Form> class RoutesOfForm final : public PlacedRoutes {

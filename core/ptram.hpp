@@ -35,12 +35,15 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
     return e.a >= 0 ? e.a : e.b >= 0 ? e.b : int32_t{-1};
   };
   // Hash of the routes between place and other, in which the links of `place` itself are anonymous.
-  const auto way = [&](int32_t place, int32_t other) {
+  const auto route_hash = [&](int32_t place, int32_t other) {
     uint64_t hash = mix(static_cast<uint64_t>(other));
     for (const bool out : {true, false})
       routes.links(out ? place : other, out ? other : place, [&](const Step& step) {
-        const uint64_t name = owner(step.link) == place ? mix(~static_cast<uint64_t>(price.empty() ? 1 : price[step.link])) : step.link;
-        hash += mix(name * 2 + out + mix(static_cast<uint64_t>(step.part) << 32 | static_cast<uint32_t>(step.parts)));
+        const uint64_t name = owner(step.link) == place
+                                  ? mix(~static_cast<uint64_t>(price.empty() ? 1 : price[step.link]))
+                                  : step.link;
+        hash += mix(name * 2 + out +
+                    mix(static_cast<uint64_t>(step.part) << 32 | static_cast<uint32_t>(step.parts)));
         hash = mix(hash);
       });
     return hash;
@@ -48,13 +51,13 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
   std::vector<uint64_t> signature(places, 0);
   for (int32_t p = 0; p < places; ++p)
     for (int32_t other = 0; other < places; ++other)
-      if (other != p) signature[p] += way(p, other);
+      if (other != p) signature[p] += route_hash(p, other);
   std::vector<int32_t> of(places);
   std::vector<int32_t> leaders;
   for (int32_t p = 0; p < places; ++p) {
     of[p] = p;
     for (const int32_t q : leaders)
-      if (capacity[p] == capacity[q] && signature[p] - way(p, q) == signature[q] - way(q, p)) {
+      if (capacity[p] == capacity[q] && signature[p] - route_hash(p, q) == signature[q] - route_hash(q, p)) {
         of[p] = q;
         break;
       }
@@ -67,8 +70,12 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
 // to unplaced ones.
 class NextGroup {
  public:
-  explicit NextGroup(const Flows& flows) : flows_(flows), placed_talk_(flows.n(), 0), open_talk_(flows.n(), 0), placed_(flows.n(), 0) {
-    for (int32_t g = 0; g < flows.n(); ++g) open_talk_[g] = flows.talk(g);
+  explicit NextGroup(const Flows& flows)
+      : flows_(flows),
+        volume_to_placed_(flows.n(), 0),
+        volume_to_unplaced_(flows.n(), 0),
+        placed_(flows.n(), 0) {
+    for (int32_t g = 0; g < flows.n(); ++g) volume_to_unplaced_[g] = flows.communication_volume(g);
   }
   // Returns the next group that `wanted` accepts, -1 if none is left.
   template <class Wanted> int32_t next(Wanted wanted) const {
@@ -76,8 +83,8 @@ class NextGroup {
     Wide most = 0;
     for (int32_t g = 0; g < flows_.n(); ++g) {
       if (placed_[g] || !wanted(g)) continue;
-      const Wide talk = static_cast<Wide>(placed_talk_[g]) * (count_ + 1) + open_talk_[g];
-      if (best < 0 || talk > most) best = g, most = talk;
+      const Wide volume = static_cast<Wide>(volume_to_placed_[g]) * (count_ + 1) + volume_to_unplaced_[g];
+      if (best < 0 || volume > most) best = g, most = volume;
     }
     return best;
   }
@@ -86,14 +93,14 @@ class NextGroup {
     ++count_;
     flows_.at(group, [&](int64_t e) {
       const int32_t other = flows_.other_end(e, group);
-      placed_talk_[other] += flows_.volume(e);
-      open_talk_[other] -= flows_.volume(e);
+      volume_to_placed_[other] += flows_.volume(e);
+      volume_to_unplaced_[other] -= flows_.volume(e);
     });
   }
 
  private:
   const Flows& flows_;
-  std::vector<int64_t> placed_talk_, open_talk_;
+  std::vector<int64_t> volume_to_placed_, volume_to_unplaced_;
   std::vector<uint8_t> placed_;
   int64_t count_ = 0;
 };
@@ -103,7 +110,8 @@ inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit)
   NextGroup queue(flows);
   std::vector<int32_t> order;
   for (const int32_t rank : fit.by_rarity())
-    for (int32_t group; (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0;) {
+    for (int32_t group;
+         (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0;) {
       order.push_back(group);
       queue.place(group);
     }
@@ -113,9 +121,9 @@ inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit)
 // Places all groups (`place` is -1 for all before). With `by_share` the hop-bytes are extrapolated from the
 // placed groups to all groups, because they grow with every placed group while congestion does not. `classes`
 // is the result of route_classes, or names every place by itself. Returns the number of evaluations.
-inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                            std::span<const int32_t> classes, const Hybrid& hybrid, bool by_share,
-                            const Control& control) {
+inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size,
+                            std::span<const int64_t> capacity, std::span<const int32_t> classes,
+                            const Hybrid& hybrid, bool by_share, const Control& control) {
   PlaceFit fit(size, capacity);
   const int32_t places = static_cast<int32_t>(capacity.size());
   std::vector<int64_t> seen(places, -1);
@@ -130,7 +138,7 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, 
       if (spare < 0) spare = p;
       if (!fit.allows(group, p) || seen[classes[p]] == step) continue;
       seen[classes[p]] = step;
-      if (best >= 0 && control.hurry()) break;
+      if (best >= 0 && control.should_stop()) break;
       ++evaluations;
       state.propose_first(group, p);
       const double value = metric.after_growth(state);
@@ -152,18 +160,19 @@ enum class ReliefRule { count, paper };
 // Makes rounds of the single exchange that relieves most, among groups over hot links and the `nearest`
 // places around them. Of places at the same distance the lower number comes first, or with `nearby` the
 // number closest to the group's own place. Returns the number of rounds with an exchange.
-inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                            const Vicinity& vicinity, int32_t nearest, int64_t rounds, ReliefRule rule,
-                            bool nearby, const Control& control, int64_t& evaluations) {
-  using Heat = std::pair<int64_t, int64_t>;  // highest congestion, number of links with it
+inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
+                            std::span<const int64_t> capacity, const Neighbourhood& neighbourhood,
+                            int32_t nearest, int64_t rounds, ReliefRule rule, bool nearby,
+                            const Control& control, int64_t& evaluations) {
+  using Peak = std::pair<int64_t, int64_t>;  // highest congestion, number of links with it
   const bool paper = rule == ReliefRule::paper;
   PlaceFit fit(size, capacity);
-  PlaceSearch search(vicinity);
+  PlaceSearch search(neighbourhood);
   std::vector<int32_t> near, homes, equals;
   for (int64_t round = 0; round < rounds; ++round) {
     if (state.links().max() == 0) return round;
     auto hot = state.hottest();
-    Heat least{state.links().max(), paper ? 0 : static_cast<int64_t>(hot.size())};
+    Peak least{state.links().max(), paper ? 0 : static_cast<int64_t>(hot.size())};
     if (paper) hot.resize(1);
     homes.clear();
     for (const int32_t link : hot)
@@ -186,14 +195,14 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, 
         return static_cast<int32_t>(near.size()) < nearest;
       });
       for (const int32_t p : near) {
-        if (control.hurry()) return round;
+        if (control.should_stop()) return round;
         const int32_t group = state.group_at(home), other = state.group_at(p);
         if (!fit.fits(group, p) || (other >= 0 && !fit.fits(other, home))) continue;
         ++evaluations;
         state.propose(group, p);
-        Heat heat = state.hottest_if();
-        if (paper) heat.second = 0;
-        if (heat < least) least = heat, best = group, best_place = p;
+        Peak peak = state.hottest_if();
+        if (paper) peak.second = 0;
+        if (peak < least) least = peak, best = group, best_place = p;
       }
     }
     if (best < 0) return round;

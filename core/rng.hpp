@@ -15,7 +15,9 @@ inline uint64_t mix(uint64_t x) {
 }
 
 // The seed of a subproblem depends only on its position, never on which thread solves it or when.
-inline uint64_t derive(uint64_t seed, uint64_t place) { return mix(mix(seed) ^ (place * 0xd1342543de82ef95ULL)); }
+inline uint64_t derive(uint64_t seed, uint64_t place) {
+  return mix(mix(seed) ^ (place * 0xd1342543de82ef95ULL));
+}
 
 class Rng {
  public:
@@ -28,7 +30,9 @@ class Rng {
     return x ^ (x >> 31);
   }
   // Uniform in 0..bound-1 (bound > 0), by multiplication. The bias is below 2^-32 and does not matter here.
-  uint64_t below(uint64_t bound) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64); }
+  uint64_t below(uint64_t bound) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+  }
 
   template <class Sequence> void shuffle(Sequence& items) {
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);

@@ -16,10 +16,17 @@ struct Relocation { int32_t group, place; };
 class RoutedGroups {
  public:
   // place: of every group; -1 for an unplaced group, whose traffic does not count.
-  RoutedGroups(const Flows& flows, const PlacedRoutes& routes, int64_t links, In<int64_t> price, int64_t places,
-               std::span<int32_t> place)
-      : flows_(flows), routes_(routes), links_(links, price), place_(place), group_at_(places, -1),
-        change_(links, 0), known_(links, 0), over_(links), version_(flows.m(), 0) {
+  RoutedGroups(const Flows& flows, const PlacedRoutes& routes, int64_t links, In<int64_t> price,
+               int64_t places, std::span<int32_t> place)
+      : flows_(flows),
+        routes_(routes),
+        links_(links, price),
+        place_(place),
+        group_at_(places, -1),
+        change_(links, 0),
+        known_(links, 0),
+        over_(links),
+        version_(flows.m(), 0) {
     list_partners();
     for (int32_t g = 0; g < flows_.n(); ++g)
       if (place_[g] >= 0) group_at_[place_[g]] = g;
@@ -28,7 +35,7 @@ class RoutedGroups {
       if (!flows_.counts(e) || a < 0 || b < 0) continue;
       routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
-        enlist(link, {e, 0});
+        add_entry(link, {e, 0});
       });
     }
   }
@@ -51,7 +58,7 @@ class RoutedGroups {
   // Proposes that `group` moves to p and that the group at p, if any, moves the other way. The changes are
   // available until the next proposal.
   void propose(int32_t group, int32_t p) {
-    forget();
+    discard_proposal();
     group_ = group, other_ = group_at_[p], target_ = p, home_ = place_[group];
     if (merges()) {
       reroute_merged();
@@ -66,7 +73,7 @@ class RoutedGroups {
 
   // Proposes that several groups move. Every new place must be free or left by another of these groups.
   void propose(std::span<const Relocation> moves) {
-    forget();
+    discard_proposal();
     set_.assign(moves.begin(), moves.end());
     goal_.resize(flows_.n(), -1);
     for (const auto& [group, p] : set_) goal_[group] = p;
@@ -83,7 +90,8 @@ class RoutedGroups {
   std::vector<int32_t> hottest() { return hotter_than(links_.max()); }
   std::vector<int32_t> hotter_than(int64_t floor) {
     std::vector<int32_t> found;
-    links_.each_from(std::max<int64_t>(floor, 1), [&](int64_t link) { found.push_back(static_cast<int32_t>(link)); });
+    links_.each_from(std::max<int64_t>(floor, 1),
+                     [&](int64_t link) { found.push_back(static_cast<int32_t>(link)); });
     return found;
   }
 
@@ -108,7 +116,7 @@ class RoutedGroups {
 
   void commit() {
     for (const int32_t link : touched_) add(link, change_[link]);
-    if (!set_.empty()) return settle();
+    if (!set_.empty()) return commit_set();
     const int32_t group = group_, other = other_;
     place_[group] = target_;
     if (other >= 0) place_[other] = home_;
@@ -130,13 +138,13 @@ class RoutedGroups {
       if (a < 0 || b < 0) return;
       routes_.walk(flows_.from(e, a), flows_.to(e, b), flows_.volume(e), [&](int32_t link, int64_t amount) {
         add(link, amount);
-        enlist(link, {e, version_[e]});
+        add_entry(link, {e, version_[e]});
       });
     });
   }
   // Proposes that an unplaced group goes to p, a free place.
   void propose_first(int32_t group, int32_t p) {
-    forget();
+    discard_proposal();
     flows_.at(group, [&](int64_t e) {
       const int32_t other = place_[flows_.other_end(e, group)];
       if (other < 0) return;
@@ -208,7 +216,7 @@ class RoutedGroups {
       shift(goal_[group], place_after(partner.group), partner.out, partner.in);
     }
   }
-  void settle() {
+  void commit_set() {
     for (const auto& [group, p] : set_) group_at_[place_[group]] = -1;
     for (const auto& [group, p] : set_) place_[group] = p, group_at_[p] = group;
     for (const auto& [group, p] : set_) each_of_set(group, [&](int64_t e) { record(e); });
@@ -217,16 +225,16 @@ class RoutedGroups {
     const int32_t version = ++version_[e];
     const int32_t a = flows_.from(e, place_[flows_.source(e)]), b = flows_.to(e, place_[flows_.target(e)]);
     if (routes_.single_path())
-      for (const int32_t link : routes_.way(a, b)) enlist(link, {e, version});
+      for (const int32_t link : routes_.path(a, b)) add_entry(link, {e, version});
     else
-      routes_.links(a, b, [&](const Step& step) { enlist(step.link, {e, version}); });
+      routes_.links(a, b, [&](const Step& step) { add_entry(step.link, {e, version}); });
   }
   bool valid(const Entry& entry) const { return version_[entry.arc] == entry.version; }
   void sweep(std::vector<Entry>& entries) {
     std::erase_if(entries, [&](const Entry& entry) { return !valid(entry); });
   }
   // Removes outdated entries before a list grows, so that it holds at most twice the number of valid entries.
-  void enlist(int32_t link, const Entry& entry) {
+  void add_entry(int32_t link, const Entry& entry) {
     auto& entries = over_[link];
     if (entries.size() == entries.capacity() && entries.size() >= 16) {
       sweep(entries);
@@ -244,13 +252,13 @@ class RoutedGroups {
     gather(group_, 1, between);
     if (other_ >= 0) gather(other_, -1, between);
     shift(home_, target_, -between, between);
-    for (const int32_t site : met_) {
+    for (const int32_t site : visited_sites_) {
       Exchange& net = net_[site];
       if (site != here) shift(home_, net.place, -net.out, -net.in);
       if (site != there) shift(target_, net.place, net.out, net.in);
       net = {};
     }
-    met_.clear();
+    visited_sites_.clear();
   }
   void gather(int32_t group, int64_t sign, int64_t& between) {
     for (int64_t i = partner_start_[group]; i < partner_start_[group + 1]; ++i) {
@@ -263,7 +271,7 @@ class RoutedGroups {
       if (place < 0) continue;
       const int32_t site = routes_.site(place);
       Exchange& net = net_[site];
-      if (net.place < 0) net.place = place, met_.push_back(site);
+      if (net.place < 0) net.place = place, visited_sites_.push_back(site);
       net.out += sign * partner.out;
       net.in += sign * partner.in;
     }
@@ -271,11 +279,11 @@ class RoutedGroups {
   // Adds volume to the route from a to b, and volume to the opposite direction.
   void shift(int32_t a, int32_t b, int64_t out, int64_t in) {
     if (out == 0 && in == 0) return;
-    const Ways ways = routes_.ways(a, b);
+    const RoundTrip round_trip = routes_.round_trip(a, b);
     if (const int64_t amount = routes_.whole(out))
-      for (const int32_t link : ways.there) note(link, amount);
+      for (const int32_t link : round_trip.there) note(link, amount);
     if (const int64_t amount = routes_.whole(in))
-      for (const int32_t link : ways.back) note(link, amount);
+      for (const int32_t link : round_trip.back) note(link, amount);
   }
   void list_partners() {
     net_.resize(routes_.sites());
@@ -285,7 +293,8 @@ class RoutedGroups {
       const int64_t first = partner_start_[g];
       flows_.at(g, [&](int64_t e) {
         const int32_t other = flows_.other_end(e, g);
-        if (slot[other] < first) slot[other] = static_cast<int64_t>(partners_.size()), partners_.push_back({other});
+        if (slot[other] < first)
+          slot[other] = static_cast<int64_t>(partners_.size()), partners_.push_back({other});
         (flows_.source(e) == g ? partners_[slot[other]].out : partners_[slot[other]].in) += flows_.volume(e);
       });
       partner_start_[g + 1] = static_cast<int64_t>(partners_.size());
@@ -296,7 +305,7 @@ class RoutedGroups {
     if (!known_[link]) known_[link] = 1, touched_.push_back(link);
     change_[link] += amount;
   }
-  void forget() {
+  void discard_proposal() {
     for (const int32_t link : touched_) change_[link] = 0, known_[link] = 0;
     touched_.clear();
     for (const auto& [group, p] : set_) goal_[group] = -1;
@@ -316,7 +325,7 @@ class RoutedGroups {
   std::vector<int64_t> partner_start_;
   std::vector<Partner> partners_;
   std::vector<Exchange> net_;
-  std::vector<int32_t> met_;
+  std::vector<int32_t> visited_sites_;
   std::vector<Relocation> set_;  // proposed together; empty if one group moves or two exchange
   std::vector<int32_t> goal_;  // the new place of the groups in the set, -1 for others
   int64_t hop_bytes_ = 0;

@@ -50,16 +50,18 @@ struct GridRoutes {
     for (int64_t d = dimensions; d-- > 0; routers *= size[d]) stride[d] = routers;
   }
 
-  int64_t router_of(int64_t node) const { return place.empty() ? node / per_router : place[node / per_router]; }
+  int64_t router_of(int64_t node) const {
+    return place.empty() ? node / per_router : place[node / per_router];
+  }
 
   bool single_path() const { return !spread; }
 
   // Returns the signed steps from coordinate `from` to `to` in dimension d.
   int64_t steps(int64_t d, int64_t from, int64_t to) const {
-    int64_t way = to - from;
-    if (!wrapped[d]) return way;
-    if (way < 0) way += size[d];
-    return 2 * way <= size[d] ? way : way - size[d];
+    int64_t delta = to - from;
+    if (!wrapped[d]) return delta;
+    if (delta < 0) delta += size[d];
+    return 2 * delta <= size[d] ? delta : delta - size[d];
   }
 
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
@@ -87,8 +89,8 @@ struct GridRoutes {
     const int64_t a = router_of(source), b = router_of(target);
     int64_t total = 0;
     for (int64_t d = 0; d < dimensions; ++d) {
-      const int64_t way = steps(d, a / stride[d] % size[d], b / stride[d] % size[d]);
-      total += way < 0 ? -way : way;
+      const int64_t delta = steps(d, a / stride[d] % size[d], b / stride[d] % size[d]);
+      total += delta < 0 ? -delta : delta;
     }
     return total;
   }
@@ -107,45 +109,45 @@ struct GridRoutes {
  private:
   // If both directions of a ring are equally long, each carries half of the flow.
   template <class Visit> void divide(int64_t router, int64_t goal, Visit&& visit) const {
-    std::vector<int64_t> ways(dimensions), halfway;
+    std::vector<int64_t> offsets(dimensions), halfway;
     for (int64_t d = 0; d < dimensions; ++d) {
-      ways[d] = steps(d, router / stride[d] % size[d], goal / stride[d] % size[d]);
-      if (wrapped[d] && 2 * ways[d] == size[d]) halfway.push_back(d);
+      offsets[d] = steps(d, router / stride[d] % size[d], goal / stride[d] % size[d]);
+      if (wrapped[d] && 2 * offsets[d] == size[d]) halfway.push_back(d);
     }
     const int64_t turns = int64_t{1} << halfway.size();
     for (int64_t turn = 0; turn < turns; ++turn) {
       for (size_t i = 0; i < halfway.size(); ++i) {
         const int64_t length = size[halfway[i]] / 2;
-        ways[halfway[i]] = turn >> i & 1 ? -length : length;
+        offsets[halfway[i]] = turn >> i & 1 ? -length : length;
       }
-      divide(router, ways, even_part(kWholeFlow, turn, turns), visit);
+      divide(router, offsets, even_part(kWholeFlow, turn, turns), visit);
     }
   }
 
   // Visits all routers between source and target, nearer ones first: each passes on the flow it received.
   template <class Visit>
-  void divide(int64_t router, const std::vector<int64_t>& ways, int64_t flow, Visit&& visit) const {
+  void divide(int64_t router, const std::vector<int64_t>& offsets, int64_t flow, Visit&& visit) const {
     std::vector<int64_t> box(dimensions), done(dimensions, 0), at(dimensions);
     int64_t cells = 1;
     for (int64_t d = dimensions; d-- > 0;) {
       at[d] = router / stride[d] % size[d];
       box[d] = cells;
-      cells *= std::abs(ways[d]) + 1;
+      cells *= std::abs(offsets[d]) + 1;
     }
     std::vector<int64_t> share(cells, 0);
     share[0] = flow;
     for (int64_t cell = 0; cell < cells; ++cell) {
       int64_t open = 0, turn = 0, here = 0;
-      for (int64_t d = 0; d < dimensions; ++d) open += done[d] != ways[d], here += at[d] * stride[d];
+      for (int64_t d = 0; d < dimensions; ++d) open += done[d] != offsets[d], here += at[d] * stride[d];
       for (int64_t d = 0; d < dimensions; ++d) {
-        if (done[d] == ways[d]) continue;
+        if (done[d] == offsets[d]) continue;
         const int64_t part = even_part(share[cell], turn++, open);
         share[cell + box[d]] += part;
-        if (part > 0) visit(here * 2 * dimensions + 2 * d + (ways[d] < 0), part, kWholeFlow);
+        if (part > 0) visit(here * 2 * dimensions + 2 * d + (offsets[d] < 0), part, kWholeFlow);
       }
       for (int64_t d = dimensions; d-- > 0;) {  // the next cell, the last dimension varies fastest
-        const int64_t step = ways[d] < 0 ? -1 : 1;
-        if (done[d] != ways[d]) {
+        const int64_t step = offsets[d] < 0 ? -1 : 1;
+        if (done[d] != offsets[d]) {
           done[d] += step;
           at[d] = after(d, at[d], step);
           break;
@@ -182,14 +184,16 @@ struct SpreadRoutes {
     for (; hops_left > 0; --hops_left, here.swap(next), next.clear())
       for (const auto& [vertex, share] : here) {
         int64_t count = 0, turn = 0;
-        for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e) count += left(out[e], target) == hops_left - 1;
+        for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e)
+          count += left(out[e], target) == hops_left - 1;
         for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e) {
           if (left(out[e], target) != hops_left - 1) continue;
           const int64_t part = even_part(share, turn++, count);
           if (part == 0) continue;
           visit(out[e], part, kWholeFlow);
           const int64_t reached = head[out[e]];
-          auto found = std::find_if(next.begin(), next.end(), [&](const auto& one) { return one.first == reached; });
+          auto found =
+              std::find_if(next.begin(), next.end(), [&](const auto& one) { return one.first == reached; });
           if (found == next.end()) next.emplace_back(reached, part);
           else found->second += part;
         }
@@ -201,7 +205,7 @@ struct SpreadRoutes {
     if (source == target || (host && host[source] == host[target])) return 0;
     int64_t fewest = -1;
     for (int64_t e = first[source]; e < first[source + 1]; ++e)
-      if (const int64_t way = left(out[e], target); way >= 0 && (fewest < 0 || way < fewest)) fewest = way;
+      if (const int64_t delta = left(out[e], target); delta >= 0 && (fewest < 0 || delta < fewest)) fewest = delta;
     return fewest < 0 ? -1 : fewest + 1;
   }
 

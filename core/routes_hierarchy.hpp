@@ -150,7 +150,9 @@ struct DragonflyRoutes {
   int64_t local_link(int64_t group, int64_t from, int64_t to) const {
     return first_local + (group * routers + from) * (routers - 1) + (to < from ? to : to - 1);
   }
-  int64_t global_link(int64_t group, int64_t port) const { return first_global + group * routers * global + port; }
+  int64_t global_link(int64_t group, int64_t port) const {
+    return first_global + group * routers * global + port;
+  }
 
   // Returns the port of `group` that copy number `copy` of its links to `other` uses; it may exceed the last
   // port.
@@ -213,7 +215,8 @@ struct DragonflyRoutes {
   // Routes 1 / parts of the flow from router `from` of group a to router `to` of group b (-1: to where the
   // link arrives). Returns the router reached.
   template <class Visit>
-  int64_t cross(int64_t a, int64_t from, int64_t b, int64_t to, int64_t target, int64_t parts, Visit&& visit) const {
+  int64_t cross(int64_t a, int64_t from, int64_t b, int64_t to, int64_t target, int64_t parts,
+                Visit&& visit) const {
     int64_t fewest = 4, count = 0;
     const int64_t copies = (routers * global + groups - 2) / (groups - 1);
     auto cost = [&](int64_t copy) {
@@ -267,8 +270,8 @@ void count_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, 
 }
 
 template <class Routes>
-void list_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start, Out<int64_t> link,
-                 Out<int64_t> numerator, Out<int64_t> denominator) {
+void list_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start,
+                 Out<int64_t> link, Out<int64_t> numerator, Out<int64_t> denominator) {
   for (size_t i = 0; i < source.size(); ++i) {
     int64_t place = start[i];
     routes.walk(source[i], target[i], [&](int64_t taken, int64_t above, int64_t below) {
@@ -285,9 +288,9 @@ template <class Routes> int64_t hop_table(const Routes& routes, In<int32_t> endp
   size_t place = 0;
   for (int32_t a : endpoint)
     for (int32_t b : endpoint) {
-      const int64_t way = routes.hops(a, b);
-      unrouted += way < 0;
-      hops[place++] = way < 0 || way > 65535 ? 65535 : static_cast<uint16_t>(way);
+      const int64_t found = routes.hops(a, b);
+      unrouted += found < 0;
+      hops[place++] = found < 0 || found > 65535 ? 65535 : static_cast<uint16_t>(found);
     }
   return unrouted;
 }

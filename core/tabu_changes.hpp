@@ -29,15 +29,16 @@ template <class T, bool kBoth> class Changes {
   Changes(const DenseProblem& problem, std::span<const int32_t> place)
       : n_(problem.n), stride_(padded(n_)), place_(place.begin(), place.end()), flow_(read(problem.flow)),
         near_(read(problem.distance)), cost_((n_ + kRows) * stride_, 0), change_((n_ + kRows) * stride_, 0),
-        left_(n_ * n_), gone_(n_), numbers_((15 + 2 * kOwed) * stride_, 0) {
+        tabu_until_(n_ * n_), tabu_tasks_(n_), numbers_((15 + 2 * kDeferred) * stride_, 0) {
     T* next = numbers_.data();
-    for (T** array : {&y_, &y2_, &own_, &costs_first_, &costs_second_, &on_first_, &on_second_, &least_, &number_,
-                      &near_first_, &near_second_, &near_first2_, &near_second2_, &none_, &elsewhere_})
+    for (T** array :
+         {&y_, &y2_, &own_, &costs_first_, &costs_second_, &on_first_, &on_second_, &least_, &number_,
+          &near_first_, &near_second_, &near_first2_, &near_second2_, &none_, &elsewhere_})
       *array = next, next += stride_;
-    owed_x_ = next, owed_y_ = next + kOwed * stride_;
+    deferred_x_ = next, deferred_y_ = next + kDeferred * stride_;
     for (int64_t j = 0; j < stride_; ++j) number_[j] = static_cast<T>(j);
-    if (kBoth) flow_in_ = turned(flow_), near_in_ = turned(near_);
-    begin(problem.unary);
+    if (kBoth) flow_in_ = transposed(flow_), near_in_ = transposed(near_);
+    initialize(problem.linear_cost);
   }
 
   const std::vector<int32_t>& place() const { return place_; }
@@ -50,10 +51,10 @@ template <class T, bool kBoth> class Changes {
 
   // Exchanges the tasks r and s at time `now`. Neither returns to the place it leaves before the given times.
   void exchange(int64_t r, int64_t s, int64_t now, int64_t until_r, int64_t until_s) {
-    forbid(r, until_r);
-    forbid(s, until_s);
+    make_tabu(r, until_r);
+    make_tabu(s, until_s);
     std::swap(place_[r], place_[s]);
-    release(r, s, now);
+    expire(r, s, now);
 #if HOPBYTES_WIDE
     if (wide()) return update_wide(r, s, now);
 #endif
@@ -97,7 +98,7 @@ template <class T, bool kBoth> class Changes {
 
   // Long-term memory: returns the best pair whose last move was before `then`, a time at which no pair can be
   // tabu.
-  Pair neglected(int64_t then) const {
+  Pair least_recent(int64_t then) const {
     Pair pick;
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j) {
@@ -117,7 +118,7 @@ template <class T, bool kBoth> class Changes {
     return copy;
   }
 
-  Numbers<T> turned(const Numbers<T>& matrix) const {
+  Numbers<T> transposed(const Numbers<T>& matrix) const {
     Numbers<T> result(n_ * stride_, 0);
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = 0; j < n_; ++j) result[j * stride_ + i] = matrix[i * stride_ + j];
@@ -130,13 +131,13 @@ template <class T, bool kBoth> class Changes {
   const T* from(int64_t place) const { return near_.data() + place * stride_; }
   const T* to(int64_t place) const { return (kBoth ? near_in_ : near_).data() + place * stride_; }
 
-  void begin(std::span<const int64_t> unary) {
+  void initialize(std::span<const int64_t> linear_cost) {
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t p = 0; p < n_; ++p) {
         // Places that a task never had count as left long ago, at different times, so that aspiration selects
         // them one by one.
-        left_[i * n_ + p] = -(n_ * i + p);
-        cost_[i * stride_ + p] = unary.empty() ? T(0) : static_cast<T>(unary[i * n_ + p]);
+        tabu_until_[i * n_ + p] = -(n_ * i + p);
+        cost_[i * stride_ + p] = linear_cost.empty() ? T(0) : static_cast<T>(linear_cost[i * n_ + p]);
       }
 #if HOPBYTES_WIDE
     if (wide()) return set_up_wide();
@@ -146,16 +147,16 @@ template <class T, bool kBoth> class Changes {
 
   template <bool kFused> HOPBYTES_INLINE void set_up() {
     for (int64_t k = 0; k < n_; ++k) {
-      owe<kFused>(in(k), to(place_[k]));
-      if constexpr (kBoth) owe<kFused>(out(k), from(place_[k]));
+      defer<kFused>(in(k), to(place_[k]));
+      if constexpr (kBoth) defer<kFused>(out(k), from(place_[k]));
     }
-    settle<kFused>();
+    apply_deferred<kFused>();
     for (int64_t i = 0; i < n_; ++i) own_[i] = cost_[i * stride_ + place_[i]];
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j)
-        change_[i * stride_ + j] = cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] - own_[j] +
-                                   between(flow_[i * stride_ + j], in(i)[j], from(place_[i])[place_[j]],
-                                           to(place_[i])[place_[j]]);
+        change_[i * stride_ + j] =
+            cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] - own_[j] +
+            between(flow_[i * stride_ + j], in(i)[j], from(place_[i])[place_[j]], to(place_[i])[place_[j]]);
     pass_pairs<kFused>(none_, none_);
   }
 
@@ -167,18 +168,18 @@ template <class T, bool kBoth> class Changes {
   }
 
   // Defers an update of the costs by a product of two vectors. Returns its factor per task.
-  template <bool kFused> HOPBYTES_INLINE T* owe(const T* by_task, const T* by_place) {
-    if (owed_ == kOwed) settle<kFused>();
-    T *x = owed_x_ + owed_ * stride_, *y = owed_y_ + owed_ * stride_;
+  template <bool kFused> HOPBYTES_INLINE T* defer(const T* by_task, const T* by_place) {
+    if (deferred_ == kDeferred) apply_deferred<kFused>();
+    T *x = deferred_x_ + deferred_ * stride_, *y = deferred_y_ + deferred_ * stride_;
     std::copy_n(by_task, stride_, x), std::copy_n(by_place, stride_, y);
-    ++owed_;
+    ++deferred_;
     return x;
   }
 
-  template <bool kFused> HOPBYTES_INLINE void settle() {
-    std::fill(owed_x_ + owed_ * stride_, owed_x_ + kOwed * stride_, T(0));
-    pay<T, kFused>(n_, cost_.data(), owed_x_, owed_y_);
-    owed_ = 0;
+  template <bool kFused> HOPBYTES_INLINE void apply_deferred() {
+    std::fill(deferred_x_ + deferred_ * stride_, deferred_x_ + kDeferred * stride_, T(0));
+    add_products<T, kFused>(n_, cost_.data(), deferred_x_, deferred_y_);
+    deferred_ = 0;
   }
 
   // Defers the update of the costs after an exchange: the difference of the flows of the two tasks, per task
@@ -187,9 +188,10 @@ template <class T, bool kBoth> class Changes {
   template <bool kFused>
   HOPBYTES_INLINE const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s,
                                   T* __restrict__ first, T* __restrict__ second, T* __restrict__ y) {
-    if (owed_ == kOwed) settle<kFused>();
-    T *__restrict__ x = owed_x_ + owed_ * stride_, *__restrict__ by_place = owed_y_ + owed_ * stride_;
-    ++owed_;
+    if (deferred_ == kDeferred) apply_deferred<kFused>();
+    T* __restrict__ x = deferred_x_ + deferred_ * stride_, * __restrict__ by_place =
+                                                               deferred_y_ + deferred_ * stride_;
+    ++deferred_;
     for (int64_t j = 0; j < stride_; ++j) x[j] = flow_r[j] - flow_s[j], by_place[j] = near_r[j] - near_s[j];
     for (int64_t j = 0; j < n_; ++j) {
       const int64_t p = place_[j];
@@ -206,7 +208,7 @@ template <class T, bool kBoth> class Changes {
   template <bool kFused> HOPBYTES_INLINE void update(int64_t r, int64_t s, int64_t now) {
     const int64_t here = place_[r], there = place_[s];
     // so that both factors remain valid until they are used
-    if (kBoth && owed_ + 2 > kOwed) settle<kFused>();
+    if (kBoth && deferred_ + 2 > kDeferred) apply_deferred<kFused>();
     const T* x = differ<kFused>(in(r), in(s), to(here), to(there), near_first_, near_second_, y_);
     const T* x2 = none_;
     if constexpr (kBoth)
@@ -215,15 +217,15 @@ template <class T, bool kBoth> class Changes {
     own_[r] = costs_first_[here], own_[s] = costs_second_[there];
     cost_columns<kFused>(here, there);
     const Factors<T> by{x, y_, x2, y2_};
-    renew(r, -1, now, by, costs_first_, near_first_, near_first2_, on_first_);
-    renew(s, r, now, by, costs_second_, near_second_, near_second2_, on_second_);
+    reevaluate(r, -1, now, by, costs_first_, near_first_, near_first2_, on_first_);
+    reevaluate(s, r, now, by, costs_second_, near_second_, near_second2_, on_second_);
     pass_pairs<kFused>(x, x2);
   }
 
   // Computes the cost of a task on all places, including deferred updates.
   template <bool kFused> HOPBYTES_INLINE void cost_row(int64_t task, T* costs) const {
     std::copy_n(cost_.data() + task * stride_, stride_, costs);
-    add_rows<T, kFused>(stride_, costs, owed_x_ + task, owed_y_, owed_);
+    add_rows<T, kFused>(stride_, costs, deferred_x_ + task, deferred_y_, deferred_);
   }
 
   // Computes the costs of all tasks on two places, including deferred updates.
@@ -232,12 +234,12 @@ template <class T, bool kBoth> class Changes {
       const T* row = cost_.data() + i * stride_;
       on_first_[i] = row[first], on_second_[i] = row[second];
     }
-    add_rows<T, kFused>(stride_, on_first_, owed_y_ + first, owed_x_, owed_);
-    add_rows<T, kFused>(stride_, on_second_, owed_y_ + second, owed_x_, owed_);
+    add_rows<T, kFused>(stride_, on_first_, deferred_y_ + first, deferred_x_, deferred_);
+    add_rows<T, kFused>(stride_, on_second_, deferred_y_ + second, deferred_x_, deferred_);
   }
 
   template <bool kFused> HOPBYTES_INLINE void pass_pairs(const T* x, const T* x2) {
-    least_of_all_ = judge_pairs<T, kBoth, kFused>(n_, change_.data(), {x, y_, x2, y2_}, number_, least_);
+    least_of_all_ = evaluate_pairs<T, kBoth, kFused>(n_, change_.data(), {x, y_, x2, y2_}, number_, least_);
   }
 
 #if HOPBYTES_WIDE
@@ -249,23 +251,23 @@ template <class T, bool kBoth> class Changes {
   // distances of its place, `on_its_place` the costs of the other tasks there. The values include what the
   // following pass subtracts. A pair is tabu while both tasks would return to a place they have left; the
   // pair with `listed` is already in the list.
-  HOPBYTES_INLINE void renew(int64_t r, int64_t listed, int64_t now, const Factors<T>& by, const T* costs,
-                             const T* near, const T* near_back, const T* on_its_place) {
+  HOPBYTES_INLINE void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by,
+                                  const T* costs, const T* near, const T* near_back, const T* on_its_place) {
     const T *flow = out(r), *flow_back = in(r);
     T* __restrict__ elsewhere = elsewhere_;
     for (int64_t j = 0; j < n_; ++j) elsewhere[j] = costs[place_[j]];
     T* __restrict__ fresh = change_.data() + r * stride_;
     for (int64_t j = 0; j < stride_; ++j) {
-      T d = elsewhere[j] + on_its_place[j] - own_[r] - own_[j] + between(flow[j], flow_back[j], near[j], near_back[j]) +
-            (by.x[r] - by.x[j]) * (by.y[r] - by.y[j]);
+      T d = elsewhere[j] + on_its_place[j] - own_[r] - own_[j] +
+            between(flow[j], flow_back[j], near[j], near_back[j]) + (by.x[r] - by.x[j]) * (by.y[r] - by.y[j]);
       if constexpr (kBoth) d += (by.x2[r] - by.x2[j]) * (by.y2[r] - by.y2[j]);
       fresh[j] = d;
     }
   // Few tasks are still forbidden to return here.
-    std::erase_if(gone_[place_[r]], [&](int32_t j) {
-      const int64_t until_here = left_[j * n_ + place_[r]];
+    std::erase_if(tabu_tasks_[place_[r]], [&](int32_t j) {
+      const int64_t until_here = tabu_until_[j * n_ + place_[r]];
       if (until_here < now || j == r) return true;  // the task itself is entered again when it leaves
-      const int64_t until = std::min(until_here, left_[r * n_ + place_[j]]);
+      const int64_t until = std::min(until_here, tabu_until_[r * n_ + place_[j]]);
       if (until < now) return false;
       fresh[j] += kRaise<T>;
       if (j != listed) tabu_.push_back({std::min<int32_t>(r, j), std::max<int32_t>(r, j), until});
@@ -275,7 +277,7 @@ template <class T, bool kBoth> class Changes {
   }
 
   // Removes pairs from the list that are no longer tabu or that will be evaluated again.
-  void release(int64_t r, int64_t s, int64_t now) {
+  void expire(int64_t r, int64_t s, int64_t now) {
     std::erase_if(tabu_, [&](const Tabu& pair) {
       if (pair.i == r || pair.i == s || pair.j == r || pair.j == s) return true;
       if (pair.until >= now) return false;
@@ -284,13 +286,15 @@ template <class T, bool kBoth> class Changes {
     });
   }
 
-  int64_t until(int64_t i, int64_t j) const { return std::min(left_[i * n_ + place_[j]], left_[j * n_ + place_[i]]); }
+  int64_t until(int64_t i, int64_t j) const {
+    return std::min(tabu_until_[i * n_ + place_[j]], tabu_until_[j * n_ + place_[i]]);
+  }
 
   // Forbids the task to return to its present place until the given time.
-  void forbid(int64_t task, int64_t until) {
+  void make_tabu(int64_t task, int64_t until) {
     const int32_t here = place_[task];
-    left_[task * n_ + here] = until;
-    gone_[here].push_back(static_cast<int32_t>(task));
+    tabu_until_[task * n_ + here] = until;
+    tabu_tasks_[here].push_back(static_cast<int32_t>(task));
   }
 
   int64_t n_, stride_;
@@ -299,12 +303,14 @@ template <class T, bool kBoth> class Changes {
   Numbers<T> near_, near_in_;  // from place to place
   Numbers<T> cost_;  // of a task on a place if all others stay
   Numbers<T> change_;  // of exchanging i < j, increased for tabu pairs
-  std::vector<int64_t> left_;  // time until which a task must not return to a place (tabu tenure)
-  std::vector<std::vector<int32_t>> gone_;  // tasks that must not return to a place, and some that may again
+  std::vector<int64_t> tabu_until_;  // time until which a task must not return to a place (tabu tenure)
+  std::vector<std::vector<int32_t>>
+      tabu_tasks_;  // tasks that must not return to a place, and some that may again
   std::vector<Tabu> tabu_;
   Numbers<T> numbers_;  // storage of the rows below
-  T *owed_x_, *owed_y_;  // products not yet added to cost_: factors by task and by place, kDeferred rows
-  int64_t owed_ = 0;
+  T *deferred_x_,
+      *deferred_y_;  // products not yet added to cost_: factors by task and by place, kDeferred rows
+  int64_t deferred_ = 0;
   T *y_, *y2_;  // differences of the distances of the two moved tasks, by task
   T *near_first_, *near_second_, *near_first2_, *near_second2_;  // those distances
   T *own_;  // cost of every task on its place

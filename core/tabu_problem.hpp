@@ -16,7 +16,7 @@ namespace hopbytes {
 struct DenseProblem {
   int64_t n = 0;
   bool symmetric = true;
-  std::span<const int64_t> flow, distance, unary;
+  std::span<const int64_t> flow, distance, linear_cost;
 };
 
 namespace tabu_detail {
@@ -45,7 +45,7 @@ template <class T> using Numbers = std::vector<T, Lines<T>>;
 // costs between 0 and `cost`, an exchange changes the costs of two tasks, and updates add products of
 // differences.
 inline double largest_number(const DenseProblem& problem) {
-  double row = 0, furthest = 0, unary = 0, heaviest = 0;
+  double row = 0, furthest = 0, linear_cost = 0, heaviest = 0;
   std::vector<double> in(problem.n, 0);
   for (int64_t i = 0; i < problem.n; ++i) {
     double out = 0;
@@ -58,8 +58,8 @@ inline double largest_number(const DenseProblem& problem) {
     row = std::max(row, out);
   }
   for (double w : in) row = std::max(row, w);
-  for (int64_t u : problem.unary) unary = std::max(unary, static_cast<double>(u));
-  const double cost = (problem.symmetric ? 1 : 2) * row * furthest + unary;
+  for (int64_t u : problem.linear_cost) linear_cost = std::max(linear_cost, static_cast<double>(u));
+  const double cost = (problem.symmetric ? 1 : 2) * row * furthest + linear_cost;
   const double products = (problem.symmetric ? 4 : 8) * heaviest * furthest;
   return std::max({2 * cost + products, heaviest, furthest});
 }

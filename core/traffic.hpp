@@ -6,7 +6,7 @@ namespace hopbytes {
 
 struct TrafficSums {
   int64_t between = 0;  // weight of arcs between different units
-  int64_t inside = 0;  // weight within one unit, without arcs of a task to itself
+  int64_t within = 0;  // weight within one unit, without arcs of a task to itself
 };
 
 // Sums the weight that every unit sends to and receives from others; unit[i] is the unit of task i. Adds to
@@ -18,7 +18,7 @@ inline TrafficSums unit_traffic(const Csr& g, In<int32_t> unit, Out<int64_t> sen
       const int32_t from = unit[i], to = unit[g.target[e]];
       const int64_t weight = g.w(e);
       if (from == to) {
-        if (g.target[e] != i) sums.inside += weight;
+        if (g.target[e] != i) sums.within += weight;
         continue;
       }
       sums.between += weight;

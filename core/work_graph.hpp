@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "unary.hpp"
+#include "linear_cost.hpp"
 
 namespace hopbytes {
 
@@ -38,7 +38,7 @@ template <class W> struct WorkGraph {
   int64_t max_load = 0;
   // whether few edges weigh as much as all others, see weights_uneven; contraction keeps it
   bool uneven = false;
-  std::shared_ptr<const Unary> unary;  // null if edges are the only costs
+  std::shared_ptr<const LinearCost> linear_cost;  // null if edges are the only costs
 
   // Storage of graphs that own their arrays; empty for views.
   Buffer<int64_t> own_start;
@@ -84,8 +84,8 @@ template <class W> bool weights_uneven(const WorkGraph<W>& g) {
 // Returns the subgraph induced by `members` (vertex numbers of g). local[v] must be the position of v among
 // the members for every member, and group[v] == id must hold exactly for the members.
 template <class W>
-WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, const int32_t* group, int32_t id,
-                     const int32_t* local) {
+WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, const int32_t* group,
+                     int32_t id, const int32_t* local) {
   int64_t bound = 0;
   for (int32_t v : members) bound += g.degree(v);
   WorkGraph<W> sub;
@@ -116,16 +116,17 @@ template <class W> int64_t average_pair(const WorkGraph<W>& g) {
 
 // Returns the linear assignment costs of all vertices; larger than any other cost if a vertex is on a
 // forbidden block.
-template <class W> int64_t unary_cost(const WorkGraph<W>& g, const int32_t* part) {
-  if (!g.unary) return 0;
+template <class W> int64_t total_linear_cost(const WorkGraph<W>& g, const int32_t* part) {
+  if (!g.linear_cost) return 0;
   int64_t forbidden = 0;
-  const int64_t sum = g.unary->total(part, forbidden);
-  return sum + std::min<int64_t>(forbidden, 4) * Unary::kForbidden;
+  const int64_t sum = g.linear_cost->total(part, forbidden);
+  return sum + std::min<int64_t>(forbidden, 4) * LinearCost::kForbidden;
 }
 
 // Returns the communication cost, every edge once, plus the linear assignment costs.
-template <class W, class D> int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
-  int64_t total = unary_cost(g, pe);
+template <class W, class D>
+int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
+  int64_t total = total_linear_cost(g, pe);
   for (int64_t v = 0; v < g.n; ++v)
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
       if (g.adj[e] > v && pe[g.adj[e]] != pe[v]) total += g.weight[e] * distance(pe[v], pe[g.adj[e]]);
@@ -138,7 +139,8 @@ template <class W> int64_t edge_cut(const WorkGraph<W>& g, const int32_t* part) 
   int64_t twice = 0;  // Branch-free, because it is unpredictable which edges are cut.
   for (int64_t v = 0; v < g.n; ++v) {
     const int32_t own = part[v];
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) twice += (part[g.adj[e]] != own) * int64_t{g.weight[e]};
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+      twice += (part[g.adj[e]] != own) * int64_t{g.weight[e]};
   }
   return twice / 2;
 }

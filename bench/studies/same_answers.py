@@ -83,7 +83,7 @@ LAUNCHED = (
 )
 #: Formats of patterns, which hold no mapping.
 NO_LAUNCH = frozenset(
-    "csv dense dumpi edges ipm metis mm monitoring mpip npz otf2 pattern simgrid tau".split()
+    ["csv", "dense", "dumpi", "edges", "ipm", "metis", "mm", "monitoring", "mpip", "npz", "otf2", "pattern", "simgrid", "tau"]
 )
 
 

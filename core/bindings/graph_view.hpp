@@ -47,14 +47,14 @@ inline bool fits_32_bits(In<int64_t> weights, size_t arcs) {
 
 template <class Work>
 auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads,
-                  std::shared_ptr<const Unary> unary, Work work) {
+                  std::shared_ptr<const LinearCost> linear_cost, Work work) {
   if (fits_32_bits(weights, target.size())) {
     View<int32_t> view(indptr, target, weights, loads);
-    view.graph.unary = std::move(unary);
+    view.graph.linear_cost = std::move(linear_cost);
     return work(view.graph);
   }
   View<int64_t> view(indptr, target, weights, loads);
-  view.graph.unary = std::move(unary);
+  view.graph.linear_cost = std::move(linear_cost);
   return work(view.graph);
 }
 
@@ -67,7 +67,8 @@ auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, I
 // packed network in `table`.
 template <class Work>
 auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k, Work work) {
-  if (!table.empty() && !label.empty()) return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));
+  if (!table.empty() && !label.empty())
+    return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));
   if (!table.empty()) return work(TableDistance{table.data(), static_cast<int64_t>(k)});
   return work(TreeDistance{label.data(), bit_cost.data()});
 }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
 from hopbytes.balance import group_sums
-from hopbytes.engine import interruptible, moderate_unary
+from hopbytes.engine import interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.machines.base import TreeDistance
@@ -147,7 +147,7 @@ def _run(
     seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
     near = seen.arrays[2] if table else seen.arrays[1]
     rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
-    priced = moderate_unary(unary, symmetric.weights, arcs, seen.scale)
+    priced = rescale_linear_cost(unary, symmetric.weights, arcs, seen.scale)
     moves, swaps, change = interruptible(
         lambda: kernels.repair(
             Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, labels, near, control,

@@ -11,7 +11,7 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 
-#: A cost of this or more means "never"; core/unary.hpp knows the same number. Others sum to less than half.
+#: A cost of this or more means "never"; core/linear_cost.hpp has the same. Others sum to less than half.
 FORBIDDEN = 2**60
 
 

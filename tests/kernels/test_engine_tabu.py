@@ -49,7 +49,7 @@ def test_the_change_is_exact(seed, n, symmetric, largest, with_unary, kicks):
     unary = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_unary else None
     problem = DenseProblem.build(flow, distance, unary)
     begin = starts(seed, n, 3)
-    chosen = TabuSettings(iterations=40, patience=7 if kicks else 0, aspiration=15)
+    chosen = TabuSettings(iterations=40, fruitless_before_perturbation=7 if kicks else 0, aspiration=15)
     place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
     for before, after, gained, moves in zip(begin, place, change, done, strict=True):
         assert sorted(after.tolist()) == list(range(n))
@@ -63,7 +63,9 @@ def test_the_change_is_exact(seed, n, symmetric, largest, with_unary, kicks):
 def test_every_kind_of_number_goes_the_same_way(symmetric):
     """Volumes times a constant change nothing but the type that holds them; 37 tasks leave steps unfilled."""
     flow, distance = matrices(12, 37, 9, symmetric=symmetric)
-    chosen = TabuSettings(iterations=600, patience=40, kick_most=6, aspiration=500)
+    chosen = TabuSettings(
+        iterations=600, fruitless_before_perturbation=40, most_perturbation=6, aspiration=500
+    )
     found = set()
     for scale in (1, 2**13, 2**29, 2**40):
         problem = DenseProblem.build(flow * scale, distance)

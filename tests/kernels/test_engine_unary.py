@@ -54,7 +54,7 @@ def test_refinement_lowers_the_sum_and_never_enters_a_forbidden_pe(kind, cycles)
         caps = np.full(8, 60, np.int64)
         pe, _ = refine_placement(
             csr.indptr, csr.targets, csr.weights, None, start, caps, **near, seed=seed, cycles=cycles,
-            search=SearchSettings(flow_rounds=2, venture_percent=10), unary=unary,
+            search=SearchSettings(flow_rounds=2, overload_percent=10), unary=unary,
         )
         assert not len(unary.violated(pe))
         assert total(csr, matrix, pe, unary) < total(csr, matrix, start, unary)
@@ -101,7 +101,8 @@ def test_partitions_put_fixed_vertices_where_they_belong():
         rest[fixed] = FORBIDDEN
         unary = from_entries(np.sort(fixed), place[np.argsort(fixed)], np.zeros(60, np.int64), rest)
         child, _ = cut_once(
-            csr, [110] * 4, PartitionSettings(runs=2, combines=1, search=SearchSettings(flow_rounds=1)),
+            csr, [110] * 4,
+            PartitionSettings(repetitions=2, recombinations=1, search=SearchSettings(flow_rounds=1)),
             seed=seed, unary=unary,
         )
         assert np.array_equal(child[fixed], place)

@@ -248,7 +248,7 @@ def test_a_candidate_stands_when_there_are_no_runs():
     cuts = {}
     for runs in (0, 1):
         child, cut = partition_many(
-            *csr, None, group, start, caps, seeds, PartitionSettings(runs=runs), candidates=given_rows
+            *csr, None, group, start, caps, seeds, PartitionSettings(repetitions=runs), candidates=given_rows
         )
         assert np.bincount(2 * group + child).max() <= 100
         cuts[runs] = cut.tolist()

@@ -1,4 +1,4 @@
-"""Cutting groups of vertices into blocks with caps."""
+"""Partitioning of groups of vertices into blocks with maximum weights."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ def partition_many(
     control: Int32 | None = None,
     unary: Unary | None = None,
 ) -> tuple[Int32, Int64]:
-    """Cut every group of vertices into its own blocks.
+    """Partition every group of vertices into its own blocks.
 
     Parameters
     ----------
     indptr, targets, weights, loads
         Symmetric graph without diagonal and without zero weights; None means 1 each.
     group : int32[n]
-        Group of each vertex, 0..g-1. Edges between groups play no part.
+        Group of each vertex, 0..g-1. Edges between groups are ignored.
     cap_start : int64[g+1]
-        The blocks of group i have caps ``caps[cap_start[i]:cap_start[i+1]]``.
+        The maximum block weights of group i are ``caps[cap_start[i]:cap_start[i+1]]``.
     caps : int64[...]
-        Largest load per block; met whenever moves and swaps of single vertices can meet it.
+        Maximum block weights; respected whenever moves and swaps of single vertices can achieve it.
     seeds : uint64[g]
     candidates : int32[c, n] or None
-        Partitions from elsewhere that compete; negative where a group has none.
+        Partitions from other sources that compete; negative where a group has none.
     watch : callable or None
-        Told now and then how many groups are done.
+        Called repeatedly with the number of finished groups.
     spend : callable or None
-        Told at the end how many arcs were looked at.
+        Called at the end with the number of scanned edges.
     control : int32[2] or None
-        Words to share with other calls: all come home soon after the first becomes 1.
+        Control flag and progress counter to share with other calls: all return soon after the flag becomes 1.
     unary : Unary or None
-        Costs per block of every vertex, in units of weight where each edge counts once.
+        Linear assignment costs, in units of weight where each edge counts once.
 
     Returns
     -------
@@ -69,12 +69,13 @@ def partition_many(
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     call.run(
         lambda: compiled.partition_many(
-            call.graph, call.unary, call.steering, group, cap_start, caps, seeds, given,
+            call.graph, call.unary, call.control_arrays, group, cap_start, caps, seeds, given,
             settings.array(threads), child, cut,
         ),
         call_size(indptr, targets, caps, settings.repeats), deadline, spend, watch,
     )
-    if weights is not None and call.graph[2] is not weights:  # cut on rounded weights
+    # the cut of rounded weights: compute the exact one
+    if weights is not None and call.graph[2] is not weights:
         cut[:] = 0
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         counts = (rows < targets) & (group[rows] == group[targets]) & (child[rows] != child[targets])

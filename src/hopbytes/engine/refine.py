@@ -1,4 +1,4 @@
-"""Lowering the communication cost by moves of tasks and clusters."""
+"""Refinement of a placement by moves of tasks and clusters."""
 
 from __future__ import annotations
 
@@ -48,15 +48,16 @@ def refine_placement(
     labels, bit_costs
         Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
     table : int64[k*k]
-        symmetric distances row by row. Both labels and a table: a network, see ``machines/lowering.py``.
+        symmetric distances row by row. Both labels and a table: a network, see
+        :func:`hopbytes.engine.distances.prepare`.
     cycles : int
-        V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
+        V-cycles (coarsen inside PEs, refine on every level); 0 refines only the given graph.
     chains : int
-        Independent sequences of cycles, side by side; the cheapest result is kept.
+        Independent sequences of cycles, run in parallel; the cheapest result is kept.
     spend : callable or None
-        Told at the end how many arcs were looked at.
+        Called at the end with the number of scanned edges.
     unary : Unary or None
-        Costs per block of every vertex, in units of weight x distance where each edge counts once.
+        Linear assignment costs, in units of weight x distance where each edge counts once.
     others : int32[c, n] or None
         Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
         so that it can choose between them region by region.
@@ -64,8 +65,8 @@ def refine_placement(
     Returns
     -------
     int32[n], int
-        A placement that costs no more (after rounding by :func:`moderate`), and the number of moves
-        that were tried.
+        A placement that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
+        moves tried.
     """
     call = Call.prepare(
         indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
@@ -75,8 +76,8 @@ def refine_placement(
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = call.run(
         lambda: compiled.refine_placement(
-            call.graph, call.distances, call.unary, call.steering, caps, seed % 2**64, options, partners,
-            result,
+            call.graph, call.distances, call.unary, call.control_arrays, caps, seed % 2**64, options,
+            partners, result,
         ),
         call_size(indptr, targets, caps, chains * max(1, cycles)), deadline, spend,
     )

@@ -1,4 +1,4 @@
-"""Making a placement keep its caps."""
+"""Repair of placements that exceed the capacity of PEs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def repair(
     labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
     unary: Unary | None = None,
 ) -> tuple[int, int, int]:
-    """Move tasks, in place, until no PE holds more than its cap, as far as moves and swaps can.
+    """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ def repair(
         Labels and cost per bit (65) of a tree, None and the dense table (flattened), or labels and the packed
         network of :class:`hopbytes.machines.distances.LoweredNetwork`.
     control : int32[1]
-        Polled; anything but 0 ends the call early, caps met or not.
+        Polled; any value but 0 ends the call early, whether or not all capacities are respected.
     fill_empty : bool
-        Instead give every empty PE a task; for loads of None and caps of 1.
+        Instead give every empty PE a task; for loads of None and capacities of 1.
     unary : Unary or None
-        Forbidden places, which are not used, and prices, each pair of tasks counting once.
+        Linear assignment costs, in units where each pair of tasks counts once. Forbidden PEs are not used.
 
     Returns
     -------
@@ -50,5 +50,5 @@ def repair(
 
 
 def list_schedule(loads: Int64, caps: Int64, pe: Int32) -> None:
-    """Place tasks that have load on PEs in place: longest first, each on the emptiest PE for its cap."""
+    """List scheduling, in place: the heaviest tasks first, each on the PE with the smallest relative load."""
     compiled.list_schedule(loads, caps, pe)

@@ -61,6 +61,7 @@ class BottomUp(Mapper):
         group, _ = partition_many(
             *csr, None if int(size.max()) == 1 else size, np.zeros(len(size), np.int32),
             np.array([0, len(caps)], np.int64), caps, np.array([(effort.seed + depth) % 2**64], np.uint64),
-            PartitionSettings(tries=self.tries), threads=effort.threads, deadline=effort.deadline,
+            PartitionSettings(initial_partitions=self.tries), threads=effort.threads,
+            deadline=effort.deadline,
         )
         return group

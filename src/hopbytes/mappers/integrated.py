@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -64,7 +64,11 @@ class Integrated(Mapper):
         search = SearchSettings(
             self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent
         )
-        cutter = Multisection(self.runs, self.tries, self.combines, **asdict(search))
+        cutter = Multisection(
+            self.runs, self.tries, self.combines, rounds=self.rounds, patience=self.patience,
+            seeds=self.seeds, flow_rounds=self.flow_rounds, flow_width=self.flow_width,
+            venture_percent=self.venture_percent,
+        )
         if bounds.exact or where.k < 2 or graph.n == 0:
             return cutter.map(graph, where, bounds, effort)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=False)

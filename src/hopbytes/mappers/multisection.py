@@ -244,7 +244,10 @@ class Multisection(Mapper):
 
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
         if spent.used_up:  # a placement is owed, but nothing beyond
-            return PartitionSettings(runs=min(1, self.runs), combines=0, tries=1, middle_combines=0)
+            return PartitionSettings(
+                repetitions=min(1, self.runs), recombinations=0, initial_partitions=1,
+                initial_recombinations=0,
+            )
 
         # The root of the share: several cheap inner cuts are worth more tries than their share says,
         # measured on meshes, circuits and social graphs alike.
@@ -256,13 +259,13 @@ class Multisection(Mapper):
         if share > 0.1:
             search = replace(
                 search, flow_rounds=self.flow_rounds, flow_width=self.flow_width,
-                venture_percent=self.venture_percent,
+                overload_percent=self.venture_percent,
             )
         return PartitionSettings(
-            runs=max(min(1, self.runs), part(self.runs)), combines=part(self.combines),
-            tries=max(1, part(self.tries)), middle=self.middle,
-            middle_combines=part(self.middle_combines), bisections=max(1, part(self.bisections)),
-            ways=self.ways, search=search,
+            repetitions=max(min(1, self.runs), part(self.runs)), recombinations=part(self.combines),
+            initial_partitions=max(1, part(self.tries)), contraction_limit=self.middle,
+            initial_recombinations=part(self.middle_combines),
+            bisection_repetitions=max(1, part(self.bisections)), hierarchies=self.ways, search=search,
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[Outside | None]:

@@ -21,7 +21,8 @@ def share_of(graph: CommGraph, bounds: Bounds) -> Share:
 def settings_of(runs: int, tries: int, growths: int = 4) -> PartitionSettings:
     """Effort of the cut into groups."""
     return PartitionSettings(
-        runs=runs, tries=tries, growths=growths, combines=max(0, runs - 1),
+        repetitions=runs, initial_partitions=tries, growing_repetitions=growths,
+        recombinations=max(0, runs - 1),
         search=SearchSettings(flow_rounds=1),
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hopbytes import kernels
 from hopbytes.allocation import Allocation
 from hopbytes.balance import child_caps, group_sums, sure_loads
-from hopbytes.engine import moderate, moderate_unary
+from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import Bounds, Int32, Int64
 from hopbytes.mappers.shares import shares_of_cost
@@ -181,8 +181,8 @@ class Piece:
     def moderated(self) -> Piece:
         """Scale weights that could overflow once for all, so that parts are cut as they are in the whole."""
         weights, arcs = self.csr.weights, len(self.csr.targets)
-        seen, _ = moderate(weights, arcs)
-        unary = moderate_unary(self.unary, weights, arcs, None)
+        seen, _ = rescale_to_63_bits(weights, arcs)
+        unary = rescale_linear_cost(self.unary, weights, arcs, None)
         return self if seen is weights else replace(self, csr=self.csr._replace(weights=seen), unary=unary)
 
     def parts(self, group: Int32, first: int) -> Iterator[Piece]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.engine.places import PlaceDistances, Vicinity
+from hopbytes.engine.places import Neighbourhood, PlaceDistances
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.base import TreeDistance
@@ -24,7 +24,7 @@ MOST_SITES = 4096
 WINDOW = 256
 
 
-def vicinity_of(nodes: Nodes, *, of_pes: bool = False) -> Vicinity:
+def vicinity_of(nodes: Nodes, *, of_pes: bool = False) -> Neighbourhood:
     """Return the surroundings of every node; its places are the node itself or, with `of_pes`, its PEs.
 
     O(P^2 log P) for P nodes, computed once; for P > 4096 only the 256 nodes before and after in machine
@@ -36,8 +36,9 @@ def vicinity_of(nodes: Nodes, *, of_pes: bool = False) -> Vicinity:
     near, hops = cache["vicinity"]
     places = np.arange(nodes.count)
     if of_pes:
-        return Vicinity(near, hops, nodes.of_pe, nodes.start, nodes.pes.astype(np.int32))
-    return Vicinity(near, hops, places.astype(np.int32), np.arange(nodes.count + 1), places.astype(np.int32))
+        return Neighbourhood(near, hops, nodes.of_pe, nodes.start, nodes.pes.astype(np.int32))
+    numbers = places.astype(np.int32)
+    return Neighbourhood(near, hops, numbers, np.arange(nodes.count + 1), numbers)
 
 
 def _rows(nodes: Nodes) -> tuple[Int32, UInt16]:

@@ -31,7 +31,7 @@ def comm_cost_table(indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, ta
 
 
 def network_distance(labels: UInt64, packed: Int64, a: int, b: int) -> int:
-    """Distance of two places on the nodes of a network: the tree inside a node, hops between nodes."""
+    """Return the distance of two PEs on the nodes of a network: a tree inside a node, hops between nodes."""
     dimensions, per_hop, least, inside_bits, _, nodes = (int(number) for number in packed[:6])
     width = (int(labels[a]) ^ int(labels[b])).bit_length()
     if width <= inside_bits:

@@ -47,7 +47,7 @@ class Chains(Refiner):
         order = random_order(graph.n, effort.seed).astype(np.int32)
         found = chain_search(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps, order,
-            patience=self.patience, budget=self.work * MILLION, **kernel_distances(where),
+            fruitless_exchanges=self.patience, budget=self.work * MILLION, **kernel_distances(where),
             deadline=effort.deadline, spend=effort.spend, unary=unary,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)

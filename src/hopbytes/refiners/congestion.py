@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.engine.places import Vicinity
+from hopbytes.engine.places import Neighbourhood
 from hopbytes.engine.routed import HybridTerms, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.graph import CommGraph
@@ -118,8 +118,8 @@ class Congestion(Refiner):
         return graph.messages if self.goal == "max_messages" else graph.volumes
 
     def _search(
-        self, problem: Routed, start: Int32, work: int, around: Vicinity, graph: CommGraph, where: Allocation,
-        effort: Effort, step: int,
+        self, problem: Routed, start: Int32, work: int, around: Neighbourhood, graph: CommGraph,
+        where: Allocation, effort: Effort, step: int,
     ) -> Int32:
         terms = None
         if self.goal == "hybrid":

@@ -67,8 +67,8 @@ def cheaper(
     """Return `after` unless it costs more, prices of single tasks included.
 
     Compiled searches compare exactly, with two exceptions: volumes and distances so large that they were
-    rounded (:func:`hopbytes.engine.moderate`), and tables that are asymmetric or have a diagonal, of which
-    searches see the mean of both directions. Only then the costs are computed here.
+    rounded (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a diagonal,
+    of which searches see the mean of both directions. Only then the costs are computed here.
     """
     distance = where.distance
     table = distance.table if isinstance(distance, TableDistance) else None

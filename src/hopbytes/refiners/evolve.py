@@ -153,7 +153,7 @@ class Evolve(Refiner):
         csr = graph.symmetric_positive()
         weights, unary = priced(graph, where, bounds.unary)
         search = SearchSettings(
-            flow_rounds=self.flow_rounds, flow_width=self.flow_width, venture_percent=self.venture_percent
+            flow_rounds=self.flow_rounds, flow_width=self.flow_width, overload_percent=self.venture_percent
         )
         better, moves = refine_placement(
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),

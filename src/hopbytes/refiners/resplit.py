@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.allocation import Allocation
-from hopbytes.engine.slot_groups import ResplitSettings, resplit_pairs
+from hopbytes.engine.slot_groups import RepartitionSettings, repartition_pairs
 from hopbytes.graph import CommGraph, Csr
 from hopbytes.mappers.base import MILLION, Bounds, Effort, Int32, Refiner, refiners
 from hopbytes.mappers.quotient import quotient_csr
@@ -40,8 +40,8 @@ class Resplit(Refiner):
     Level by level from the outermost in, pairs with more traffic first. A task's price is what its neighbours
     outside the pair cost from either unit, so the cut that is made smallest is, but for distances inside the
     units, the communication cost. Tasks that change sides take the slots of those that go the other way,
-    the surroundings descend, and all is taken back unless the cost fell (``core/resplit.hpp``). The pairs of
-    a level cost O(partners x (n + m)) and the bisections.
+    the surroundings descend, and all is taken back unless the cost fell (``core/pairwise_repartition.hpp``).
+    The pairs of a level cost O(partners x (n + m)) and the bisections.
     """
 
     tries: int = 1
@@ -71,9 +71,9 @@ class Resplit(Refiner):
                 spent.append(arcs)
                 effort.spend(arcs, whole)
 
-            found, gained = resplit_pairs(
+            found, gained = repartition_pairs(
                 csr.indptr, csr.targets, weights, now, where.k, units.start, pairs,
-                ResplitSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
+                RepartitionSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
                 deadline=effort.deadline, spend=spend, unary=unary,
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, resplits=gained)

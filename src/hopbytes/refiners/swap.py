@@ -185,7 +185,8 @@ class Swap(Refiner):
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
             all_pairs_up_to=self.all_pairs_up_to, reach=self.reach, chains=chains, steps=self.steps,
-            shakes=shakes, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
+            perturbation_work=shakes, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
+            unary=unary,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return cheaper(graph, where, pe, found.pe, bounds.unary)

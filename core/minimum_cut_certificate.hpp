@@ -16,39 +16,39 @@
 
 namespace hopbytes {
 
-class SeamFlow {
+class MinimumCutCertificate {
  public:
-  SeamFlow(FlowNetwork& net, int64_t& work_left, const Control& control)
+  MinimumCutCertificate(FlowNetwork& net, int64_t& work_left, const Control& control)
       : net_(net), work_left_(work_left), control_(control) {}
 
   // Routes the supplies of the vertices first .. last-1 to the demands among them (or, backward, demands to
   // supplies) and updates the terminals. No arc out of this range may have residual capacity. Returns whether
   // everything was routed; false as well if the work is used up or the time is over.
-  bool settle(int32_t first, int32_t last, bool backward) {
-    return backward ? settle<-1>(first, last) : settle<1>(first, last);
+  bool route_excess(int32_t first, int32_t last, bool backward) {
+    return backward ? route_excess<-1>(first, last) : route_excess<1>(first, last);
   }
 
  private:
   static constexpr int32_t kNone = -1;
 
   template <int sign> int64_t excess(int32_t v) { return sign * net_.terminal(v); }
-  template <int sign> int64_t room(int32_t e) const { return sign > 0 ? net_[e].room : net_.back(e); }
+  template <int sign> int64_t residual(int32_t e) const { return sign > 0 ? net_[e].residual : net_.back(e); }
 
-  template <int sign> bool settle(int32_t first, int32_t last) {
+  template <int sign> bool route_excess(int32_t first, int32_t last) {
     find_distances<sign>(first, last);
     first_.assign(count_.size(), kNone);
     highest_ = 0;
     for (int32_t v = first; v < last; ++v)
       if (excess<sign>(v) > 0) {
         if (vertex_[v].distance == kNone) return false;
-        wait(v);
+        activate(v);
       }
     for (; highest_ >= 0; --highest_)
       while (first_[highest_] != kNone) {
         const int32_t v = first_[highest_];
         first_[highest_] = vertex_[v].next;
         while (!discharge<sign>(v))
-          if (work_left_ < 0 || control_.hurry() || !raise<sign>(v)) return false;
+          if (work_left_ < 0 || control_.should_stop() || !relabel<sign>(v)) return false;
       }
     return true;
   }
@@ -69,7 +69,7 @@ class SeamFlow {
       count_.resize(distance + 1);
       ++count_[distance];
       for (int32_t e = net_.begin(v); e < net_.end(v); ++e)
-        if (Vertex& other = vertex_[net_[e].head]; other.distance == kNone && room<-sign>(e) > 0) {
+        if (Vertex& other = vertex_[net_[e].head]; other.distance == kNone && residual<-sign>(e) > 0) {
           other.distance = distance + 1;
           queue_[queued++] = net_[e].head;
         }
@@ -77,7 +77,7 @@ class SeamFlow {
     }
   }
 
-  void wait(int32_t v) {
+  void activate(int32_t v) {
     const int32_t at = vertex_[v].distance;
     vertex_[v].next = first_[at];
     first_[at] = v;
@@ -92,11 +92,11 @@ class SeamFlow {
     int32_t e = begin;
     for (; e < end; ++e) {
       const int32_t u = net_[e].head;
-      if (vertex_[u].distance != vertex.distance - 1 || room<sign>(e) == 0) continue;
-      const int64_t amount = std::min(left, room<sign>(e)), before = excess<sign>(u);
+      if (vertex_[u].distance != vertex.distance - 1 || residual<sign>(e) == 0) continue;
+      const int64_t amount = std::min(left, residual<sign>(e)), before = excess<sign>(u);
       net_.push(sign > 0 ? e : net_[e].reverse, amount);
       net_.terminal(u) += sign * amount;
-      if (before <= 0 && before + amount > 0) wait(u);
+      if (before <= 0 && before + amount > 0) activate(u);
       left -= amount;
       if (left == 0) break;
     }
@@ -108,12 +108,12 @@ class SeamFlow {
 
   // Relabels v to one above its nearest neighbour. Returns false if no demand is reachable: v has no residual
   // arc, or there is a gap, a distance at which no vertex is left.
-  template <int sign> bool raise(int32_t v) {
+  template <int sign> bool relabel(int32_t v) {
     Vertex& vertex = vertex_[v];
     int32_t nearest = net_.n();
     for (int32_t e = net_.begin(v); e < net_.end(v); ++e) {
       const int32_t at = vertex_[net_[e].head].distance;
-      if (at != kNone && at < nearest && room<sign>(e) > 0) nearest = at, vertex.current = e;
+      if (at != kNone && at < nearest && residual<sign>(e) > 0) nearest = at, vertex.current = e;
     }
     work_left_ -= net_.work(v);
     if (nearest == net_.n() || --count_[vertex.distance] == 0) return false;

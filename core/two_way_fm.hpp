@@ -1,10 +1,10 @@
 // Two-way FM: local search between two blocks by edge cut, which keeps the loads of both near their targets.
 //
 // Starting from the boundary between the two blocks, vertices move one by one, the largest gain first even if
-// it is negative, and each vertex at most once. The best state is kept (Fiduccia, Mattheyses 1982). Inside a
+// it is negative, and each vertex at most once. The best state is kept (Fiduccia, Mattheyses 1982): balance
+// counts first, up to an allowed imbalance, then the cut, and among equal cuts the balance again. Inside a
 // search a block may deviate from its target by `window`, so that parts of the boundary can move as a whole.
-// Among states of equal cut the most balanced one is kept: with exact targets and unit loads the result is an
-// exchange of equal numbers of vertices.
+// With exact targets and unit loads the result is an exchange of equal numbers of vertices.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace hopbytes {
 
-template <class W> class SeamSearch {
+template <class W> class TwoWayFm {
  public:
   // Targets and loads have an entry per block and are kept by reference.
-  SeamSearch(std::span<const int64_t> target, std::vector<int64_t>& load)
+  TwoWayFm(std::span<const int64_t> target, std::vector<int64_t>& load)
       : target_(target), load_(load), sign_(load.size(), 0) {}
 
   // `bias` (may be null) is what each vertex costs more in the second block of a pair than in the first.
-  void adopt(const WorkGraph<W>& g, int32_t* part, const int64_t* bias = nullptr) {
+  void attach(const WorkGraph<W>& g, int32_t* part, const int64_t* bias = nullptr) {
     g_ = &g, part_ = part, bias_ = bias;
     int64_t strongest = 0;
     for (int64_t v = 0; v < g.n; ++v) {
@@ -38,25 +38,26 @@ template <class W> class SeamSearch {
 
   struct Limits {
     int64_t window = 1;  // permitted deviation of a block from its target inside a search
-    int64_t allowed = 0;  // total deviation of both blocks from their targets that counts as balanced
-    int32_t patience = 40;  // moves without a new best that end a search
+    int64_t allowed_imbalance =
+        0;  // total deviation of both blocks from their targets that counts as balanced
+    int32_t fruitless_moves = 40;  // moves without a new best that end a search
   };
 
   // Searches between the blocks a and b from some of their vertices. Returns whether the state became better:
   // a smaller imbalance, or the same imbalance and a smaller cut. `gain` is the decrease of the cut.
   bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Limits& limits, int64_t& gain) {
     block_[0] = a, block_[1] = b;
-    ++pass_;
-    looked_at_ = 0;
+    ++search_;
+    scanned_edges_ = 0;
     sign_[a] = -1, sign_[b] = 1;
     for (int32_t v : seeds)
       if (const int side = side_of(v); side >= 0) consider(v, side);
     log_.clear();
-    const int64_t first_off = off(limits), first_lean = lean();
-    int64_t now = 0, best = 0, best_off = first_off, best_lean = first_lean;
+    const int64_t first_excess = excess_imbalance(limits), first_imbalance = imbalance();
+    int64_t now = 0, best = 0, best_excess = first_excess, best_imbalance = first_imbalance;
     size_t best_length = 0;
     int32_t fruitless = 0;
-    while (fruitless <= limits.patience) {
+    while (fruitless <= limits.fruitless_moves) {
       const int side = choose(limits);
       if (side < 0) break;
       const int32_t v = queue_[side].top();
@@ -64,10 +65,11 @@ template <class W> class SeamSearch {
       queue_[side].remove(v);
       move(v, side);
       log_.push_back(v);
-      const int64_t here = off(limits), leaning = lean();
-      if (here < best_off || (here == best_off && (now > best || (now == best && leaning < best_lean)))) {
-        if (here < best_off || now > best) fruitless = 0;
-        best = now, best_off = here, best_lean = leaning, best_length = log_.size();
+      const int64_t here = excess_imbalance(limits), imbalance_now = imbalance();
+      if (here < best_excess ||
+          (here == best_excess && (now > best || (now == best && imbalance_now < best_imbalance)))) {
+        if (here < best_excess || now > best) fruitless = 0;
+        best = now, best_excess = here, best_imbalance = imbalance_now, best_length = log_.size();
       } else {
         ++fruitless;
       }
@@ -75,23 +77,25 @@ template <class W> class SeamSearch {
     queue_[0].clear();
     queue_[1].clear();
     while (log_.size() > best_length) {
-      put(log_.back(), part_[log_.back()] == a ? b : a);
+      assign(log_.back(), part_[log_.back()] == a ? b : a);
       log_.pop_back();
     }
     sign_[a] = sign_[b] = 0;
     gain = best;
-    return best_off < first_off || best > 0;
+    return best_excess < first_excess || best > 0;
   }
 
   // Edges scanned by the last search, and the vertices it moved permanently.
-  int64_t looked_at() const { return looked_at_; }
+  int64_t scanned_edges() const { return scanned_edges_; }
   std::span<const int32_t> moved() const { return log_; }
 
  private:
   int side_of(int32_t v) const { return part_[v] == block_[0] ? 0 : part_[v] == block_[1] ? 1 : -1; }
   int64_t excess(int side) const { return load_[block_[side]] - target_[block_[side]]; }
-  int64_t off(const Limits& limits) const { return std::max<int64_t>(0, lean() - limits.allowed); }
-  int64_t lean() const { return std::abs(excess(0)) + std::abs(excess(1)); }
+  int64_t excess_imbalance(const Limits& limits) const {
+    return std::max<int64_t>(0, imbalance() - limits.allowed_imbalance);
+  }
+  int64_t imbalance() const { return std::abs(excess(0)) + std::abs(excess(1)); }
 
   // Returns the side whose best vertex moves next: the only side with a permitted move, else the side with
   // the larger gain, else the side with the larger excess.
@@ -101,13 +105,13 @@ template <class W> class SeamSearch {
     const int64_t one = queue_[0].key(queue_[0].top()), other = queue_[1].key(queue_[1].top());
     if (one != other) return one > other ? 0 : 1;
     if (excess(0) != excess(1)) return excess(0) > excess(1) ? 0 : 1;
-    return pass_ & 1;  // alternates between searches: where one side gains nothing, the other may
+    return search_ & 1;  // alternates between searches: where one side gains nothing, the other may
   }
   bool fits(int side, const Limits& limits) {
     if (queue_[side].empty()) return false;
     const int64_t load = g_->load[queue_[side].top()];
     const int64_t from = std::abs(excess(side) - load), to = std::abs(excess(1 - side) + load);
-    return (from <= limits.window && to <= limits.window) || from + to < lean();
+    return (from <= limits.window && to <= limits.window) || from + to < imbalance();
   }
 
   // Queues v if it is adjacent to the other block or loses nothing by moving, because then it makes room.
@@ -115,28 +119,28 @@ template <class W> class SeamSearch {
   void consider(int32_t v, int side) {
     const int32_t own = block_[side], other = block_[1 - side], *part = part_, *adj = g_->adj;
     const W* weight = g_->weight;
-    int64_t stay = 0, ties = 0;  // weight into its own block, and into the other one
+    int64_t stay = 0, connection = 0;  // weight into its own block, and into the other one
     for (int64_t e = g_->start[v], end = g_->start[v + 1]; e < end; ++e) {
       const int32_t p = part[adj[e]];
       const int64_t w = weight[e];
       stay += -int64_t{p == own} & w;
-      ties += -int64_t{p == other} & w;
+      connection += -int64_t{p == other} & w;
     }
-    const int64_t price = bias_ ? bias_[v] : 0, gain = ties - stay - (side == 0 ? price : -price);
-    looked_at_ += g_->degree(v);
-    if (ties > 0 || gain >= 0) queue_[side].push(v, gain);
+    const int64_t bias = bias_ ? bias_[v] : 0, gain = connection - stay - (side == 0 ? bias : -bias);
+    scanned_edges_ += g_->degree(v);
+    if (connection > 0 || gain >= 0) queue_[side].push(v, gain);
   }
 
-  void put(int32_t v, int32_t to) {
+  void assign(int32_t v, int32_t to) {
     load_[part_[v]] -= g_->load[v];
     load_[to] += g_->load[v];
     part_[v] = to;
   }
 
   void move(int32_t v, int side) {
-    put(v, block_[1 - side]);
-    locked_[v] = pass_;
-    looked_at_ += g_->degree(v);
+    assign(v, block_[1 - side]);
+    locked_[v] = search_;
+    scanned_edges_ += g_->degree(v);
     const int64_t sign = side == 0 ? 1 : -1;
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t u = g_->adj[e];
@@ -145,7 +149,7 @@ template <class W> class SeamSearch {
       BucketQueue& queue = queue_[at > 0];
       const int64_t twice = int64_t{2} * g_->weight[e];
       if (queue.contains(u)) queue.change(u, queue.key(u) - sign * at * twice);
-      else if (at != sign && locked_[u] != pass_) consider(u, side);
+      else if (at != sign && locked_[u] != search_) consider(u, side);
     }
   }
 
@@ -159,8 +163,8 @@ template <class W> class SeamSearch {
   BucketQueue queue_[2];
   std::vector<int32_t> locked_;  // number of the search in which a vertex moved
   std::vector<int32_t> log_;
-  int32_t pass_ = 0;
-  int64_t looked_at_ = 0;
+  int32_t search_ = 0;
+  int64_t scanned_edges_ = 0;
 };
 
 }  // namespace hopbytes

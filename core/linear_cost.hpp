@@ -11,7 +11,7 @@
 
 namespace hopbytes {
 
-struct Unary {
+struct LinearCost {
   // Costs from this value on mean that the vertex is forbidden on the block. Finite costs sum to at most half
   // of it.
   static constexpr int64_t kForbidden = int64_t{1} << 60;
@@ -37,7 +37,7 @@ struct Unary {
   bool allows(int64_t v, int32_t b) const { return kind[v] == 0 || (*this)(v, b) < kForbidden; }
 
   // Returns whether some block is cheaper than `own`.
-  bool restless(int64_t v, int32_t own) const {
+  bool has_cheaper_block(int64_t v, int32_t own) const {
     const int64_t here = (*this)(v, own);
     for (int64_t e = start[v]; e < start[v + 1]; ++e)
       if (cost[e] < here) return true;
@@ -54,13 +54,14 @@ struct Unary {
       for (int64_t e = start[v]; e < start[v + 1]; ++e)
         if ((cost[e] >= kForbidden) != closed) special.push_back(block[e]);
       if (!closed && special.empty()) continue;
-      kind[v] = number.try_emplace({closed, std::move(special)}, static_cast<int32_t>(number.size()) + 1).first->second;
+      kind[v] = number.try_emplace({closed, std::move(special)}, static_cast<int32_t>(number.size()) + 1)
+                    .first->second;
     }
   }
 
   // Returns the rows of some vertices.
-  Unary of(std::span<const int32_t> members) const {
-    Unary part;
+  LinearCost of(std::span<const int32_t> members) const {
+    LinearCost part;
     part.start.push_back(0);
     for (int32_t v : members) {
       part.block.insert(part.block.end(), block.begin() + start[v], block.begin() + start[v + 1]);
@@ -73,9 +74,9 @@ struct Unary {
   }
 
   // Returns the costs of clusters, the sums over their members. The members of a cluster are of one kind.
-  Unary contracted(const std::vector<int32_t>& map, int64_t count) const {
+  LinearCost contracted(const std::vector<int32_t>& map, int64_t count) const {
     std::vector<std::vector<std::pair<int32_t, int64_t>>> row(count);
-    Unary coarse;
+    LinearCost coarse;
     coarse.rest.assign(count, 0);
     coarse.kind.assign(count, 0);
     for (int64_t v = 0; v < n(); ++v) {
@@ -87,7 +88,9 @@ struct Unary {
         if (closed && cost[e] >= kForbidden) continue;
         // Collects the difference to the sum of the unlisted costs; if unlisted blocks are forbidden, the
         // whole cost.
-        row[c].push_back({block[e], cost[e] >= kForbidden ? kForbidden : closed ? cost[e] : cost[e] - rest[v]});
+        row[c].push_back({block[e], cost[e] >= kForbidden ? kForbidden
+                                    : closed              ? cost[e]
+                                                          : cost[e] - rest[v]});
       }
     }
     coarse.start.push_back(0);
@@ -125,44 +128,10 @@ struct Unary {
     std::map<std::pair<int32_t, int32_t>, int32_t> number;
     std::vector<int32_t> both(n());
     for (int64_t v = 0; v < n(); ++v)
-      both[v] = number.try_emplace({label ? label[v] : 0, kind[v]}, static_cast<int32_t>(number.size())).first->second;
+      both[v] = number.try_emplace({label ? label[v] : 0, kind[v]}, static_cast<int32_t>(number.size()))
+                    .first->second;
     return both;
   }
 };
-
-// Returns the child that each block becomes so that the sum of cost[block * k + child] is least (Hungarian
-// method with shortest augmenting paths: Jonker, Volgenant 1987). O(k^3).
-inline std::vector<int32_t> best_assignment(const std::vector<double>& cost, int32_t k) {
-  constexpr double endless = std::numeric_limits<double>::infinity();
-  std::vector<double> row_price(k + 1, 0), column_price(k + 1, 0);
-  std::vector<int32_t> row_of(k + 1, 0), before(k + 1, 0);
-  for (int32_t row = 1; row <= k; ++row) {
-    row_of[0] = row;
-    int32_t column = 0;
-    std::vector<double> least(k + 1, endless);
-    std::vector<uint8_t> used(k + 1, 0);
-    do {
-      used[column] = 1;
-      const int32_t current = row_of[column];
-      double step = endless;
-      int32_t next = 0;
-      for (int32_t j = 1; j <= k; ++j) {
-        if (used[j]) continue;
-        const double reduced = cost[(current - 1) * static_cast<int64_t>(k) + j - 1] - row_price[current] - column_price[j];
-        if (reduced < least[j]) least[j] = reduced, before[j] = column;
-        if (least[j] < step) step = least[j], next = j;
-      }
-      for (int32_t j = 0; j <= k; ++j) {
-        if (used[j]) row_price[row_of[j]] += step, column_price[j] -= step;
-        else least[j] -= step;
-      }
-      column = next;
-    } while (row_of[column] != 0);
-    for (; column != 0; column = before[column]) row_of[column] = row_of[before[column]];
-  }
-  std::vector<int32_t> child(k);
-  for (int32_t j = 1; j <= k; ++j) child[row_of[j] - 1] = j - 1;
-  return child;
-}
 
 }  // namespace hopbytes

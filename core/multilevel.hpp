@@ -11,14 +11,14 @@ namespace hopbytes {
 
 // The defaults stand in Python (PartitionSettings).
 struct PartitionOptions {
-  int32_t initial_partitions = 1;  // initial partitions of the graph at the contraction limit
-  int32_t contraction_limit =
-      0;                 // vertices at which the first coarsening ends; initial partitions are compared there
-  int32_t coarsest = 1;  // vertices per block of the graph on which bisections are grown
+  int32_t initial_partitions = 1;  // compared at the contraction limit
+  // Number of vertices at which the first coarsening ends and initial partitions are compared.
+  int32_t contraction_limit = 0;
+  int32_t coarsest = 1;             // vertices per block of the graph on which bisections are grown
   int32_t growing_repetitions = 1;  // grown bisections per initial bisection
-  int32_t recombinations = 0;  // recombinations of the initial partitions
-  int32_t hierarchies =
-      0;  // coarsening hierarchies of a large graph that repetitions share, at least; 0: one each
+  int32_t recombinations = 0;       // recombinations of the initial partitions
+  // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its own.
+  int32_t hierarchies = 0;
   SearchOptions search;
   FlowOptions flow;  // used from the contraction limit upwards
 };
@@ -105,9 +105,9 @@ template <class W> class Multilevel {
     const int64_t target = std::max<int64_t>(options_.contraction_limit, 4 * coarsest_size());
     auto levels =
         coarsen(g, static_cast<const int32_t*>(nullptr), target, max_cluster_load(g), rng, g.uneven);
-    const WorkGraph<W>& contraction_limit = levels.empty() ? g : levels.back().graph;
-    std::vector<int32_t> coarse = best_initial_partition(contraction_limit, rng);
-    refinement_.refine(contraction_limit, coarse, nullptr, rng);
+    const WorkGraph<W>& coarse_graph = levels.empty() ? g : levels.back().graph;
+    std::vector<int32_t> coarse = best_initial_partition(coarse_graph, rng);
+    refinement_.refine(coarse_graph, coarse, nullptr, rng);
     part = refinement_.uncoarsen(g, levels, std::move(coarse), rng);
     return score(g, part.data(), max_block_weight_);
   }
@@ -234,36 +234,34 @@ template <class W> class Multilevel {
   }
 
   // Returns the best initial partition, recombined with the next best ones in turn.
-  std::vector<int32_t> best_initial_partition(const WorkGraph<W>& contraction_limit, Rng& rng) {
-    std::vector<Candidate> initial_partitions;
-    for (int32_t t = 0; t < std::max(1, options_.initial_partitions) && (t == 0 || !control_.should_stop());
-         ++t) {
-      initial_partitions.emplace_back();
-      initial_partitions.back().score =
-          initial_partition(contraction_limit, initial_partitions.back().part, rng.next());
+  std::vector<int32_t> best_initial_partition(const WorkGraph<W>& g, Rng& rng) {
+    std::vector<Candidate> found;
+    const int32_t count = std::max(1, options_.initial_partitions);
+    for (int32_t t = 0; t < count && (t == 0 || !control_.should_stop()); ++t) {
+      found.emplace_back();
+      found.back().score = initial_partition(g, found.back().part, rng.next());
     }
-    best_first(initial_partitions);
-    const size_t partners =
-        std::min<size_t>(initial_partitions.size(), static_cast<size_t>(options_.recombinations) + 1);
+    best_first(found);
+    const size_t partners = std::min<size_t>(found.size(), static_cast<size_t>(options_.recombinations) + 1);
     for (size_t c = 1; c < partners && !control_.should_stop(); ++c)
-      recombine(contraction_limit, initial_partitions[0].part, initial_partitions[c].part.data(), rng.next());
-    return std::move(initial_partitions[0].part);
+      recombine(g, found[0].part, found[c].part.data(), rng.next());
+    return std::move(found[0].part);
   }
 
   // Computes one initial partition: coarsens anew to the size at which bisections are grown.
-  Score initial_partition(const WorkGraph<W>& contraction_limit, std::vector<int32_t>& part, uint64_t seed) {
+  Score initial_partition(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed) {
     Rng rng(seed);
-    auto levels = coarsen(contraction_limit, static_cast<const int32_t*>(nullptr), coarsest_size(),
-                          max_cluster_load(contraction_limit), rng, contraction_limit.uneven);
-    const WorkGraph<W>& coarsest = levels.empty() ? contraction_limit : levels.back().graph;
+    const auto* no_label = static_cast<const int32_t*>(nullptr);
+    auto levels = coarsen(g, no_label, coarsest_size(), max_cluster_load(g), rng, g.uneven);
+    const WorkGraph<W>& coarsest = levels.empty() ? g : levels.back().graph;
     std::vector<int32_t> coarse(coarsest.n), all(coarsest.n);
     std::iota(all.begin(), all.end(), 0);
     recursive_bisection(coarsest, max_block_weight_, 0, options_.growing_repetitions, rng, control_, all,
                         coarse.data());
     if (coarsest.linear_cost) assign_linear_costs(coarsest, max_block_weight_, coarse.data());
     initial_refinement_.refine(coarsest, coarse, nullptr, rng);
-    part = initial_refinement_.uncoarsen(contraction_limit, levels, std::move(coarse), rng);
-    return score(contraction_limit, part.data(), max_block_weight_);
+    part = initial_refinement_.uncoarsen(g, levels, std::move(coarse), rng);
+    return score(g, part.data(), max_block_weight_);
   }
 
   std::span<const int64_t> max_block_weight_;

@@ -20,11 +20,11 @@ namespace hopbytes {
 
 struct TabuOptions {
   int64_t iterations = 0;  // exchanges made, including those of perturbations
-  int64_t fruitless = 0;  // exchanges without a new best that end the search; 0: never
-  int64_t fruitless_before_perturbation =
-      0;  // exchanges without a new best before a perturbation; 0: no perturbations
-  int64_t least_perturbation =
-      3;  // exchanges of a perturbation; grows while the search returns to the same cost
+  int64_t fruitless = 0;   // exchanges without a new best that end the search; 0: never
+  // Exchanges without a new best before a perturbation; 0: no perturbations.
+  int64_t fruitless_before_perturbation = 0;
+  // Exchanges of a perturbation. The number grows while the search returns to the same cost.
+  int64_t least_perturbation = 3;
   int64_t most_perturbation = 3;
   int64_t tenure_low = 90;  // per cent of n
   int64_t tenure_high = 110;

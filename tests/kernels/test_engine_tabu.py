@@ -40,16 +40,17 @@ SHAPES = [(), ("flow",), ("distance",), ("flow", "distance")]
 
 @given(
     seed=st.integers(0, 2**32), n=st.integers(2, 12), symmetric=st.sampled_from(SHAPES),
-    largest=st.sampled_from([1, 50, 2**11, 2**20, 2**24]), with_unary=st.booleans(), kicks=st.booleans(),
+    largest=st.sampled_from([1, 50, 2**11, 2**20, 2**24]), with_linear_cost=st.booleans(),
+    perturbed=st.booleans(),
 )
 @settings(deadline=None, max_examples=60)
-def test_the_change_is_exact(seed, n, symmetric, largest, with_unary, kicks):
+def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost, perturbed):
     # Larger and larger numbers make the compiled side use floats, narrow integers, doubles and wide integers.
     flow, distance = matrices(seed, n, largest, symmetric=symmetric)
-    unary = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_unary else None
+    unary = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_linear_cost else None
     problem = DenseProblem.build(flow, distance, unary)
     begin = starts(seed, n, 3)
-    chosen = TabuSettings(iterations=40, fruitless_before_perturbation=7 if kicks else 0, aspiration=15)
+    chosen = TabuSettings(iterations=40, fruitless_before_perturbation=7 if perturbed else 0, aspiration=15)
     place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
     for before, after, gained, moves in zip(begin, place, change, done, strict=True):
         assert sorted(after.tolist()) == list(range(n))

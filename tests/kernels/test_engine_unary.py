@@ -79,7 +79,7 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
 
 
 def test_a_free_task_goes_home_when_that_saves_more_than_it_costs():
-    """Two tasks that talk 5; leaving home costs task 0 either 4 or 6."""
+    """Two tasks that exchange 5; leaving home costs task 0 either 4 or 6."""
     for price, together in ((4, True), (6, False)):
         unary = from_entries(np.array([0]), np.array([1]), np.array([0]), np.array([price, 0]))
         pe, _ = refine_placement(

@@ -66,7 +66,7 @@ def test_chains_leave_optima_of_single_exchanges():
 
 
 def couples(groups):
-    """Groups of four tasks that talk, in couples that talk far more."""
+    """Groups of four communicating tasks, made of pairs that communicate far more."""
     near = [(4 * g + i, 4 * g + j) for g in range(groups) for i, j in itertools.combinations(range(4), 2)]
     return edges(4 * groups, near, [100 if i // 2 == j // 2 else 10 for i, j in near])
 

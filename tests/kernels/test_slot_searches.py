@@ -101,7 +101,7 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
 
 
 def test_the_last_block_is_searched_although_it_is_shorter():
-    # Tasks 64 and 67 talk, as do 65 and 66; blocks of 64 leave them in a block of four.
+    # Tasks 64 and 67 communicate, as do 65 and 66; blocks of 64 leave them in a block of four.
     csr = edges(68, [(64, 67), (65, 66)])
     matrix, near = distances("tree", 68, np.random.default_rng(0))
     start = np.array([*range(64), 64, 65, 66, 67], np.int32)

@@ -40,7 +40,7 @@ void bind_leaders(nb::module_& m) {
         },
         "start"_a.noconvert(), "link"_a.noconvert(), "amount"_a.noconvert(), "load"_a.noconvert(),
         "price"_a.noconvert(), "terms"_a.noconvert(), "value"_a.noconvert());
-  m.def("heat_after_each",
+  m.def("peak_after_each",
         [](InArray<int64_t> start, InArray<int64_t> link, InArray<int64_t> amount, InArray<int64_t> load,
            InArray<int64_t> price, OutArray<int64_t> top, OutArray<int64_t> count) {
           nb::gil_scoped_release release;

@@ -29,7 +29,7 @@ void bind_slot_groups(nb::module_& m) {
       "fruitless_exchanges"_a, "budget"_a, "order"_a.noconvert(), "capacities"_a.noconvert(), "pe"_a.noconvert(),
       "counted"_a.noconvert());
   m.def(
-      "resplit_pairs",
+      "repartition_pairs",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int32_t> pairs, InArray<int64_t> unit_start,
          InArray<int64_t> settings, uint64_t seed, InArray<int64_t> capacity, OutArray<int32_t> pe,

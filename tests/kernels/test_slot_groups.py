@@ -30,13 +30,13 @@ def test_chains_are_their_twin(form, csr, k, seed, data):
     held = np.bincount(pe, weights=loads if len(loads) else None, minlength=k).astype(np.int64)
     prices = from_entries(np.arange(n), pe.astype(np.int64), np.full(n, 2), rng.integers(0, 9, n))
     unary = prices if data.draw(st.booleans()) else None
-    patience, budget = data.draw(st.integers(0, 4)), data.draw(st.sampled_from([50, 10**9]))
+    fruitless, budget = data.draw(st.integers(0, 4)), data.draw(st.sampled_from([50, 10**9]))
     order, results = rng.permutation(n).astype(np.int32), []
     for module in (_core, twin):
         after, counted, spent = pe.copy(), np.zeros(2, np.int64), np.zeros(1, np.int64)
         module.chain_search(
             (csr.indptr, csr.targets, optional(csr.weights), loads), forms(near), as_arrays(unary),
-            (np.zeros(2, np.int32), spent), patience, budget, order, held + 1, after, counted,
+            (np.zeros(2, np.int32), spent), fruitless, budget, order, held + 1, after, counted,
         )
         results.append((after.tolist(), counted.tolist(), spent.tolist()))
     assert results[0] == results[1]

@@ -19,7 +19,7 @@ def coarsen_once(
     targets: Int32,
     weights: Int64 | None,
     loads: Int64 | None,
-    caps: Int64,
+    max_block_weights: Int64,
     *,
     per_block: int,
     fewest: int,
@@ -31,7 +31,7 @@ def coarsen_once(
 
     Parameters
     ----------
-    caps : int64[k]
+    max_block_weights : int64[k]
         Maximum block weights; clusters are light enough to fill the blocks evenly.
     per_block, fewest : int
         Number of vertices to stop at: the larger of ``per_block * k`` and `fewest`.
@@ -49,7 +49,8 @@ def coarsen_once(
     maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
     call = Call.prepare(indptr, targets, weights, loads, unary=unary)
     levels = compiled.coarsen_once(
-        call.graph, call.unary, call.control_arrays, caps, per_block, fewest, seed % 2**64, maps, sizes
+        call.graph, call.unary, call.control_arrays, max_block_weights, per_block, fewest,
+        seed % 2**64, maps, sizes,
     )
     if spend is not None:
         spend(int(call.control_arrays[1][0]), True)

@@ -165,6 +165,6 @@ def _tell(spend: Spend | None, spent: Int64 | None, *, whole: bool) -> None:
         spend(int(spent[0]), whole)
 
 
-def call_size(indptr: Int64, targets: Int32, caps: Int64, repeats: int = 1) -> int:
+def call_size(indptr: Int64, targets: Int32, max_block_weights: Int64, repeats: int = 1) -> int:
     """Return the size of a problem in units of :data:`SMALL`; hundreds of small `repeats` remain small."""
-    return (len(indptr) + len(targets) + len(caps)) * (1 + repeats // 1000)
+    return (len(indptr) + len(targets) + len(max_block_weights)) * (1 + repeats // 1000)

@@ -19,8 +19,8 @@ def partition_many(
     weights: Int64 | None,
     loads: Int64 | None,
     group: Int32,
-    cap_start: Int64,
-    caps: Int64,
+    block_start: Int64,
+    max_block_weights: Int64,
     seeds: UInt64,
     settings: PartitionSettings,
     *,
@@ -40,9 +40,9 @@ def partition_many(
         Symmetric graph without diagonal and without zero weights; None means 1 each.
     group : int32[n]
         Group of each vertex, 0..g-1. Edges between groups are ignored.
-    cap_start : int64[g+1]
-        The maximum block weights of group i are ``caps[cap_start[i]:cap_start[i+1]]``.
-    caps : int64[...]
+    block_start : int64[g+1]
+        The maximum block weights of group i are ``max_block_weights[block_start[i]:block_start[i+1]]``.
+    max_block_weights : int64[...]
         Maximum block weights; respected whenever moves and swaps of single vertices can achieve it.
     seeds : uint64[g]
     candidates : int32[c, n] or None
@@ -65,14 +65,14 @@ def partition_many(
     """
     call = Call.prepare(indptr, targets, weights, loads, unary=unary, control=control)
     child = np.zeros(len(indptr) - 1, np.int32)
-    cut = np.zeros(len(cap_start) - 1, np.int64)
+    cut = np.zeros(len(block_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     call.run(
         lambda: compiled.partition_many(
-            call.graph, call.unary, call.control_arrays, group, cap_start, caps, seeds, given,
+            call.graph, call.unary, call.control_arrays, group, block_start, max_block_weights, seeds, given,
             settings.array(threads), child, cut,
         ),
-        call_size(indptr, targets, caps, settings.repeats), deadline, spend, watch,
+        call_size(indptr, targets, max_block_weights, settings.repeats), deadline, spend, watch,
     )
     # the cut of rounded weights: compute the exact one
     if weights is not None and call.graph[2] is not weights:

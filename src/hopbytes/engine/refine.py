@@ -21,7 +21,7 @@ def refine_placement(
     weights: Int64 | None,
     loads: Int64 | None,
     pe: Int32,
-    caps: Int64,
+    max_block_weights: Int64,
     *,
     labels: UInt64 | None = None,
     bit_costs: Int64 | None = None,
@@ -43,7 +43,7 @@ def refine_placement(
     ----------
     pe : int32[n]
         The placement to start from; not changed.
-    caps : int64[k]
+    max_block_weights : int64[k]
         Largest load per PE.
     labels, bit_costs
         Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
@@ -76,9 +76,9 @@ def refine_placement(
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = call.run(
         lambda: compiled.refine_placement(
-            call.graph, call.distances, call.unary, call.control_arrays, caps, seed % 2**64, options,
-            partners, result,
+            call.graph, call.distances, call.unary, call.control_arrays, max_block_weights,
+            seed % 2**64, options, partners, result,
         ),
-        call_size(indptr, targets, caps, chains * max(1, cycles)), deadline, spend,
+        call_size(indptr, targets, max_block_weights, chains * max(1, cycles)), deadline, spend,
     )
     return result, int(moves)

@@ -21,7 +21,7 @@ def chain_search(
     weights: Int64 | None,
     loads: Int64 | None,
     pe: Int32,
-    caps: Int64,
+    capacities: Int64,
     order: Int32,
     *,
     fruitless_exchanges: int,
@@ -53,7 +53,7 @@ def chain_search(
     call.run(
         lambda: _implementation.chain_search(
             call.graph, call.distances, call.unary, call.control_arrays, fruitless_exchanges, budget,
-            order, caps, result, counted,
+            order, capacities, result, counted,
         ),
         min(SMALL, len(targets) * (fruitless_exchanges + 1)), deadline, spend,
     )

@@ -36,7 +36,7 @@ def pair_search(
     weights: Int64 | None,
     loads: Int64 | None,
     pe: Int32,
-    caps: Int64,
+    capacities: Int64,
     *,
     reach: int = 0,
     order: Int32 | None = None,
@@ -56,7 +56,7 @@ def pair_search(
         Symmetric graph without diagonal; None means 1 each.
     pe : int32[n]
         The placement to start from; not changed.
-    caps : int64[k]
+    capacities : int64[k]
         Largest load per PE.
     reach : int
         Length of a block (BLOCKS), or largest distance of a pair in edges (NEAR_PAIRS).
@@ -75,8 +75,8 @@ def pair_search(
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
     call.run(
         lambda: _implementation.pair_search(
-            call.graph, call.distances, call.unary, call.control_arrays, kind, reach, turns, caps, result,
-            counted,
+            call.graph, call.distances, call.unary, call.control_arrays, kind, reach, turns, capacities,
+            result, counted,
         ),
         len(targets) + len(pe) * min(most, len(pe)), deadline, spend,
     )

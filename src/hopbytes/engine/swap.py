@@ -17,7 +17,7 @@ def swap_refine(
     weights: Int64 | None,
     loads: Int64 | None,
     pe: Int32,
-    caps: Int64,
+    capacities: Int64,
     *,
     exact: bool,
     labels: UInt64 | None = None,
@@ -48,13 +48,13 @@ def swap_refine(
         indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
-    room = np.full(len(caps), len(indptr), np.int64) if exact else caps
+    room = np.full(len(capacities), len(indptr), np.int64) if exact else capacities
     options = np.array([all_pairs_up_to, reach, chains, steps, perturbation_work, threads], np.int64)
     call.run(
         lambda: compiled.swap_refine(
             call.graph, call.distances, call.unary, call.control_arrays, room, seed % 2**64, options, result,
             counted,
         ),
-        call_size(indptr, targets, caps) * (1 + chains * steps + perturbation_work), deadline, spend,
+        call_size(indptr, targets, capacities) * (1 + chains * steps + perturbation_work), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))

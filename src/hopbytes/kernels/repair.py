@@ -9,7 +9,7 @@ from hopbytes.unary import Unary, as_arrays
 
 
 def repair(
-    graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, caps: Int64,
+    graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, capacities: Int64,
     labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
     unary: Unary | None = None,
 ) -> tuple[int, int, int]:
@@ -23,7 +23,7 @@ def repair(
         Only tasks with load are moved. None means 1 each.
     pe : int32[n]
         Changed in place.
-    caps : int64[k]
+    capacities : int64[k]
     labels, distances
         Labels and cost per bit (65) of a tree, None and the dense table (flattened), or labels and the packed
         network of :class:`hopbytes.machines.distances.LoweredNetwork`.
@@ -40,7 +40,7 @@ def repair(
         `change` of the sum over pairs of weight x distance, each pair once.
     """
     indptr, targets, weights = graph
-    shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
+    shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
     if labels is None or len(distances) > 65:
         scanned = np.empty(0, np.uint64) if labels is None else labels
         moves, swaps, change = compiled.repair_table(*shared, scanned, distances, control, as_arrays(unary))
@@ -49,6 +49,6 @@ def repair(
     return int(moves), int(swaps), int(change)
 
 
-def list_schedule(loads: Int64, caps: Int64, pe: Int32) -> None:
+def list_schedule(loads: Int64, capacities: Int64, pe: Int32) -> None:
     """List scheduling, in place: the heaviest tasks first, each on the PE with the smallest relative load."""
-    compiled.list_schedule(loads, caps, pe)
+    compiled.list_schedule(loads, capacities, pe)

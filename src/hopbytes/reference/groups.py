@@ -40,12 +40,12 @@ class Fit:
     """Which group may take which place: by the smallest capacity that holds it, leaving room for others."""
 
     def __init__(self, sizes: Sequence[int], capacities: Sequence[int]) -> None:
-        self.caps = sorted(set(capacities))
+        self.distinct = sorted(set(capacities))
         self.group_class = [self._class(size) for size in sizes]
         self.place_class = [self._class(capacity) for capacity in capacities]
 
     def _class(self, amount: int) -> int:
-        return min(sum(cap < amount for cap in self.caps), len(self.caps) - 1)
+        return min(sum(each < amount for each in self.distinct), len(self.distinct) - 1)
 
     def by_rarity(self) -> list[int]:
         """Return the classes of groups, rare ones first, of equally rare ones the largest."""

@@ -85,8 +85,8 @@ class _Places:
 class _Search:
     """Evaluates an exchange by computing the whole cost again."""
 
-    def __init__(self, places: _Places, loads: Int64, caps: Int64, pe: Int32, counted: Int64) -> None:
-        self.places, self.pe, self.caps, self.counted = places, pe, caps, counted
+    def __init__(self, places: _Places, loads: Int64, capacities: Int64, pe: Int32, counted: Int64) -> None:
+        self.places, self.pe, self.capacities, self.counted = places, pe, capacities, counted
         self.loads = loads if len(loads) else np.ones(places.n, np.int64)
         self.single = bool(np.all(np.bincount(pe) <= 1))
         self.now = places.cost(pe)
@@ -102,7 +102,7 @@ class _Search:
         shift = int(self.loads[v] - self.loads[u])
         held = [int(self.loads[self.pe == each].sum()) for each in (p, q)]
         return shift == 0 or (
-            held[0] + shift <= self.caps[p] if shift > 0 else held[1] - shift <= self.caps[q]
+            held[0] + shift <= self.capacities[p] if shift > 0 else held[1] - shift <= self.capacities[q]
         )
 
     def attempt(self, u: int, v: int) -> bool:
@@ -159,11 +159,11 @@ def _near(search: _Search, reach: int, order: Int32) -> None:
 
 def pair_search(
     graph: Graph, distances: Distances, unary: AssignmentCosts, control_arrays: ControlArrays, kind: int,
-    reach: int, order: Int32, caps: Int64, pe: Int32, counted: Int64,
+    reach: int, order: Int32, capacities: Int64, pe: Int32, counted: Int64,
 ) -> None:
     """Exchange tasks of one kind of pairs until no exchange gains; count evaluations and exchanges."""
     places = _Places(graph, distances, unary)
-    search = _Search(places, graph[3], caps, pe, counted)
+    search = _Search(places, graph[3], capacities, pe, counted)
     n = len(pe)
     if kind == ALL_PAIRS:
         _cyclic(search, 0, n)
@@ -251,11 +251,11 @@ class _Chains:
 
 def chain_search(
     graph: Graph, distances: Distances, unary: AssignmentCosts, control_arrays: ControlArrays,
-    fruitless_exchanges: int, budget: int, order: Int32, caps: Int64, pe: Int32, counted: Int64,
+    fruitless_exchanges: int, budget: int, order: Int32, capacities: Int64, pe: Int32, counted: Int64,
 ) -> None:
     """Start chains of exchanges from all tasks, and again from the tasks around a chain that gained."""
     places = _Places(graph, distances, unary)
-    search = _Search(places, graph[3], caps, pe, counted)
+    search = _Search(places, graph[3], capacities, pe, counted)
     chains, queue = _Chains(search, fruitless_exchanges, budget), [int(v) for v in order]
     while queue and search.arcs < budget:
         for moved in chains.chain(queue.pop(0)):

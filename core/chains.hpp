@@ -2,9 +2,9 @@
 // from one task.
 //
 // A chain begins with the candidate exchanges of one task. The search makes the cheapest candidate exchange,
-// whether it gains or loses, locks both tasks and adds their neighbours to the candidates. After `fruitless`
-// exchanges without a new best the chain ends, and the search returns to the best state of the chain. The
-// candidate partners of a task are the tasks in the innermost units of its neighbours.
+// whether it gains or loses, locks both tasks and adds their neighbours to the candidates. After
+// `fruitless_exchanges` exchanges without a new best the chain ends, and the search returns to the best state
+// of the chain. The candidate partners of a task are the tasks in the innermost units of its neighbours.
 #pragma once
 #include <queue>
 

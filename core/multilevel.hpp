@@ -17,7 +17,8 @@ struct PartitionOptions {
   int32_t coarsest = 1;             // vertices per block of the graph on which bisections are grown
   int32_t growing_repetitions = 1;  // grown bisections per initial bisection
   int32_t recombinations = 0;       // recombinations of the initial partitions
-  // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its own.
+  // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its
+  // own.
   int32_t hierarchies = 0;
   SearchOptions search;
   FlowOptions flow;  // used from the contraction limit upwards

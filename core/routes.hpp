@@ -205,7 +205,8 @@ struct SpreadRoutes {
     if (source == target || (host && host[source] == host[target])) return 0;
     int64_t fewest = -1;
     for (int64_t e = first[source]; e < first[source + 1]; ++e)
-      if (const int64_t delta = left(out[e], target); delta >= 0 && (fewest < 0 || delta < fewest)) fewest = delta;
+      if (const int64_t more = left(out[e], target); more >= 0 && (fewest < 0 || more < fewest))
+        fewest = more;
     return fewest < 0 ? -1 : fewest + 1;
   }
 

@@ -49,8 +49,8 @@ void bind_engine(nb::module_& m) {
         });
       },
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
-      "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(), "candidates"_a.noconvert(),
-      "settings"_a.noconvert(), "child"_a.noconvert(), "cut"_a.noconvert());
+      "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(),
+      "candidates"_a.noconvert(), "settings"_a.noconvert(), "child"_a.noconvert(), "cut"_a.noconvert());
   m.def(
       "refine_placement",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
@@ -72,7 +72,8 @@ void bind_engine(nb::module_& m) {
                        });
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "others"_a.noconvert(), "pe"_a.noconvert());
+      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "others"_a.noconvert(),
+      "pe"_a.noconvert());
   m.def(
       "coarsen_once",
       [](GraphArrays arrays, LinearCostArrays linear_cost, ControlArrays control_arrays,
@@ -84,6 +85,7 @@ void bind_engine(nb::module_& m) {
                               control_of(control_arrays), out(maps), out(sizes));
         });
       },
-      "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "max_block_weights"_a.noconvert(),
-      "per_block"_a, "fewest"_a, "seed"_a, "maps"_a.noconvert(), "sizes"_a.noconvert());
+      "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
+      "max_block_weights"_a.noconvert(), "per_block"_a, "fewest"_a, "seed"_a, "maps"_a.noconvert(),
+      "sizes"_a.noconvert());
 }

@@ -50,8 +50,8 @@ void bind_repair(nb::module_& m) {
         });
       },
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "loads"_a.noconvert(),
-      "pe"_a.noconvert(), "capacities"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(), "table"_a.noconvert(),
-      "control"_a.noconvert(), "linear_cost"_a.noconvert(), Release());
+      "pe"_a.noconvert(), "capacities"_a.noconvert(), "fill_empty"_a, "labels"_a.noconvert(),
+      "table"_a.noconvert(), "control"_a.noconvert(), "linear_cost"_a.noconvert(), Release());
   m.def("list_schedule",
         [](InArray<int64_t> load, InArray<int64_t> capacity, OutArray<int32_t> pe) {
           list_schedule(in(load), in(capacity), out(pe));

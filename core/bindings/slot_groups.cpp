@@ -26,8 +26,8 @@ void bind_slot_groups(nb::module_& m) {
         out(counted)[1] = counts.swaps;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "fruitless_exchanges"_a, "budget"_a, "order"_a.noconvert(), "capacities"_a.noconvert(), "pe"_a.noconvert(),
-      "counted"_a.noconvert());
+      "fruitless_exchanges"_a, "budget"_a, "order"_a.noconvert(), "capacities"_a.noconvert(),
+      "pe"_a.noconvert(), "counted"_a.noconvert());
   m.def(
       "repartition_pairs",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,

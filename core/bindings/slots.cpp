@@ -60,7 +60,8 @@ void bind_slots(nb::module_& m) {
         return change;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "capacities"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "pe"_a.noconvert(), "counted"_a.noconvert());
+      "capacities"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "pe"_a.noconvert(),
+      "counted"_a.noconvert());
   m.def(
       "place_greedily",
       [](GraphArrays arrays, DistanceArrays distances, ControlArrays control_arrays, bool linked,

@@ -107,9 +107,10 @@ def test_single_vertices_are_dealt_out_without_a_search():
 
 def test_more_effort_cuts_less():
     graph = grid(10, 10, 10)
+    more = {"initial_partitions": 8}
     cuts = [
         np.mean([int(cut_up(graph, [200] * 5, seed=seed, **how)[1][0]) for seed in range(10)])
-        for how in ({"tries": 1}, {"tries": 8}, {"tries": 8, "runs": 4, "combines": 2})
+        for how in ({"initial_partitions": 1}, more, more | {"repetitions": 4, "recombinations": 2})
     ]
     assert cuts[0] > cuts[1] > cuts[2]
 

@@ -195,10 +195,10 @@ def test_an_end_is_asked_for():
 
 
 def test_crossing_keeps_what_parents_share_and_makes_permutations():
-    from hopbytes.engine.assignment import _Run
+    from hopbytes.engine.assignment import _Search
 
     problem = DenseProblem.build(*matrices(10, 30, 9, symmetric=()))
-    run = _Run(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, None, 1, None, None)
+    run = _Search(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, None, 1, None, None)
     for seed in range(20):
         one, other = starts(seed, 30, 2)
         other = one.copy() if seed == 0 else other

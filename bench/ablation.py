@@ -28,9 +28,9 @@ from typing import Any
 import hopbytes as hb
 import instances
 from evaluate import evaluate
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.options import describe
-from hopbytes.presets import Chain, presets
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes._util.options import describe
+from hopbytes.solve.presets import Chain, presets
 from rivals import code_digest
 from run import SEEDS, read_rows
 from suites import engine_suite

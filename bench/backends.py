@@ -14,7 +14,7 @@ import resource
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.backends import BACKENDS, available
+from hopbytes.partitioners.backends import BACKENDS, available
 
 
 def grid(width: int) -> hb.CommGraph:
@@ -43,7 +43,7 @@ def main() -> None:
     graph, where = grid(options.width), hb.machine(hierarchy=options.hierarchy)
     names = [f"{name}:{each}" for name, it in BACKENDS.items() if available(name) for each in it.settings]
     for partitioner in ["", *names]:
-        method = f"multisection:runs=0,partitioner={partitioner}" if partitioner else "multisection"
+        method = f"multisection:repetitions=0,partitioner={partitioner}" if partitioner else "multisection"
         placed = []
         for threads in (1, 2):
             for _ in range(2):

@@ -120,8 +120,8 @@ def compute_hosts(machine: Any) -> list[str]:
 
 def contenders(wanted: str) -> dict[str, dict[str, Any]]:
     """Every mapper alone, every refiner after in-order placement, every preset, by name."""
-    from hopbytes.mappers.base import mappers, refiners
-    from hopbytes.presets import presets
+    from hopbytes.algorithms.base import mappers, refiners
+    from hopbytes.solve.presets import presets
 
     found: dict[str, dict[str, Any]] = {f"mapper:{name}": {"mapper": name} for name in mappers}
     found |= {f"refiner:{name}": {"mapper": "identity", "refine": name} for name in refiners}

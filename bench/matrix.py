@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hopbytes.report.compare import Standing, compare
+from hopbytes.report.benchmark_comparison import Standing, compare
 from run import read_rows
 from suites import engine_suite
 

@@ -178,7 +178,7 @@ def _children_cpu() -> float:
 
 def _machine_cpu() -> float:
     """CPU seconds spent (or stolen by the host) since the machine started, this process left out."""
-    user, nice, system, _idle, _iowait, irq, softirq, steal, *_ = map(
+    user, nice, system, _zero_load, _iowait, irq, softirq, steal, *_ = map(
         int, Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     )
     own = resource.getrusage(resource.RUSAGE_SELF)

@@ -24,7 +24,7 @@ import numpy as np
 
 import hopbytes as hb
 import scotch_gmap
-from hopbytes.metrics.baselines import in_order
+from hopbytes.cost.metrics.baselines import in_order
 from instances import shared_folder
 
 #: By ranks: machines whose every level is a power of two, as most recordings are numbered for, and others.

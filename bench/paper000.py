@@ -31,13 +31,13 @@ from typing import Any
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.keeping import repaired
-from hopbytes.mappers.base import Bounds, Effort, mappers, refiners
-from hopbytes.mappers.quotient import quotient_graph
-from hopbytes.mappers.two_phase import TwoPhase
-from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.options import build
-from hopbytes.problem import Request, pose
+from hopbytes.solve.feasibility import repaired
+from hopbytes.algorithms.base import Bounds, Effort, mappers, refiners
+from hopbytes.algorithms.shared.quotient_graph import quotient_graph
+from hopbytes.algorithms.mappers.two_phase import TwoPhase
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes._util.options import build
+from hopbytes.solve.problem import Request, formulate
 from instances import delaunay, random_geometric, shared_folder
 
 GRAPHS = (
@@ -55,8 +55,8 @@ BASELINE = ("rb", "mueller_merbach", "")
 BOTTOM_UP_UP_TO = 3200
 
 #: As in the presets fast and eco.
-QUICK = "swap:starts=1,shakes=100"
-OURS = "swap:starts=1,subtrees=1,resplits=4,shakes=300"
+QUICK = "swap:starts=1,perturbations=100"
+OURS = "swap:starts=1,subtrees=1,repartitionings=4,perturbations=300"
 
 #: Model, mapper, refiner, and the paper's improvement in per cent (None: not in the paper).
 ROWS: tuple[tuple[str, str, str, float | None], ...] = (
@@ -80,10 +80,10 @@ ROWS: tuple[tuple[str, str, str, float | None], ...] = (
     ("rms", "identity", "n_cd:d=10", 55.4),
     ("rms", "top_down", "", 54.1),
     ("rms", "top_down", "n_cd:d=10", 56.1),
-    ("rb", "multisection:tries=4", QUICK, None),
-    ("rb", "multisection:runs=2,combines=1", OURS, None),
-    ("rms", "multisection:tries=4", QUICK, None),
-    ("rms", "multisection:runs=2,combines=1", OURS, None),
+    ("rb", "multisection:initial_partitions=4", QUICK, None),
+    ("rb", "multisection:repetitions=2,recombinations=1", OURS, None),
+    ("rms", "multisection:initial_partitions=4", QUICK, None),
+    ("rms", "multisection:repetitions=2,recombinations=1", OURS, None),
 )
 
 
@@ -94,7 +94,7 @@ def machine(k: int) -> hb.Allocation:
 
 def model_of(graph: hb.CommGraph, kind: str, where: hb.Allocation, seed: int) -> hb.CommGraph:
     """Return the graph of k blocks of at most 3 per cent more than their share."""
-    problem = pose(graph, where, Request(partition=True))
+    problem = formulate(graph, where, Request(partition=True))
     effort = Effort(seed=seed)
     block = TwoPhase(model=kind, mapping="identity", refine="none").map(graph, where, problem.bounds, effort)
     return quotient_graph(graph, repaired(problem, block, effort)[0], where.k)

@@ -32,7 +32,7 @@ import hopbytes as hb
 import pictures
 import run
 import schedules
-from hopbytes.mappers.scheduling import SCHEDULES
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from instances import Prepared, prepare
 from rivals import TOOLS, Hopbytes, Task, code_digest
 from suites import SUITES
@@ -53,7 +53,7 @@ class Reproduced(Hopbytes):
     def command(self, task: Task, out: Path) -> list[str]:
         """As a user types it."""
         serial, parallel = CONFIGURATIONS[task.preset]
-        method = f"multisection:runs=0,slack=even,schedule=nb_layer,partitioner={serial}"
+        method = f"multisection:repetitions=0,slack=even,schedule=nb_layer,partitioner={serial}"
         command = super().command(task, out)
         at = command.index("--preset")
         command[at : at + 2] = ["--mapper", f"{method},parallel_partitioner={parallel}"]

@@ -23,13 +23,13 @@ import numpy as np
 import hopbytes as hb
 import paper003_table
 import scotch_gmap
-from hopbytes.keeping import repaired
-from hopbytes.mappers.base import Effort, mappers, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.objectives.hybrid import four_terms
-from hopbytes.objectives.links import traffic
-from hopbytes.options import build
-from hopbytes.problem import Request, pose
+from hopbytes.solve.feasibility import repaired
+from hopbytes.algorithms.base import Effort, mappers, refiners
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.hybrid import four_terms
+from hopbytes.cost.objectives.link_sums import traffic
+from hopbytes._util.options import build
+from hopbytes.solve.problem import Request, formulate
 
 SIZES = (17, 8, 24)
 NODES_PER_ROUTER, SLOTS = 2, 16
@@ -121,7 +121,7 @@ def placements(
     graph: hb.CommGraph, where: hb.Allocation, seed: int
 ) -> Iterator[tuple[str, np.ndarray, float]]:
     """Name, placement and CPU seconds of every step."""
-    problem = pose(graph, where, Request())
+    problem = formulate(graph, where, Request())
     bounds = problem.bounds
     done: dict[str, tuple[np.ndarray, float]] = {}
     for name, start, what in STEPS:
@@ -146,7 +146,7 @@ def by_scotch(graph: hb.CommGraph, where: hb.Allocation) -> tuple[np.ndarray, fl
     target = f"sub\n{len(routers)} {' '.join(map(str, routers))}\ntorus3D {' '.join(map(str, SIZES[::-1]))}\n"
     answer = scotch_gmap.place(graph, where, "plain", target=target)  # as numbers in the list above
     first = np.searchsorted(of_pe, np.arange(len(routers)))
-    pe, _, _ = repaired(pose(graph, where, Request()), first[answer.pe].astype(np.int32), Effort())
+    pe, _, _ = repaired(formulate(graph, where, Request()), first[answer.pe].astype(np.int32), Effort())
     return pe, answer.cpu_seconds
 
 

@@ -23,17 +23,17 @@ import numpy as np
 
 import hopbytes as hb
 import ptram_table
-from hopbytes.mappers.base import Bounds, Effort
-from hopbytes.mappers.node_level import cut, finish, settings_of
-from hopbytes.objectives.hybrid import four_terms
-from hopbytes.objectives.links import traffic
+from hopbytes.algorithms.base import Bounds, Effort
+from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.cost.objectives.hybrid import four_terms
+from hopbytes.cost.objectives.link_sums import traffic
 
 #: 103 leaf switches of 30 nodes, 3 cables to a line switch of each of two cores (18 line, 9 spine switches).
 CORES = 8
 FATTREE = f"fattree:30x6x18:up=1x2x9:cables=1x3x2:nodes=3090@10 / core:{CORES}@1"
 WIDE = "ptram:rule=count,nearest=31,rounds=1000"
 #: What the preset ``fast`` does.
-START = ("multisection:tries=2,flow_rounds=2", "vcycle:cycles=0", "swap:starts=1,shakes=100,one_way=5")
+START = ("multisection:initial_partitions=2,flow_rounds=2", "vcycle:cycles=0", "swap:starts=1,perturbations=100,one_way=5")
 #: A mapper, then refiners.
 CHAINS = {
     "PTRAM raw": ("ptram:raw=true", "ptram"),

@@ -21,9 +21,9 @@ from collections import defaultdict
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.graph import Csr
-from hopbytes.mappers.scheduling import SCHEDULES
-from hopbytes.mappers.sections import Piece
+from hopbytes.model.comm_graph import Csr
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 from instances import DEFAULT_SEED, prepare
 from suites import SUITES
 
@@ -31,7 +31,7 @@ from suites import SUITES
 def traced(graph: hb.CommGraph, where: hb.Allocation, schedule: str, workers: int, runs: int) -> list[dict]:
     """Return the trace of one run."""
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as file:
-        method = f"multisection:runs={runs},schedule={schedule},trace={file.name}"
+        method = f"multisection:repetitions={runs},schedule={schedule},trace={file.name}"
         hb.map_tasks(graph, where, mapper=method, threads=workers, seed=1, partition=True)
         return [json.loads(line) for line in file]
 
@@ -48,7 +48,7 @@ def counted(schedule: str, threads: int, trace: list[dict], runs: int, model: st
 
     def start(orders) -> None:
         for order in orders:
-            path = tuple(map(str, order.piece.path))
+            path = tuple(map(str, order.subproblem.path))
             share = math.ceil(runs / order.threads) / runs if model == "tries" else 1 / order.threads
             heapq.heappush(running, (clock + work[path]["arcs"] * share, path, order))
 
@@ -60,10 +60,10 @@ def counted(schedule: str, threads: int, trace: list[dict], runs: int, model: st
     return clock
 
 
-def _piece(path: tuple[int, ...], vertices: int) -> Piece:
+def _piece(path: tuple[int, ...], vertices: int) -> Subproblem:
     # Schedules ask for the number of vertices and the path; a broadcast array takes no memory for that.
     indptr = np.broadcast_to(np.int64(0), vertices + 1)
-    return Piece(len(path), 0, path, None, Csr(indptr, np.empty(0, np.int32), None), None, None)
+    return Subproblem(len(path), 0, path, None, Csr(indptr, np.empty(0, np.int32), None), None, None)
 
 
 def critical_path(trace: list[dict], runs: int) -> float:

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hopbytes as hb
-from hopbytes.machines.table import Table
-from hopbytes.mappers.base import Effort
-from hopbytes.mappers.node_level import cut, finish, settings_of
-from hopbytes.nodal.vicinity import node_hops
-from hopbytes.problem import Request, pose
+from hopbytes.machines.common.table import Table
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.algorithms.two_level.neighbourhood import node_hops
+from hopbytes.solve.problem import Request, formulate
 
 #: What is asked of it: its own default, and the same with no imbalance allowed.
 WAYS = {"plain": (), "-b0": ("-b0",)}
@@ -232,7 +232,7 @@ def on_nodes(
     Mapping, float
         CPU seconds the program took, the mean of its runs.
     """
-    problem, effort = pose(graph, where, Request(partition=False)), Effort()
+    problem, effort = formulate(graph, where, Request(partition=False)), Effort()
     grouped = cut(problem.graph, problem.where, problem.bounds, effort, settings_of(1, 4))
     used = np.unique(where.node_of_pe).astype(np.int64)
     if len(used) < 2:

@@ -47,7 +47,7 @@ def write_platform(folder: Path) -> list[str]:
 def main() -> None:
     """Print measured values beside true ones."""
     import hopbytes as hb
-    from hopbytes.measuring.launch import measure
+    from hopbytes.discovery.measure import measure
 
     with tempfile.TemporaryDirectory() as folder:
         found = measure(write_platform(Path(folder)), hb.machine(MACHINE), compiler="smpicc")

@@ -22,7 +22,7 @@ import hopbytes as hb
 import mpi_patterns
 import paper000
 from hopbytes.patterns.base import pattern
-from hopbytes.presets import presets
+from hopbytes.solve.presets import presets
 from instances import Arrays, random_geometric, shared_folder
 
 #: Quotient graphs: of these, cut into so many blocks by recursive bisection.
@@ -41,11 +41,11 @@ POINTS = {
     9: "node:8@100 package:16@10 core:4@1", 10: "node:16@20 package:2@5 l3:8@3 core:4@2",
     11: "node:32@100 package:16@10 core:4@1",
 }
-START = "multisection:runs=2,middle_combines=1,combines=1,flow_rounds=1 / vcycle:cycles=1"
+START = "multisection:repetitions=2,coarse_recombinations=1,recombinations=1,flow_rounds=1 / vcycle:cycles=1"
 CHAINS = tuple(
     f"{START}{more}" for more in (
-        " / swap", " / swap / subtrees", " / swap / chains", " / swap / resplit", " / swap:shakes=500",
-        " / swap / subtrees / resplit / swap:shakes=500",
+        " / swap", " / swap / subtrees", " / swap / chains", " / swap / resplit", " / swap:perturbations=500",
+        " / swap / subtrees / resplit / swap:perturbations=500",
     )
 )
 

@@ -32,9 +32,9 @@ import numpy as np
 
 import hopbytes as hb
 from hopbytes.engine.slots import BLOCKS, pair_search, place_greedily
-from hopbytes.machines.lowering import kernel_distances
-from hopbytes.machines.table import Table
-from hopbytes.objectives.comm_cost import CommCost
+from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.common.table import Table
+from hopbytes.cost.objectives.comm_cost import CommCost
 from instances import random_geometric
 
 #: n: seconds of the sparse search and speed-up in Table 2 of the paper.

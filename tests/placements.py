@@ -8,11 +8,11 @@ import re
 import numpy as np
 from hypothesis import strategies as st
 
-from hopbytes.allocation import Allocation
+from hopbytes.model.allocation import Allocation
 from hopbytes.formats.base import Source, formats
-from hopbytes.formats.symmetry import renumbered
+from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.machines.spec import parse_machine
-from hopbytes.mapping import Mapping
+from hopbytes.model.mapping import Mapping
 from strategies import machines
 
 

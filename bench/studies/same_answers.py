@@ -22,9 +22,9 @@ from typing import Any
 import hopbytes as hb
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.presets import presets
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.solve.presets import presets
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_suffix(".txt")

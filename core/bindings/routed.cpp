@@ -11,7 +11,7 @@ using nb::literals::operator""_a;
 
 namespace {
 
-// The kinds of searches, in the order of engine/routed.py.
+// The kinds of searches, in the order of engine/routed_search.py.
 enum class Job : int64_t { swap, search, greedy, refine };
 
 struct Problem {

@@ -85,7 +85,7 @@ def test_unusable_placements_are_refused(pe):
 @given(st.integers(0, 2**32 - 1))
 def test_the_package_and_the_judge_agree(seed):
     """Two programs that share no code: the metrics of the package and those of the judge."""
-    from hopbytes.graph import CommGraph
+    from hopbytes.model.comm_graph import CommGraph
     from hopbytes.kernels import comm_cost_by_level
     from hopbytes.machines.spec import parse_machine
 

@@ -28,7 +28,7 @@ def test_rows_and_their_means():
 
 
 def test_every_contender_is_there():
-    from hopbytes.mappers.base import mappers
+    from hopbytes.algorithms.base import mappers
 
     known = {how["mapper"].partition(":")[0] for how in network_rivals.CONTENDERS.values() if "mapper" in how}
     assert known <= set(mappers)

@@ -125,7 +125,7 @@ def test_sharedmap_counts_as_we_do(bench):
     assert row["claimed"]["comm_cost"] == row["comm_cost"] > 0
 
 
-@pytest.mark.skipif(importlib.util.find_spec("hopbytes.cli.map") is None, reason="needs the verb map")
+@pytest.mark.skipif(importlib.util.find_spec("hopbytes.cli.verb_map") is None, reason="needs the verb map")
 def test_the_program_takes_the_command_and_claims_what_the_judge_finds(bench):
     (row,) = bench({"hopbytes": Hopbytes()})
     assert row["error"] is None

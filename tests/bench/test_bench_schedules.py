@@ -3,7 +3,7 @@
 import pytest
 
 import schedules as bench
-from hopbytes.mappers.scheduling import SCHEDULES
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 
 #: A root of 100 arcs, halves of 60 and 40, each with two parts of 10.
 TRACE = [

@@ -6,8 +6,8 @@ import hopbytes as hb
 import paper000
 import slot_moves
 import swaps
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.options import build
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes._util.options import build
 
 
 def test_dense_distances_are_the_machines():

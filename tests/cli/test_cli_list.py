@@ -6,7 +6,7 @@ import pytest
 
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
-from hopbytes.mappers.base import mappers, refiners
+from hopbytes.algorithms.base import mappers, refiners
 
 
 @pytest.mark.parametrize(

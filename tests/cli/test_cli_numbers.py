@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 import hopbytes as hb
-from hopbytes.balance import exact_imbalance
-from hopbytes.cli.options import seconds
+from hopbytes.model.capacities import exact_imbalance
+from hopbytes.cli.common_options import seconds
 from hopbytes.errors import UnsupportedError
 
 MESH = ("map", "stencil:16x16", "--on", "node:2 core:4", "--partition", "--preset", "fast", "--json")

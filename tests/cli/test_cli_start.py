@@ -76,9 +76,9 @@ def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_p
     machine = ("--hierarchy", "2:2", "--distance", "1:10", "--partition", "--preset", "fast")
     written = ("-o", str(tmp_path / "placement"), "--format", "plain", "--quiet")
     modules = modules_after("map", str(graph), *machine, *written)
-    unused = {"numpy.ma", "hopbytes.nodal", "hopbytes.comm_time.times", "hopbytes.metrics.evaluation"}
+    unused = {"numpy.ma", "hopbytes.algorithms.two_level", "hopbytes.cost.message_time.times", "hopbytes.cost.metrics.evaluation"}
     assert not modules & unused
-    assert "hopbytes.mappers.multisection" in modules
+    assert "hopbytes.algorithms.mappers.multisection" in modules
 
 
 @pytest.mark.parametrize("said", [None, "3"])
@@ -101,4 +101,4 @@ def test_the_small_example_needs_no_scipy():
     modules = modules_after("map", str(EXAMPLES / "lammps_lj_64.csv"), "--on", machine, "--quiet")
     heavy = {"scipy", "kaminpar", "matplotlib", "rich.table", "rich.console", "multiprocessing"}
     assert not modules & heavy
-    assert "hopbytes.run" in modules
+    assert "hopbytes.solve.map_tasks" in modules

@@ -10,11 +10,11 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.launching.compare import placement_by_node, placement_seen
-from hopbytes.launching.probe import Seen
+from hopbytes.launching.observed_placement import placement_by_node, placement_seen
+from hopbytes.launching.placement_probe import Seen
 from hopbytes.machines.base import Level
-from hopbytes.machines.tree import Tree
-from hopbytes.mapping import Mapping
+from hopbytes.machines.common.tree import Tree
+from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 
 FORMATS = sorted(

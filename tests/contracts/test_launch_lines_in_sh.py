@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.mapping import Mapping
+from hopbytes.model.mapping import Mapping
 
 LAUNCHERS = (
     "mpirun", "mpiexec", "mpiexec.hydra", "mpirun_rsh", "srun", "flux", "jsrun", "bsub", "runjob"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, formats
 from hopbytes.formats.exchange import read, write
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 
 PATTERNS = [
     name for name, format in formats.items()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, formats
 from hopbytes.formats.exchange import convert, read, write
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 
 PATTERNS = ["csv", "dense", "edges", "metis", "mm", "npz", "pattern"]
 QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopbytes.engine import PartitionSettings, partition_many
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 
 
 def grid(*sides):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine_cases import csrs, cut_of, cut_once, edges, random_csr, sums
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 
 THOROUGH = PartitionSettings(
     repetitions=2, recombinations=2, initial_partitions=2, search=SearchSettings(flow_rounds=1)

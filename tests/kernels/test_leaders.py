@@ -6,7 +6,7 @@ import pytest
 from hopbytes import _core
 from hopbytes.kernels import leaders
 from hopbytes.kernels.routes import Routes
-from hopbytes.reference import leaders as twin
+from hopbytes.reference import leaders_reference as twin
 
 
 def routes(rng, rows, links, split):

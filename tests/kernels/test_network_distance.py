@@ -11,9 +11,9 @@ from hopbytes import _core, kernels
 from hopbytes.engine import refine_placement, rescale_to_63_bits, swap_refine
 from hopbytes.engine.distances import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
-from hopbytes.machines.lowering import kernel_distances
-from hopbytes.machines.slots import machine
-from hopbytes.reference import cost as twin
+from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.reference import cost_reference as twin
 from strategies import random_graph
 
 SPECS = [

@@ -11,7 +11,7 @@ import pytest
 from several_hosts import HOSTS, farm
 
 import hopbytes as hb
-from hopbytes.blocks import map_for
+from hopbytes.launching.consecutive_ranks import map_for
 from placements import expand
 
 pytestmark = pytest.mark.skipif(

@@ -16,9 +16,9 @@ import pytest
 from slurm_nodes import needs_slurm, slurm_cluster
 
 import hopbytes as hb
-from hopbytes.formats import place_slurm
-from hopbytes.formats.symmetry import renumbered
-from hopbytes.mapping import Mapping
+from hopbytes.formats.mappings import mapping_slurm as place_slurm
+from hopbytes.formats.mappings.slot_symmetry import renumbered
+from hopbytes.model.mapping import Mapping
 from placements import cores_in_node, expand, place
 
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order

@@ -6,7 +6,7 @@ from hwloc_samples import SHARED, sample
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.hwloc_file import parse_cpuset, read_hwloc
+from hopbytes.machines.node.hwloc_file import parse_cpuset, read_hwloc
 from hopbytes.machines.spec import parse_machine
 
 

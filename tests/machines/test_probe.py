@@ -11,11 +11,11 @@ from hwloc_samples import sample
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.job_environment import Job
-from hopbytes.machines.node_machine import NodeMachine
-from hopbytes.machines.stored_file import machine_text
-from hopbytes.machines.sysfs import collect, format_list, node_from_files, parse_list
-from hopbytes.probe import probe, probe_to_file, read_probe, script
+from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.common.stored_file import machine_text
+from hopbytes.machines.node.sysfs import collect, format_list, node_from_files, parse_list
+from hopbytes.discovery.probe import probe, probe_to_file, read_probe, script
 
 CPUS = {
     # Two packages of two cores of two PUs, numbered as firmware likes it; CPU 7 is offline.

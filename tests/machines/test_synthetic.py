@@ -9,7 +9,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.spec import parse_machine
-from hopbytes.machines.synthetic import read_synthetic
+from hopbytes.machines.kinds.synthetic import read_synthetic
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import pytest
 import hopbytes as hb
 import simulated_machine as simulated
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.machines.node_machine import NodeMachine
-from hopbytes.machines.synthetic import read_synthetic
-from hopbytes.measuring.fit import Fit, fit
-from hopbytes.measuring.launch import measure, read_places, read_times, with_measured
-from hopbytes.measuring.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
-from hopbytes.measuring.store import measure_to_file
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.discovery.fit import Fit, fit
+from hopbytes.discovery.measure import measure, read_places, read_times, with_measured
+from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
+from hopbytes.discovery.store import measure_to_file
 
 
 @pytest.mark.parametrize(("latency", "bandwidth"), [(2e-6, 1e9), (1e-7, 5e10), (0.0, 1e9)])
@@ -117,7 +117,7 @@ def test_measured_levels_never_shrink_outwards():
 
 
 def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
-    from hopbytes.machines.stored_file import machine_text
+    from hopbytes.machines.common.stored_file import machine_text
 
     topology = tmp_path / "topology.conf"
     leaves = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\n"

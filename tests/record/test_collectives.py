@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopbytes.collectives import KINDS, MODELS, ROOTED, expand, expand_between
+from hopbytes.patterns.collective_messages import KINDS, MODELS, ROOTED, expand, expand_between
 from hopbytes.errors import UnsupportedError
 
 ALIKE = ("bcast", "reduce", "allreduce", "scan", "alltoall")  # every member gives the same number

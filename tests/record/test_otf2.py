@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from hopbytes.collectives import ROOTED, expand
+from hopbytes.patterns.collective_messages import ROOTED, expand
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 
 otf2 = pytest.importorskip("otf2")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 
 SAMPLES = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[2].parent / "shared")) / "samples"
 

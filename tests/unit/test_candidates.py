@@ -10,25 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes import _core, candidates
-from hopbytes.candidates import CandidateSettings
+from hopbytes import _core
+from hopbytes.partitioners import candidates
+from hopbytes.partitioners.candidates import CandidateSettings
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
-from hopbytes.graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph, Csr
 from hopbytes.machines.base import Level
-from hopbytes.machines.tree import Tree
-from hopbytes.mappers.multisection import Multisection
-from hopbytes.partition import kaminpar_available
-from hopbytes.reference import graph as reference_graph
-from hopbytes.workers import Job, WorkerPool
+from hopbytes.machines.common.tree import Tree
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.partitioners.dispatch import kaminpar_available
+from hopbytes.reference import graph_reference as reference_graph
+from hopbytes.partitioners.pool import Job, WorkerPool
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
 
 WHERE = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, 4)))
 # Root (2500 vertices) and the three groups below it (about 830 each) are large enough.
-BOTH = Multisection(kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500)
+BOTH = Multisection(kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500)
 ALONE = Multisection(
-    runs=0, kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500
+    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
 )
 
 
@@ -72,7 +73,7 @@ def test_the_mapping_does_not_depend_on_threads_or_workers(mapper, monkeypatch):
     assert expected.info["work"]["kaminpar_used"] >= 3
     monkeypatch.delenv("HOPBYTES_WORKERS")
     pool = WorkerPool
-    monkeypatch.setattr("hopbytes.workers.WorkerPool", lambda threads: pool(threads, start_work=0))
+    monkeypatch.setattr("hopbytes.partitioners.pool.WorkerPool", lambda threads: pool(threads, start_work=0))
     for threads in (1, 2, 3):
         again = run(threads)
         assert again.pe.tobytes() == expected.pe.tobytes()
@@ -112,7 +113,7 @@ def test_exact_counts_are_never_asked_for(monkeypatch):
 @pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
 def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
     monkeypatch.setattr(candidates, "available", lambda name: True)
-    monkeypatch.setattr("hopbytes.partition.available", lambda name: True)
+    monkeypatch.setattr("hopbytes.partitioners.dispatch.available", lambda name: True)
     monkeypatch.setattr(Job, "run_here", lambda job: job.fail("out of luck"))
     monkeypatch.setenv("HOPBYTES_WORKERS", "0")
     mapping = hb.map_tasks(grid(50), WHERE, mapper=mapper, seed=5, threads=1, partition=True)
@@ -136,7 +137,7 @@ def test_a_hub_goes_to_the_built_in_partitioner():
 
 def test_unknown_preset_is_refused_when_the_mapper_is_made():
     with pytest.raises(UnsupportedError, match="did you mean 'strong'"):
-        hb.map_tasks(grid(5), WHERE, mapper="multisection:kaminpar_tries=1,kaminpar_preset=storng")
+        hb.map_tasks(grid(5), WHERE, mapper="multisection:kaminpar_partitions=1,kaminpar_preset=storng")
 
 
 # -------------------------------------------------------------- candidates

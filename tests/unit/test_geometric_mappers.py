@@ -5,12 +5,12 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.launcher import launcher_placement
-from hopbytes.machines.curves import curve_order, hilbert_order
-from hopbytes.machines.geometry import geometry_of, occupied
-from hopbytes.mappers.base import mappers
+from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.machines.network.curves import curve_order, hilbert_order
+from hopbytes.machines.common.geometry import geometry_of, occupied
+from hopbytes.algorithms.base import mappers
 from hopbytes.patterns.base import pattern
-from hopbytes.run import map_tasks
+from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph
 
 GEOMETRIC = [name for name, kind in mappers.items() if kind.needs_coordinates]

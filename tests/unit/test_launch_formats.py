@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.formats.numbering import Numbering, parse_cpus
-from hopbytes.machines.slots import machine
+from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
+from hopbytes.machines.selection.allocate import machine
 from hopbytes.machines.spec import parse_machine
-from hopbytes.mapping import Mapping
-from hopbytes.spread import spread
+from hopbytes.model.mapping import Mapping
+from hopbytes.machines.selection.slot_counts import spread
 from placements import expand, mappings, place, read, write
 
 HOSTS = ("n2", "n1")

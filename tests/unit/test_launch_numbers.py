@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hopbytes.machines.slots import machine
-from hopbytes.mapping import Mapping
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.mapping import Mapping
 from placements import write
 
 SMT = "hwloc:" + str(Path(__file__).parents[1] / "samples/hwloc/v2_smt_gpus.xml")

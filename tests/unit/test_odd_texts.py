@@ -9,8 +9,8 @@ import hopbytes as hb
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.exchange import check_target
 from hopbytes.launching.command import LaunchCommand
-from hopbytes.machines.job_environment import read_slots
-from hopbytes.mapping import Mapping
+from hopbytes.machines.node.job_environment import read_slots
+from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_facts
 
 EDGES = "0 1 5\n1 0 5\n"
@@ -63,7 +63,7 @@ def test_an_option_that_comes_twice_is_refused():
     with pytest.raises(UnsupportedError, match="pattern 'ml': option 'tp' twice"):
         hb.read("ml:tp=2,dp=2,tp=4")
     with pytest.raises(UnsupportedError, match="mapper 'multisection': option 'tries' twice"):
-        hb.map_tasks(hb.read("stencil:4"), hb.machine("core:4"), mapper="multisection:tries=3,tries=4")
+        hb.map_tasks(hb.read("stencil:4"), hb.machine("core:4"), mapper="multisection:initial_partitions=3,initial_partitions=4")
 
 
 @pytest.mark.parametrize(

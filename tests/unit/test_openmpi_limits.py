@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.machines.node_machine import NodeMachine
-from hopbytes.machines.synthetic import read_synthetic
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.kinds.synthetic import read_synthetic
 
 
 def written(tmp_path, allowed, hosts, version=None, per=None):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.options import build, describe
-from hopbytes.registry import Registry
+from hopbytes._util.options import build, describe
+from hopbytes._util.registry import Registry
 
-tools: Registry[type] = Registry("tool", "hopbytes.registry")
+tools: Registry[type] = Registry("tool", "hopbytes._util.registry")
 
 
 @tools.register("two_words")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hopbytes import partition
+from hopbytes.partitioners import dispatch as partition
 from hopbytes.errors import UnsupportedError
-from hopbytes.graph import CommGraph, Csr
-from hopbytes.partition import (
+from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.partitioners.dispatch import (
     gather,
     kaminpar_available,
     objection,
@@ -21,7 +21,7 @@ from hopbytes.partition import (
     scale_loads,
     submit,
 )
-from hopbytes.workers import WorkerPool
+from hopbytes.partitioners.pool import WorkerPool
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
 

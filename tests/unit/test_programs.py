@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.programs import heard
+from hopbytes._util.programs import heard
 
 
 def test_what_is_said():

@@ -7,8 +7,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError
-from hopbytes.metrics.placement import measure, measure_all
-from hopbytes.metrics.regression import SYMBOLS, explain_times, metric_columns
+from hopbytes.cost.metrics.placement import measure, measure_all
+from hopbytes.cost.metrics.regression import SYMBOLS, explain_times, metric_columns
 
 
 def standardised(values):

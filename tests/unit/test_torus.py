@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.machines.spec import parse_machine
-from hopbytes.machines.torus import Torus
+from hopbytes.machines.kinds.torus import Torus
 from strategies import check_groupings
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from hypothesis import given, settings
 
-from hopbytes.allocation import Allocation
+from hopbytes.model.allocation import Allocation
 from hopbytes.machines.spec import parse_machine
 from strategies import check_groupings, graphs, machines, random_graph, random_machine
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hopbytes.allocation import Allocation
-    from hopbytes.graph import CommGraph
-    from hopbytes.mapping import Mapping
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.model.mapping import Mapping
 
 _launching: Any = partial(typer.Option, show_default=False, rich_help_panel="Launching")
 
@@ -65,7 +65,7 @@ class BlockOptions:
         if self.for_format is None and self.block is None:
             mapping = hb.map_tasks(graph, where, **options)
         else:
-            from hopbytes.blocks import map_for
+            from hopbytes.launching.consecutive_ranks import map_for
 
             mapping = map_for(graph, where, self.for_format or "plain", block=self.block, **options)
         return mapping
@@ -77,7 +77,7 @@ def given_mapping(
     """Return a stored mapping, or a placement in any readable format on the machine `where`."""
     import hopbytes as hb
     from hopbytes.errors import UnsupportedError
-    from hopbytes.mapping import Mapping
+    from hopbytes.model.mapping import Mapping
 
     options = {"where": where, "n": n, "graph": graph}
     given = {name: value for name, value in options.items() if value is not None}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from hopbytes.cli.options import Maker, shown
+from hopbytes.cli.common_options import Maker, shown
 
 if TYPE_CHECKING:
-    from hopbytes.allocation import Allocation
+    from hopbytes.model.allocation import Allocation
 
 _machine: Maker = partial(shown, rich_help_panel="Machine")
 

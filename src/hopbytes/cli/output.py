@@ -15,7 +15,7 @@ from hopbytes.errors import printable
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launching.present import Advice
-    from hopbytes.metrics.evaluation import Evaluation
+    from hopbytes.cost.metrics.evaluation import Evaluation
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def _plain(value: Any) -> Any:
 def print_table(evaluation: Evaluation, *, complete: bool) -> None:
     """Print the metrics, or those most people want; no wider than the window on a terminal."""
     if not sys.stdout.isatty():
-        from hopbytes.metrics.text import plain_table
+        from hopbytes.cost.metrics.plain_text import plain_table
 
         print_text(plain_table(evaluation, complete))
         return

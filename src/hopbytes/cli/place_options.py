@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hopbytes.cli.options import problem
+from hopbytes.cli.common_options import problem
 
 if TYPE_CHECKING:
-    from hopbytes.allocation import Allocation
-    from hopbytes.graph import CommGraph
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from hopbytes.engine.control import (
     stopping_when,
 )
 from hopbytes.engine.partition import partition_many
-from hopbytes.engine.refine import refine_placement
+from hopbytes.engine.refinement import refine_placement
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
-from hopbytes.engine.swap import swap_refine
+from hopbytes.engine.swap_search import swap_refine
 
 __all__ = [
     "MOST",

@@ -11,7 +11,7 @@ import numpy as np
 from hopbytes.engine.control import Spend, interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import Int32, Int64, UInt64, optional
-from hopbytes.unary import Unary, as_arrays
+from hopbytes.kernels.linear_cost import LinearCost, as_arrays
 
 Result = TypeVar("Result")
 
@@ -20,14 +20,14 @@ Result = TypeVar("Result")
 class Call:
     """Arguments shared by compiled searches (``core/bindings/search_arguments.hpp``), see :meth:`prepare`.
 
-    `graph` holds indptr, targets, weights and loads; `distances` labels, bit costs and table; `unary` row
+    `graph` holds indptr, targets, weights and loads; `distances` labels, bit costs and table; `linear_cost` row
     starts, blocks, costs and costs on unlisted blocks; `control_arrays` the control flag and the scanned
     edges. Numbers are within bounds; missing arrays are empty.
     """
 
     graph: tuple[Int64, Int32, Int64, Int64]
     distances: tuple[UInt64, Int64, Int64]
-    unary: tuple[Int64, Int32, Int64, Int64]
+    linear_cost: tuple[Int64, Int32, Int64, Int64]
     control_arrays: tuple[Int32, Int64]
 
     @classmethod
@@ -41,7 +41,7 @@ class Call:
         labels: UInt64 | None = None,
         bit_costs: Int64 | None = None,
         table: Int64 | None = None,
-        unary: Unary | None = None,
+        linear_cost: LinearCost | None = None,
         control: Int32 | None = None,
     ) -> Call:
         """Scale numbers that could overflow and convert all arguments to the form compiled code takes.
@@ -58,7 +58,7 @@ class Call:
             Control flag and progress counter to share with other calls.
         """
         seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-        linear_cost = as_arrays(rescale_linear_cost(unary, weights, len(targets), scale))
+        linear_cost = as_arrays(rescale_linear_cost(linear_cost, weights, len(targets), scale))
         control = np.zeros(2, np.int32) if control is None else control
         graph = (indptr, targets, optional(seen), optional(loads))
         return cls(graph, distances, linear_cost, (control, np.zeros(1, np.int64)))

@@ -7,7 +7,7 @@ import numpy as np
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend
 from hopbytes.kernels.base import Int32, Int64, compiled
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 #: A coarsening has fewer levels than this, because every level has at most 19/20 of the vertices of the one
 #: before.
@@ -25,7 +25,7 @@ def coarsen_once(
     fewest: int,
     seed: int = 0,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> list[Int32]:
     """Contract heavy edges between light vertices until few vertices are left (``core/coarsen.hpp``).
 
@@ -47,9 +47,9 @@ def coarsen_once(
     n = len(indptr) - 1
     # Levels usually shrink by a factor of nearly three; if they shrink less, the coarsening ends earlier.
     maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
-    call = Call.prepare(indptr, targets, weights, loads, unary=unary)
+    call = Call.prepare(indptr, targets, weights, loads, linear_cost=linear_cost)
     levels = compiled.coarsen_once(
-        call.graph, call.unary, call.control_arrays, max_block_weights, per_block, fewest,
+        call.graph, call.linear_cost, call.control_arrays, max_block_weights, per_block, fewest,
         seed % 2**64, maps, sizes,
     )
     if spend is not None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopbytes.errors import no_thread
 from hopbytes.kernels import Int32, Int64, checked_sum
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 Result = TypeVar("Result")
 
@@ -75,13 +75,13 @@ def rescale_to_63_bits(
 
 
 def rescale_linear_cost(
-    unary: Unary | None, weights: Int64 | None, arcs: int, distances: Int64 | None
-) -> Unary | None:
+    linear_cost: LinearCost | None, weights: Int64 | None, arcs: int, distances: Int64 | None
+) -> LinearCost | None:
     """Scale linear assignment costs down as :func:`rescale_to_63_bits` scales products."""
-    if unary is None:
+    if linear_cost is None:
         return None
     _, shift = excess_bits(weights, arcs, distances)
-    return unary.scaled(1, 2**shift) if shift else unary
+    return linear_cost.scaled(1, 2**shift) if shift else linear_cost
 
 
 def excess_bits(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import PartitionSettings
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 
 def partition_many(
@@ -30,7 +30,7 @@ def partition_many(
     watch: Callable[[int], None] | None = None,
     spend: Spend | None = None,
     control: Int32 | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[Int32, Int64]:
     """Partition every group of vertices into its own blocks.
 
@@ -63,13 +63,13 @@ def partition_many(
     cut : int64[g]
         Weight between blocks of each group, every edge once.
     """
-    call = Call.prepare(indptr, targets, weights, loads, unary=unary, control=control)
+    call = Call.prepare(indptr, targets, weights, loads, linear_cost=linear_cost, control=control)
     child = np.zeros(len(indptr) - 1, np.int32)
     cut = np.zeros(len(block_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     call.run(
         lambda: compiled.partition_many(
-            call.graph, call.unary, call.control_arrays, group, block_start, max_block_weights, seeds, given,
+            call.graph, call.linear_cost, call.control_arrays, group, block_start, max_block_weights, seeds, given,
             settings.array(threads), child, cut,
         ),
         call_size(indptr, targets, max_block_weights, settings.repeats), deadline, spend, watch,

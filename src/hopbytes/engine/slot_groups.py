@@ -10,7 +10,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import SMALL, Spend, call_size
 from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, implementation
-from hopbytes.unary import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 _implementation = implementation("slots")
 
@@ -31,7 +31,7 @@ def chain_search(
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> Searched:
     """Make chains of exchanges that may pass through losses (``core/chains.hpp``).
 
@@ -47,12 +47,12 @@ def chain_search(
         Approximate number of edges to scan.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     call.run(
         lambda: _implementation.chain_search(
-            call.graph, call.distances, call.unary, call.control_arrays, fruitless_exchanges, budget,
+            call.graph, call.distances, call.linear_cost, call.control_arrays, fruitless_exchanges, budget,
             order, capacities, result, counted,
         ),
         min(SMALL, len(targets) * (fruitless_exchanges + 1)), deadline, spend,
@@ -95,7 +95,7 @@ def repartition_pairs(
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[Searched, int]:
     """Divide the tasks of two units anew between them (``core/pairwise_repartition.hpp``).
 
@@ -113,7 +113,7 @@ def repartition_pairs(
         A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
     """
     call = Call.prepare(
-        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table, linear_cost=linear_cost
     )
     counted, result = np.zeros(4, np.int64), pe.copy()
     room = np.full(k, len(indptr), np.int64)
@@ -121,7 +121,7 @@ def repartition_pairs(
     options = np.array([settings.new_bisections, settings.rounds, settings.budget], np.int64)
     call.run(
         lambda: compiled.repartition_pairs(
-            call.graph, call.distances, call.unary, call.control_arrays, flat, unit_start, options,
+            call.graph, call.distances, call.linear_cost, call.control_arrays, flat, unit_start, options,
             seed % 2**64, room, result, counted,
         ),
         call_size(indptr, targets, room) * (1 + settings.new_bisections), deadline, spend,

@@ -146,7 +146,7 @@ def _fits(name: str, folder: str, pattern: str) -> bool:
 
 def _head(path: str) -> str:
     """Return the beginning of a file as text; "" when it cannot be read as one."""
-    from hopbytes.opening import open_stream
+    from hopbytes.textio.open_input import open_stream
 
     with open_stream(path) as source:
         return source.stream.read(HEAD_BYTES).decode("utf-8", "replace")

@@ -11,10 +11,10 @@ from io import BufferedReader
 from typing import Any, ClassVar, TypeAlias
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.graph import CommGraph
-from hopbytes.mapping import Mapping
-from hopbytes.opening import MAX_BYTES
-from hopbytes.registry import Registry
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.textio.open_input import MAX_BYTES
+from hopbytes._util.registry import Registry
 
 #: What people call formats after the file or the launcher.
 ALIASES = {

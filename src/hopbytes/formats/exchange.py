@@ -11,13 +11,13 @@ from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.formats.base import MARK, READING, WRITING, Content, Format, LaunchLine, Written, formats
-from hopbytes.formats.choosing import check_generator, format_named, format_to_write, recognise
+from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
 from hopbytes.formats.files import atomic_write, may_write, open_source
-from hopbytes.graph import CommGraph
-from hopbytes.machines.level_names import one_host
-from hopbytes.machines.tree import Tree
-from hopbytes.mapping import Mapping
-from hopbytes.opening import MAX_BYTES, path_text
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.machines.common.level_names import one_host
+from hopbytes.machines.common.tree import Tree
+from hopbytes.model.mapping import Mapping
+from hopbytes.textio.open_input import MAX_BYTES, path_text
 from hopbytes.patterns.base import is_pattern_spec, pattern
 
 

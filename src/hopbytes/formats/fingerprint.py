@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.allocation import Allocation
-from hopbytes.graph import CommGraph
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.machines.base import Distance, TableDistance, TreeDistance
 
 

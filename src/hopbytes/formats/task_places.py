@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError
-from hopbytes.opening import open_stream
+from hopbytes.textio.open_input import open_stream
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]

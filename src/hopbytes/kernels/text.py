@@ -1,4 +1,4 @@
-"""Parsers of numbers in text; their state array is described at :class:`hopbytes.reference.text.Slot`."""
+"""Parsers of numbers in text; their state array is described at :class:`hopbytes.reference.text_reference.Slot`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.exchange import Receipt, read, write
 from hopbytes.launching.command import LaunchCommand, Start, placed
-from hopbytes.mapping import Mapping
+from hopbytes.model.mapping import Mapping
 
 #: Options of launchers that name a file of hosts.
 HOST_FILES = ("hostfile", "machinefile", "f")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hopbytes.allocation import Allocation
+from hopbytes.model.allocation import Allocation
 from hopbytes.formats.base import Can, formats
 
 #: Set in jobs of Slurm, whose srun gives every node equally many ranks.
@@ -25,7 +25,7 @@ def usual_order(form: str | None, where: Allocation) -> str:
     Returns
     -------
     str
-        ``"fill"`` or ``"block"``, see :func:`hopbytes.launcher.launcher_placement`.
+        ``"fill"`` or ``"block"``, see :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 
     Examples
     --------

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.distances import NetworkDistance
-from hopbytes.machines.network import Network
-from hopbytes.registry import Registry
+from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.network.network import Network
+from hopbytes._util.registry import Registry
 
 if TYPE_CHECKING:
-    from hopbytes.machines.job_environment import Job
-    from hopbytes.machines.node_tree import NodeTree
+    from hopbytes.machines.node.job_environment import Job
+    from hopbytes.machines.node.node_tree import NodeTree
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -145,7 +145,7 @@ Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"
 class Machine(ABC):
     """Hardware that exists: `n_cores` places numbered from 0 in machine order (logical numbers).
 
-    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.allocation.Allocation`.
+    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.model.allocation.Allocation`.
     """
 
     __slots__ = ()
@@ -321,13 +321,13 @@ class Machine(ABC):
 
     def gpu_of_core(self) -> Int32 | None:
         """int32[n_cores]: GPU of its node each place is or lies beside; None without a level of GPUs."""
-        from hopbytes.machines.gpu_level import gpu_of_place
+        from hopbytes.machines.common.gpu_level import gpu_of_place
 
         return gpu_of_place(self)
 
     def leaves_are_gpus(self) -> bool:
         """Tell whether the places are GPUs, so that nothing is known about cores."""
-        from hopbytes.machines.gpu_level import leaves_are_gpus
+        from hopbytes.machines.common.gpu_level import leaves_are_gpus
 
         return leaves_are_gpus(self)
 

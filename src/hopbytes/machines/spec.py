@@ -21,9 +21,9 @@ import re
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
-from hopbytes.machines.level_names import check_order, level_among, level_name, without_commas
+from hopbytes.machines.common.level_names import check_order, level_among, level_name, without_commas
 from hopbytes.machines.recognise import kind_of_file
-from hopbytes.machines.tree import MAX_LEVELS, Tree, shorten
+from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
@@ -74,18 +74,18 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
         parts = [" ".join(parts)]  # one tree, so that distances left out grow through all of it
     latency = None
     if _kind_called(parts[0].partition(":")[0]) in machines:  # of a level it belongs to the level
-        from hopbytes.machines.timed_links import take_latency
+        from hopbytes.machines.common.timed_links import take_latency
 
         parts[0], latency = take_latency(parts[0])
     machine = _parse_part(parts[0])
     if parts[1:]:
-        from hopbytes.machines.networked import nest
+        from hopbytes.machines.common.networked import nest
 
         for part in parts[1:]:
             machine = nest(machine, part, _parse_part)
     machine = machine.settled()
     if latency is not None:
-        from hopbytes.machines.timed_links import with_latency
+        from hopbytes.machines.common.timed_links import with_latency
 
         machine = with_latency(machine, latency)
     return machine if distance is None else with_distances(machine, distance)

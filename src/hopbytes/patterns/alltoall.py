@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import MAX_TASKS, Pattern, check_arcs, every, made, patterns, refused
 
 

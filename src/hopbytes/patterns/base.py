@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.graph import PROCESSES, CommGraph
-from hopbytes.options import build, describe
-from hopbytes.registry import Registry
+from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes._util.options import build, describe
+from hopbytes._util.registry import Registry
 
 Int64 = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns import base
 from hopbytes.patterns.base import Arcs, Int64, Pattern, check_arcs, dimensions, made, patterns, refused
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import MAX_TASKS, Arcs, Int64, Pattern, check_arcs, made, patterns, refused
 from hopbytes.patterns.collectives import ALGORITHMS, all_reduce, all_to_all, along_the_line, round_the_ring
 

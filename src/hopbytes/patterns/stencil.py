@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes.graph import CommGraph
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns.base import Arcs, Pattern, check_arcs, dimensions, every, made, patterns, refused
 
 #: Most axes along which a neighbour may lie at once, by dimensions of the grid and points of the stencil.

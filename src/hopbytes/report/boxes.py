@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.allocation import Allocation
+from hopbytes.model.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import NODE_NAMES, Int64
-from hopbytes.machines.kinds import worth
-from hopbytes.machines.node_tree import Gpu, NodeTree
-from hopbytes.machines.sysfs import format_list
+from hopbytes.machines.node.hardware_kinds import worth
+from hopbytes.machines.node.node_tree import Gpu, NodeTree
+from hopbytes.machines.node.sysfs import format_list
 
 MAX_BOXED = 2**12
 
@@ -149,7 +149,7 @@ def drawing(boxed: Boxed) -> list[str]:
 
     Examples
     --------
-    >>> from hopbytes.machines.slots import machine
+    >>> from hopbytes.machines.selection.allocate import machine
     >>> print("\\n".join(drawing(boxes_of(machine("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
     node  PU 0-15
       2 x package  PU 0-15

@@ -114,19 +114,19 @@ def _algorithms(registry: Any) -> list[Row]:
 
 
 def _mappers() -> list[Row]:
-    from hopbytes.mappers.base import mappers
+    from hopbytes.algorithms.base import mappers
 
     return _algorithms(mappers)
 
 
 def _refiners() -> list[Row]:
-    from hopbytes.mappers.base import refiners
+    from hopbytes.algorithms.base import refiners
 
     return _algorithms(refiners)
 
 
 def _presets() -> list[Row]:
-    from hopbytes.presets import presets
+    from hopbytes.solve.presets import presets
 
     return [{"name": name, "summary": first_sentence(make)} for name, make in presets.items()]
 
@@ -138,7 +138,7 @@ def _machines() -> list[Row]:
 
 
 def _objectives() -> list[Row]:
-    from hopbytes.objectives.base import objectives
+    from hopbytes.cost.objectives.base import objectives
 
     return [
         {"name": name, "summary": f"{kind.symbol}: {kind.meaning}", "unit": kind.unit, "family": kind.family}

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.allocation import Allocation
+from hopbytes.model.allocation import Allocation
 from hopbytes.machines.base import Int64
-from hopbytes.machines.units import units_of
+from hopbytes.machines.selection.units import units_of
 from hopbytes.report.boxes import boxes_of, drawing
-from hopbytes.report.network import network_facts, network_lines
+from hopbytes.report.network_text import network_facts, network_lines
 
 MAX_HOSTS_SHOWN = 8
 MAX_NODES_DRAWN = 4

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from hopbytes.errors import printable
 from hopbytes.machines.base import NODE_NAMES
-from hopbytes.mapping import Mapping
-from hopbytes.metrics.evaluation import Evaluation
-from hopbytes.metrics.text import HEADINGS, notes, rows
+from hopbytes.model.mapping import Mapping
+from hopbytes.cost.metrics.evaluation import Evaluation
+from hopbytes.cost.metrics.plain_text import HEADINGS, notes, rows
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -57,10 +57,10 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from hopbytes.allocation import Allocation
-    >>> from hopbytes.graph import CommGraph
+    >>> from hopbytes.model.allocation import Allocation
+    >>> from hopbytes.model.comm_graph import CommGraph
     >>> from hopbytes.machines.spec import parse_machine
-    >>> from hopbytes.metrics.evaluation import evaluate
+    >>> from hopbytes.cost.metrics.evaluation import evaluate
     >>> graph = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     >>> mapping = Mapping(np.array([0, 2, 1, 3], np.int32), Allocation.whole(parse_machine("node:2 core:2")))
     >>> summary(evaluate(graph, mapping, random_seeds=0), mapping)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.engine.routed import HybridTerms
+from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.kernels.leaders import hybrid_after_each, placement_order
 from hopbytes.mpi.ptram.own_routes import Flow
 from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch

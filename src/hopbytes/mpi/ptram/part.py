@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.engine.routed import Traffic
+from hopbytes.engine.routed_search import Traffic
 from hopbytes.kernels.leaders import LinkChanges
 from hopbytes.mpi.ptram.own_routes import Flow, OwnRoutes
 from hopbytes.mpi.ptram.wire import Wire

@@ -1,0 +1,133 @@
+"""From what users type to instances: ``name`` or ``name:key=value,key=value``."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from typing import Any, TypeVar
+
+from hopbytes.errors import UnsupportedError
+from hopbytes._util.registry import Registry
+
+T = TypeVar("T")
+
+_WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
+#: Options are counts and limits that compiled code takes; nothing sensible is larger.
+LARGEST_INTEGER = 2**31 - 1
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def build(registry: Registry[type[T]], choice: str | T) -> T:
+    """Return the thing that `choice` names, with its options set.
+
+    Parameters
+    ----------
+    registry : Registry of dataclasses
+        Their fields are the options.
+    choice : str or instance
+        ``"random"``, ``"multisection:initial_partitions=3"``; an instance is returned as it is. Dashes and
+        underscores mean the same.
+
+    Raises
+    ------
+    UnsupportedError
+        An unknown name (with the nearest known one), an unknown option or a value of the wrong type
+        (with all options and their types).
+
+    Examples
+    --------
+    >>> from hopbytes.algorithms.base import mappers
+    >>> build(mappers, "identity")
+    Identity()
+    """
+    if not isinstance(choice, str):
+        return choice
+    name, _, text = choice.partition(":")
+    kind = registry[_known_spelling(registry, name.strip())]
+    given: dict[str, Any] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = item.partition("=")
+        key = key.strip().replace("-", "_")
+        hint = _hints(kind).get(key)
+        if hint is None or not equals:
+            meant = _meant(key, value, list(_hints(kind)))
+            raise UnsupportedError(
+                f"{registry.kind} {name!r}: option {item!r} is unknown{meant}, {_listed(kind)}"
+            )
+        if key in given:
+            raise UnsupportedError(f"{registry.kind} {name!r}: option {key!r} twice, expected it once")
+        given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
+    return kind(**given)
+
+
+def _meant(key: str, value: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
+    return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
+
+
+def describe(registry: Registry[type[T]], thing: T) -> str:
+    """Return the text from which :func:`build` makes `thing` again (all options, also the defaults).
+
+    Something that is not registered goes by the name of its class.
+    """
+    name = registry.name_of(type(thing)) or type(thing).__name__
+    items = [f"{field.name}={_text(getattr(thing, field.name))}" for field in _fields(type(thing))]
+    return f"{name}:{','.join(items)}" if items else name
+
+
+def _known_spelling(registry: Registry[Any], name: str) -> str:
+    for spelling in (name, name.replace("-", "_"), name.replace("_", "-")):
+        if spelling in registry:
+            return spelling
+    return name
+
+
+def _fields(kind: type) -> list[dataclasses.Field[Any]]:
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return [field for field in fields if field.init]
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in _fields(kind)}
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """Types an option may have: ``int | None`` gives (int, NoneType)."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return typing.get_args(hint)
+    return (hint,)
+
+
+def _type_word(hint: Any) -> str:
+    words = ["none" if kind is type(None) else _WORDS.get(kind, str(kind)) for kind in _alternatives(hint)]
+    return " or ".join(words)
+
+
+def _listed(kind: type) -> str:
+    items = [f"{key}={_type_word(hint)}" for key, hint in _hints(kind).items()]
+    return "options: " + ", ".join(items) if items else "it has no options"
+
+
+def _value(what: str, name: str, kind: type, key: str, text: str, hint: Any) -> Any:
+    for wanted in _alternatives(hint):
+        if wanted is type(None) and text.lower() == "none":
+            return None
+        if wanted is bool and text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
+        if wanted in (int, float, str):
+            try:
+                found = wanted(text)
+            except ValueError:
+                continue
+            if wanted is int and not 0 <= found <= LARGEST_INTEGER:
+                expected = f"an integer from 0 to {LARGEST_INTEGER}"
+                raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {expected}")
+            return found
+    raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {_type_word(hint)} ({_listed(kind)})")
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,60 @@
+"""``hopbytes verify``: does a launch put every rank where a mapping wants it?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hopbytes.cli.launch_words import CommandWords, command_words
+from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.common_options import Json, OutputFile, Quiet, WritingOptions
+
+
+def verify(
+    mapping: Annotated[
+        str,
+        typer.Argument(
+            metavar="MAPPING", help="Stored by 'map -o FILE.json'; with --on any readable placement."
+        ),
+    ],
+    machine: MachineOptions,
+    writing: WritingOptions,
+    launching: LaunchingOptions,
+    command: CommandWords = None,
+    as_typed: Annotated[
+        bool,
+        typer.Option("--as-typed", help="Run the command as it is, with launch files of its own."),
+    ] = False,
+    output: OutputFile = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Start a tiny probe in place of the program and compare host, CPUs and GPUs of every rank.
+
+    Launch files are written for MAPPING and put into the command, which need not name a program. Exit
+    code 0 when every rank is where it belongs, 1 when not, else that of the launcher.
+    """
+    from hopbytes.cli.output import print_json, print_text, tell
+    from hopbytes.textio.hostlist import read_hosts
+    from hopbytes.launching.verify import verify_launch
+
+    where = machine.allocation() if machine.given else None
+    stored = given_mapping(mapping, writing.format or ("json" if where is None else None), where)
+    hosts = None if machine.hosts is None or where is not None else read_hosts(machine.hosts)
+    outcome = verify_launch(
+        stored, command_words(command), stem=output, as_typed=as_typed, hosts=hosts, force=writing.force,
+        **launching.keywords(),
+    )
+    if json:
+        print_json(outcome.to_dict())
+    else:
+        for sentence in outcome.verdict.wrong[:20]:
+            print_text(sentence)
+        if len(outcome.verdict.wrong) > 20:
+            print_text(f"… and {len(outcome.verdict.wrong) - 20} more")
+        if not quiet:
+            tell(outcome.summary())
+    if outcome.code:
+        raise typer.Exit(outcome.code)

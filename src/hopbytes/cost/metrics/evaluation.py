@@ -1,0 +1,224 @@
+"""evaluate(): all metrics of a mapping beside in-order and random placement."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hopbytes._util.checks import whole
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
+from hopbytes.cost.metrics.link_metrics import Dilation, HotLink, dilation_of, hottest_links, relative_to
+from hopbytes.cost.metrics.placement import PlacementMetrics, diagonal_volume, measure_all
+
+
+@dataclass(frozen=True, slots=True)
+class TasksPerUnit:
+    """How tasks spread over the units of one level (nodes, packages): fewest and most per used unit."""
+
+    level: str
+    units: int
+    used: int
+    fewest: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All metrics of a mapping, and of what it is compared with.
+
+    Parameters
+    ----------
+    mapping : PlacementMetrics
+    in_order : PlacementMetrics or None
+        Tasks in order of their numbers where a launcher puts them by itself, see `launcher`
+        (:func:`hopbytes.cost.metrics.baselines.in_order`); None without baselines.
+    random : tuple of PlacementMetrics
+        One per seed, the same number of tasks per PE; empty without baselines.
+    tasks, pes : int
+        Size of the two sides.
+    total_volume : int
+        Of all arcs, those of a task to itself included.
+    diagonal_share : float
+        Share of the volume that tasks send to themselves; no metric counts it.
+    messages_known : bool
+        False when the source had no message counts and every arc counts as one message.
+    scale : int
+        Volumes here are the source's numbers times this.
+    tasks_per_unit : tuple of TasksPerUnit
+        Per named level, outermost first, without the innermost.
+    dilation : tuple of Dilation
+        How far arcs between nodes go, on machines with links.
+    hottest : tuple of HotLink
+        The ten most congested links and what crosses them, on machines with links.
+    launcher : str
+        The order that `in_order` stands for: "fill" (``mpirun``), "block" (``srun``), ...
+    recorded : PlacementMetrics or None
+        The placement under which the pattern was recorded, where the recording names the hosts of ranks.
+
+    Examples
+    --------
+    ``print(evaluation)`` gives one table; ``evaluation.to_dict()`` the same for JSON.
+    """
+
+    mapping: PlacementMetrics
+    in_order: PlacementMetrics | None
+    random: tuple[PlacementMetrics, ...]
+    tasks: int
+    pes: int
+    total_volume: int
+    diagonal_share: float
+    messages_known: bool
+    scale: int
+    tasks_per_unit: tuple[TasksPerUnit, ...]
+    dilation: tuple[Dilation, ...] = ()
+    hottest: tuple[HotLink, ...] = ()
+    launcher: str = "fill"
+    recorded: PlacementMetrics | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values in a stable order; the mapping's own metrics stand at the top level."""
+        result = self.mapping.to_dict()
+        result |= {
+            name: getattr(self, name)
+            for name in ("tasks", "pes", "total_volume", "diagonal_share", "messages_known", "scale")
+        }
+        result["tasks_per_unit"] = {
+            unit.level: {"units": unit.units, "used": unit.used, "min": unit.fewest, "max": unit.most}
+            for unit in self.tasks_per_unit
+        }
+        if self.mapping.links is not None:
+            names = Dilation.__slots__
+            result["dilation"] = [{name: getattr(one, name) for name in names} for one in self.dilation]
+            result["hottest_links"] = [link.to_dict() for link in self.hottest]
+        if self.in_order is not None:
+            result["launcher"] = self.launcher
+            result["in_order"] = self.in_order.to_dict()
+        if self.recorded is not None:
+            result["as_recorded"] = self.recorded.to_dict()
+        if self.random:
+            result["random"] = {"seeds": len(self.random)} | _spread([one.to_dict() for one in self.random])
+        return result
+
+    def __str__(self) -> str:
+        from hopbytes.cost.metrics.plain_text import plain_table
+
+        return plain_table(self)
+
+
+def evaluate(
+    graph: CommGraph,
+    mapping: Mapping,
+    *,
+    baselines: bool = True,
+    random_seeds: int = 10,
+    launcher: str = "fill",
+) -> Evaluation:
+    """Measure a mapping, and what it is worth beside the launcher's own order and random placement.
+
+    Parameters
+    ----------
+    graph : CommGraph
+    mapping : Mapping
+        With as many tasks as the graph.
+    baselines : bool
+        Also measure tasks in order as a launcher places them, the placement of the recording if it is
+        known, and random placements with the same number of tasks per PE.
+    random_seeds : int
+        Random placements to measure, seeds 0, 1, 2 ...
+    launcher : str
+        How the launcher places tasks by itself: ``"fill"``, ``"block"``, ``"cyclic"`` or ``"plane=N"``, see
+        :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    FormatError
+        Mapping and graph have different numbers of tasks.
+    ScaleError
+        Volume x distance could exceed 63 bits.
+    UnsupportedError
+        Tasks that talk sit on nodes without a route between them; arguments of other types.
+
+    Notes
+    -----
+    Every number is recomputed from scratch; integers are exact. O(n + m) per placement measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hopbytes.model.allocation import Allocation
+    >>> from hopbytes.machines.base import Level
+    >>> from hopbytes.machines.common.tree import Tree
+    >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
+    >>> pairs = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
+    >>> result = evaluate(pairs, Mapping(np.array([0, 2, 1, 3], np.int32), where))
+    >>> result.mapping.comm_cost, result.in_order.comm_cost
+    (10, 100)
+    """
+    if not isinstance(graph, CommGraph):
+        raise UnsupportedError(f"the pattern is a {type(graph).__name__}, expected a CommGraph")
+    if not isinstance(mapping, Mapping):
+        kind = type(mapping).__name__
+        raise UnsupportedError(f"the placement is a {kind}, expected a Mapping such as Mapping(pe, where)")
+    if mapping.n != graph.n:
+        raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
+    where = mapping.where
+    seeds = range(whole("random_seeds", random_seeds, 0) if baselines else 0)
+    diagonal = diagonal_volume(graph)
+    base = measure_all(graph, where, in_order(graph, mapping, launcher)) if baselines else None
+    recorded = as_recorded(graph, where) if baselines else None
+    if base is not None and base.links is not None:
+        base = dataclasses.replace(base, links=relative_to(base.links, base.links))
+    return Evaluation(
+        mapping=measure_all(graph, where, mapping.pe, base),
+        in_order=base,
+        random=tuple(measure_all(graph, where, at_random(mapping, seed), base) for seed in seeds),
+        tasks=graph.n,
+        pes=where.k,
+        total_volume=graph.total_volume,
+        diagonal_share=diagonal / graph.total_volume if diagonal else 0.0,
+        messages_known=graph.messages is not None,
+        scale=graph.scale,
+        tasks_per_unit=tasks_per_unit(mapping),
+        dilation=dilation_of(graph, where, mapping.pe),
+        hottest=hottest_links(graph, where, mapping.pe),
+        launcher=launcher,
+        recorded=None if recorded is None else measure_all(graph, where, recorded, base),
+    )
+
+
+def tasks_per_unit(mapping: Mapping) -> tuple[TasksPerUnit, ...]:
+    """Return how many tasks the units of each level hold, outermost first, without the innermost level."""
+    machine, tasks = mapping.where.machine, mapping.tasks_per_pe()
+    counts = []
+    for number, level in enumerate(machine.levels[:-1]):
+        unit_of_pe = machine.ancestors(number)[mapping.where.first_core]
+        held = np.zeros(int(unit_of_pe[-1]) + 1, np.int64)  # units ascend with PEs
+        np.add.at(held, unit_of_pe, tasks)
+        units = int(np.count_nonzero(np.diff(unit_of_pe))) + 1
+        used = held[held > 0]
+        fewest, most = (int(used.min()), int(used.max())) if len(used) else (0, 0)
+        counts.append(TasksPerUnit(level.name, units, len(used), fewest, most))
+    return tuple(counts)
+
+
+def _spread(samples: list[Any]) -> Any:
+    """Merge equal structures: numbers become mean, min and max; names and distances stay."""
+    first = samples[0]
+    if isinstance(first, dict):
+        return {
+            key: first[key] if key in ("name", "distance") else _spread([one[key] for one in samples])
+            for key in first
+        }
+    if isinstance(first, list):
+        return [_spread(list(column)) for column in zip(*samples, strict=True)]
+    return {"mean": sum(samples) / len(samples), "min": min(samples), "max": max(samples)}

@@ -1,0 +1,222 @@
+"""What a placement puts on the links of a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.kernels.routes import arcs_over_link, hop_histogram
+from hopbytes.machines.base import Int32, Int64
+from hopbytes.machines.network.link_prices import capacity_classes
+from hopbytes.machines.network.network import Network
+from hopbytes.cost.objectives.link_sums import LinkTraffic, endpoints_of, links_travelled, network_of, plain, traffic
+
+#: Links named in an evaluation, and flows named with each of them.
+HOTTEST, FLOWS_NAMED = 10, 3
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMetrics:
+    """Traffic on links; congestion is volume / capacity, averages are over links in use.
+
+    Parameters
+    ----------
+    hops : int or float
+        TH, messages times links on their way, summed; a fraction may be left where flows are spread over
+        detours (Valiant).
+    hop_bytes : int or float
+        WH (also HB), volume times links on its way, summed.
+    max_messages : int or float
+        MMC, most messages on one link; a fraction where flows are spread over several paths.
+    max_congestion : float
+        MC, highest congestion.
+    avg_messages, avg_congestion : float
+        AMC and AC (also NZCA), means over the links in use.
+    var_congestion : float
+        NZCV, population variance of congestion over the links in use.
+    used_links : int
+        Links that carry a message.
+    hybrid_raw : float
+        WH + MC + NZCA + NZCV, as published (Mirsadeghi and Afsahi, PTRAM, 2016).
+    hybrid : float or None
+        The same four terms, each divided by its value for in-order placement (terms that are 0 there count
+        as they are): 4 is as good as in order. None without baselines.
+    """
+
+    hops: int | float
+    hop_bytes: int | float
+    max_messages: int | float
+    max_congestion: float
+    avg_messages: float
+    avg_congestion: float
+    var_congestion: float
+    used_links: int
+    hybrid_raw: float
+    hybrid: float | None = None
+
+    @property
+    def terms(self) -> tuple[float, float, float, float]:
+        """The four terms of the hybrid metric."""
+        return float(self.hop_bytes), self.max_congestion, self.avg_congestion, self.var_congestion
+
+
+@dataclass(frozen=True, slots=True)
+class Dilation:
+    """Arcs between nodes whose shortest route has so many hops: how many, their messages and volume."""
+
+    hops: int
+    flows: int
+    messages: int
+    volume: int
+
+
+@dataclass(frozen=True, slots=True)
+class HotLink:
+    """One of the most congested links.
+
+    Parameters
+    ----------
+    name : str
+    congestion : float
+        Volume / capacity.
+    volume, messages : float
+        What crosses it; whole numbers on single paths.
+    capacity : int
+    flows : int
+        Arcs that use it.
+    largest : tuple of (int, int, int)
+        Source task, target task and volume of the largest of them.
+    """
+
+    name: str
+    congestion: float
+    volume: float
+    messages: float
+    capacity: int
+    flows: int
+    largest: tuple[tuple[int, int, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        facts = {name: getattr(self, name) for name in self.__slots__ if name != "largest"}
+        named = [dict(zip(("source", "target", "volume"), flow, strict=True)) for flow in self.largest]
+        return facts | {"largest_flows": named}
+
+
+def measure_links(
+    graph: CommGraph, where: Allocation, pe: Int32, base: LinkMetrics | None = None
+) -> LinkMetrics | None:
+    """Return what the placement `pe` puts on links; None on a machine that knows no links.
+
+    Parameters
+    ----------
+    base : LinkMetrics or None
+        Of in-order placement, for the normalised hybrid metric.
+
+    Raises
+    ------
+    UnsupportedError
+        Two tasks that talk have no route.
+
+    Notes
+    -----
+    O(arcs x length of a route + links).
+    """
+    if where.machine.network() is None:
+        return None
+    volume, messages = _loads(graph, where, pe)
+    found = LinkMetrics(
+        hops=plain(links_travelled(graph, graph.messages, where, pe, "eval")),
+        hop_bytes=plain(links_travelled(graph, graph.volumes, where, pe, "eval")),
+        max_messages=plain(messages.most),
+        max_congestion=float(volume.most),
+        avg_messages=float(messages.mean),
+        avg_congestion=float(volume.mean),
+        var_congestion=float(volume.variance),
+        used_links=messages.used,
+        hybrid_raw=0.0,
+    )
+    found = replace(found, hybrid_raw=sum(found.terms))
+    return found if base is None else relative_to(found, base)
+
+
+def relative_to(found: LinkMetrics, base: LinkMetrics) -> LinkMetrics:
+    """Return metrics with the hybrid of four terms divided by those of `base`."""
+    ratios = (own / (ref or 1.0) for own, ref in zip(found.terms, base.terms, strict=True))
+    return replace(found, hybrid=sum(ratios))
+
+
+def _loads(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[LinkTraffic, LinkTraffic]:
+    """Volume, divided by capacities, and messages."""
+    volume = traffic(graph, graph.volumes, where, pe, "eval", priced=True)
+    return volume, traffic(graph, graph.messages, where, pe, "eval", priced=False)
+
+
+def _hop_sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> tuple[Int64, Int64]:
+    form = network_of(where, "eval").form
+    flows, amounts = hop_histogram(form, graph.indptr, graph.targets, weights, endpoints_of(where)[pe])
+    return flows, amounts
+
+
+def dilation_of(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[Dilation, ...]:
+    """Return how many arcs between nodes go how far; empty on a machine that knows no links."""
+    if where.machine.network() is None:
+        return ()
+    flows, volume = _hop_sums(graph, graph.volumes, where, pe)
+    _, messages = _hop_sums(graph, graph.messages, where, pe)
+    return tuple(
+        Dilation(int(hops), int(flows[hops]), int(messages[hops]), int(volume[hops]))
+        for hops in np.flatnonzero(flows)
+    )
+
+
+def hottest_links(
+    graph: CommGraph, where: Allocation, pe: Int32, count: int = HOTTEST
+) -> tuple[HotLink, ...]:
+    """Return the most congested links, hottest first (ties: smaller number), with what crosses them."""
+    network = where.machine.network()
+    if network is None:
+        return ()
+    volume, messages = _loads(graph, where, pe)
+    endpoints = endpoints_of(where)[pe]
+    sources = graph.sources()
+    found = []
+    for link, congestion in _ranked(network, volume, count):
+        crossing = np.flatnonzero(
+            arcs_over_link(network.form, graph.indptr, graph.targets, endpoints, link)
+        )
+        weights = graph.arc_volumes()[crossing]
+        largest = crossing[np.argsort(-weights, kind="stable")[:FLOWS_NAMED]]
+        found.append(
+            HotLink(
+                network.name_link(link),
+                float(congestion),
+                int(volume.amounts[link]) / (1 << volume.shift),
+                int(messages.amounts[link]) / (1 << messages.shift),
+                int(network.capacity[link]),
+                len(crossing),
+                tuple(
+                    (int(sources[arc]), int(graph.targets[arc]), int(graph.arc_volumes()[arc]))
+                    for arc in largest.tolist()
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def _ranked(network: Network, volume: LinkTraffic, count: int) -> list[tuple[int, Fraction]]:
+    """Return the most congested links in use with their congestion, compared exactly."""
+    classes, found = capacity_classes(network), []
+    for size, (first, end) in zip(classes.values, pairwise(classes.start), strict=True):
+        links = np.arange(first, end) if classes.links is None else classes.links[first:end]
+        links = links[np.argsort(-volume.amounts[links], kind="stable")[:count]]
+        unit = size << volume.shift
+        found += [(link, Fraction(int(volume.amounts[link]), unit)) for link in links.tolist()]
+    found.sort(key=lambda one: (-one[1], one[0]))
+    return [one for one in found[:count] if one[1] > 0]

@@ -1,0 +1,33 @@
+"""Hop-bytes: how far bytes travel, in links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.cost.objectives.base import Int32, Objective, objectives
+from hopbytes.cost.objectives.hop_distances import mostly_hops
+from hopbytes.cost.objectives.link_sums import links_travelled, plain
+
+
+@objectives.register("hop_bytes")
+@dataclass(frozen=True, slots=True)
+class HopBytes(Objective):
+    """WH = sum over arcs of volume x hops, hops being links between the two nodes; 0 inside a node.
+
+    Source: weighted hops of Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS 2015.
+    """
+
+    symbol = "WH"
+    unit = "bytes x hops"
+    meaning = "volume times links travelled, summed over all arcs"
+    family = "distance sum"
+
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
+        """Return WH, as :func:`hopbytes.evaluate` does: every arc by its own route, detours by their mean."""
+        return plain(links_travelled(graph, graph.volumes, where, pe, "objective hop-bytes"))
+
+    def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
+        """Return the graph and the allocation on which J is WH, up to ways back that differ and detours."""
+        return graph, mostly_hops(where, "objective hop-bytes")

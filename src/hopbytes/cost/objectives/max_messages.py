@@ -1,0 +1,34 @@
+"""Congestion counted in messages: how many cross the busiest link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.cost.objectives.base import Int32, Objective, objectives
+from hopbytes.cost.objectives.link_sums import network_of, traffic
+
+
+@objectives.register("max_messages")
+@dataclass(frozen=True, slots=True)
+class MaxMessages(Objective):
+    """MMC = most messages that cross one link, whatever its capacity.
+
+    Source: Deveci et al., IPDPS 2015.
+    """
+
+    symbol = "MMC"
+    unit = "messages"
+    meaning = "messages over the busiest link"
+    family = "link loads"
+
+    def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
+        """Return MMC (fractions where flows take several paths). O(m x length of a route)."""
+        found = traffic(graph, graph.messages, where, pe, "objective max-messages", priced=False)
+        return float(found.most)
+
+    def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
+        """Return the graph weighed by messages, of which J then counts how far they go."""
+        network_of(where, "objective max-messages")
+        return graph.with_weights("messages"), where

@@ -1,0 +1,103 @@
+"""Links of different capacity: which have the same, and integer prices that make their loads comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import gcd
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hopbytes.machines.network.network import Network
+
+Int64 = NDArray[np.int64]
+
+#: Prices are exact where the slowest link needs none above this; else the best ones up to it are looked for.
+MOST_PRICE = 2**16
+#: Relative error of the ratio of two prices that is as good as none.
+AS_GOOD_AS_EXACT = 2.0**-24
+#: Where capacities are further apart than small prices can say, the fastest link gets a price about so large.
+LEAST_PRICE, HIGHEST_PRICE = 2**12, 2**32
+
+
+class CapacityClasses(NamedTuple):
+    """Distinct capacities ascending, links sorted by them, and where the links of each begin.
+
+    `values` are integers > 0; the links of capacity ``values[i]`` are ``links[start[i]:start[i + 1]]``,
+    ascending. `links` is None where all links are of one class.
+    """
+
+    values: tuple[int, ...]
+    links: Int64 | None
+    start: tuple[int, ...]
+
+
+@lru_cache(maxsize=4)
+def capacity_classes(network: Network) -> CapacityClasses:
+    """Group the links of a network by capacity; O(links log links), numbers that no link has are left out."""
+    capacity = network.capacity
+    if len(capacity) and int(capacity.min()) == int(capacity.max()) > 0:
+        return CapacityClasses((int(capacity[0]),), None, (0, len(capacity)))
+    order = np.argsort(capacity, kind="stable")
+    order = order[np.searchsorted(capacity[order], 1) :]
+    values, first = np.unique(capacity[order], return_index=True)
+    return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
+
+
+@lru_cache(maxsize=4)
+def link_prices(network: Network) -> tuple[Int64 | None, int]:
+    """Return integers per link for searches, see :meth:`hopbytes.machines.network.network.Network.prices`."""
+    found = capacity_classes(network)
+    if len(found.values) < 2 or found.links is None:
+        return None, found.values[0] if found.values else 1
+    chosen = prices_of(found.values)
+    prices = np.zeros(network.n_links, np.int64)
+    prices[found.links] = np.repeat(np.array(chosen, np.int64), np.diff(found.start))
+    prices.setflags(write=False)
+    return prices, chosen[0] * found.values[0]
+
+
+def prices_of(capacities: Sequence[int]) -> tuple[int, ...]:
+    """Return integers in the ratio of 1 / capacity, as small as they can be.
+
+    Parameters
+    ----------
+    capacities : sequence of int
+        Distinct, ascending, > 0.
+
+    Notes
+    -----
+    The least common multiple over the capacity is exact; it is taken while the slowest link costs no more
+    than 2**16. Rates that were rounded to whole bytes per second have multiples of 2**30 and more although
+    they are as 6 to 11. So the smallest price of the slowest link is taken with which all ratios are
+    right to 2**-24, or else the best one up to 2**16.
+
+    Examples
+    --------
+    >>> prices_of([2, 3]), prices_of([6_818_181_818, 12_500_000_000])
+    ((3, 2), (11, 6))
+    """
+    divisor, multiple = gcd(*capacities), 1
+    for value in capacities:
+        reduced = value // divisor
+        multiple = multiple * reduced // gcd(multiple, reduced)
+        if multiple * divisor > MOST_PRICE * capacities[0]:
+            return _nearly(capacities)
+    return tuple(multiple * divisor // value for value in capacities)
+
+
+def _nearly(capacities: Sequence[int]) -> tuple[int, ...]:
+    share = np.array([capacities[0] / value for value in capacities])
+    error = np.zeros(MOST_PRICE)
+    slowest = np.arange(1, MOST_PRICE + 1, dtype=np.float64)
+    for part in share[1:].tolist():
+        price = np.maximum(np.rint(slowest * part), 1)
+        np.maximum(error, np.abs(price / (slowest * part) - 1), out=error)
+    good = np.flatnonzero(error <= AS_GOOD_AS_EXACT)
+    best = int(good[0] if len(good) else error.argmin()) + 1
+    if error[best - 1] > 1 / LEAST_PRICE:
+        best = max(best, min(HIGHEST_PRICE, round(LEAST_PRICE / float(share[-1]))))
+    return tuple(max(1, round(best * part)) for part in share.tolist())

@@ -8,10 +8,10 @@ import re
 import numpy as np
 from hypothesis import strategies as st
 
-from hopbytes.model.allocation import Allocation
 from hopbytes.formats.base import Source, formats
 from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.machines.spec import parse_machine
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 from strategies import machines
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from hopbytes._version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from hopbytes.model.allocation import Allocation as Allocation
+    from hopbytes.cost.metrics.evaluation import evaluate as evaluate
+    from hopbytes.cost.metrics.regression import explain_times as explain_times
+    from hopbytes.cost.metrics.regression import metric_columns as metric_columns
     from hopbytes.errors import FormatError as FormatError
     from hopbytes.errors import HopbytesError as HopbytesError
     from hopbytes.errors import InfeasibleError as InfeasibleError
@@ -18,15 +22,11 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import convert as convert
     from hopbytes.formats.exchange import read as read
     from hopbytes.formats.exchange import write as write
-    from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.machines.selection.allocate import machine as machine
+    from hopbytes.model.allocation import Allocation as Allocation
+    from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
-    from hopbytes.cost.metrics.evaluation import evaluate as evaluate
-    from hopbytes.cost.metrics.regression import explain_times as explain_times
-    from hopbytes.cost.metrics.regression import metric_columns as metric_columns
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
-
-__version__ = "0.1.0"
 
 #: Public name → module that defines it.
 _HOME = {

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes._util.options import build, describe
+from hopbytes.algorithms.base import mappers
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import Level
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
-from hopbytes.algorithms.base import mappers
-from hopbytes._util.options import build, describe
 from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph, random_machine
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import UnsupportedError
-from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes._util.options import build
+from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import pattern
+from hopbytes.solve.feasibility import enforce_bounds
+from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import QUICK, presets
 from hopbytes.solve.problem import Request, formulate
-from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph, random_machine
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import hopbytes as hb
 from fabric_text import FabricText, two_level_fabric
+from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes._util.options import build
 from hopbytes.solve.problem import Request, formulate
 from strategies import random_graph
 

@@ -5,10 +5,10 @@ import pkgutil
 
 import pytest
 
-from hopbytes.formats.base import formats
-from hopbytes.machines.base import machines
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.formats.base import formats
+from hopbytes.machines.base import machines
 from hopbytes.patterns.base import patterns
 
 REGISTRIES = (formats, machines, mappers, refiners, objectives, patterns)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.model.capacities import group_sums
-from hopbytes.errors import UnsupportedError
-from hopbytes.solve.feasibility import repaired
+from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes._util.options import build, describe
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.capacities import group_sums
+from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request, formulate
-from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph
 
 MACHINES = [

@@ -16,8 +16,8 @@ import hopbytes as hb
 from fabric_text import two_level_fabric
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import route
-from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.common.stored_file import machine_text
+from hopbytes.machines.spec import parse_machine
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")

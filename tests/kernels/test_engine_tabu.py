@@ -54,7 +54,9 @@ def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost, pert
     place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
     for before, after, gained, moves in zip(begin, place, change, done, strict=True):
         assert sorted(after.tolist()) == list(range(n))
-        difference = true_cost(flow, distance, after, linear_cost) - true_cost(flow, distance, before, linear_cost)
+        difference = true_cost(flow, distance, after, linear_cost) - true_cost(
+            flow, distance, before, linear_cost
+        )
         assert difference == gained <= 0
         assert problem.cost(after) - problem.cost(before) == gained
         assert moves >= 40

@@ -12,8 +12,8 @@ from hopbytes import _core
 from hopbytes.engine.slot_groups import RepartitionSettings, chain_search, repartition_pairs
 from hopbytes.engine.slots import ALL_PAIRS, pair_search
 from hopbytes.kernels import optional
-from hopbytes.reference import slots_reference as twin
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
+from hopbytes.reference import slots_reference as twin
 
 
 @pytest.mark.parametrize("form", ["tree", "table"])
@@ -111,7 +111,9 @@ def test_two_nodes_end_at_the_optimum():
             every.append(cost(pe))
         found, _ = repartition_pairs(
             csr.indptr, csr.targets, csr.weights, rng.permutation(8).astype(np.int32), 8, np.array([0, 4, 8]),
-            np.array([[0, 1]]), RepartitionSettings(new_bisections=6), linear_cost=linear_cost, **NODES_OF_FOUR,
+            np.array([[0, 1]]), RepartitionSettings(
+                new_bisections=6
+            ), linear_cost=linear_cost, **NODES_OF_FOUR,
         )
         assert cost(found.pe) == min(every)
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import hopbytes as hb
+from hopbytes.discovery.measure import measure
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.launching.replay import replay
-from hopbytes.discovery.measure import measure
 
 WORDS = ["mpiexec.hydra", "-n", "4"]
 ASKS = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())"

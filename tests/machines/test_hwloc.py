@@ -6,8 +6,9 @@ from hwloc_samples import SHARED, sample
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.node.hwloc_file import parse_cpuset, read_hwloc
+from hopbytes.machines.node.hwloc_file import read_hwloc
 from hopbytes.machines.spec import parse_machine
+from hopbytes.textio.cpu_lists import parse_cpuset
 
 
 def levels(spec: str) -> str:

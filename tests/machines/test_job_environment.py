@@ -6,11 +6,11 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.kinds.job import nodes_of
-from hopbytes.machines.node.job_environment import Job, find_job, read_flux, read_slots
 from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.machines.selection.allocate import cores_of_a_task
+from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.job_environment import Job, find_job, read_flux, read_slots
+from hopbytes.machines.selection.allocate import cores_of_a_task
 
 
 def test_no_job_outside_any():

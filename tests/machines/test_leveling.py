@@ -5,12 +5,12 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.machines.node.hardware_kinds import aligned, base_kind
 from hopbytes.machines.common.leveling import level
 from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.node.hardware_kinds import aligned, base_kind
 from hopbytes.machines.node.node_tree import Part, node_tree
 from hopbytes.machines.selection.units import units_of
+from hopbytes.model.allocation import Allocation
 from strategies import check_groupings
 
 KINDS = ("package", "numa", "l3", "l2", "core")

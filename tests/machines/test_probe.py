@@ -10,12 +10,13 @@ import pytest
 from hwloc_samples import sample
 
 import hopbytes as hb
+from hopbytes.discovery.probe import probe, probe_to_file, read_probe, script
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.node.job_environment import Job
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.stored_file import machine_text
-from hopbytes.machines.node.sysfs import collect, format_list, node_from_files, parse_list
-from hopbytes.discovery.probe import probe, probe_to_file, read_probe, script
+from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.sysfs import collect, node_from_files
+from hopbytes.textio.cpu_lists import format_list, parse_list
 
 CPUS = {
     # Two packages of two cores of two PUs, numbered as firmware likes it; CPU 7 is offline.

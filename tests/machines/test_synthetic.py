@@ -8,8 +8,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.spec import parse_machine
 
 
 @pytest.mark.parametrize(

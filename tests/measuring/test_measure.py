@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-import simulated_machine as simulated
-from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.machines.kinds.synthetic import read_synthetic
+from bench.studies import simulated_machine as simulated
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.measure import measure, read_places, read_times, with_measured
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
 from hopbytes.discovery.store import measure_to_file
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.kinds.synthetic import read_synthetic
 
 
 @pytest.mark.parametrize(("latency", "bandwidth"), [(2e-6, 1e9), (1e-7, 5e10), (0.0, 1e9)])
@@ -168,7 +168,7 @@ def test_a_line_is_written_at_once(tmp_path, compiler):
     """MPICH makes stdio write every piece alone, and Hydra mixes pieces; a packet is what one write gave."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
-    source = files("hopbytes").joinpath("measuring/pingpong.c")
+    source = files("hopbytes").joinpath("discovery/pingpong.c")
     subprocess.run([compiler, str(source), "-o", str(tmp_path / "pingpong")], check=True)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:

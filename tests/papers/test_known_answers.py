@@ -5,11 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes.cost.metrics.placement import measure
 from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
-from hopbytes.cost.metrics.placement import measure
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 # Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA architectures"
 # (Euro-Par 2010), Fig. 1 (a).

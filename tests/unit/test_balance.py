@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes.model.capacities import child_bounds, exact_imbalance, integer_root, load_bound, sure_loads
 from hopbytes.errors import ScaleError, UnsupportedError
+from hopbytes.model.capacities import child_bounds, exact_imbalance, integer_root, load_bound, sure_loads
 
 THREE_PERCENT = Fraction(3, 100)
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.launching.block_sizes import best_sizes
-from hopbytes.launching.consecutive_ranks import map_for, map_in_blocks
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.launching.block_sizes import best_sizes
+from hopbytes.launching.consecutive_ranks import map_for, map_in_blocks
 from strategies import graphs
 
 WHERE = hb.machine("switch:2@100 node:2@10 package:2@3 core:2@1", hosts=("a", "b", "c", "d"))

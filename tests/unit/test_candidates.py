@@ -11,25 +11,28 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes import _core
-from hopbytes.partitioners import candidates
-from hopbytes.partitioners.candidates import CandidateSettings
+from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph, Csr
 from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
-from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.partitioners import candidates
+from hopbytes.partitioners.candidates import CandidateSettings
 from hopbytes.partitioners.dispatch import kaminpar_available
-from hopbytes.reference import graph_reference as reference_graph
 from hopbytes.partitioners.pool import Job, WorkerPool
+from hopbytes.reference import graph_reference as reference_graph
 
 needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar is not installed or hidden")
 
 WHERE = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, 4)))
 # Root (2500 vertices) and the three groups below it (about 830 each) are large enough.
-BOTH = Multisection(kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500)
+BOTH = Multisection(
+    kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
+)
 ALONE = Multisection(
-    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
+    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco",
+    kaminpar_from=500
 )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.solve.slot_policies import slot_choices, window
 from strategies import random_graph
 

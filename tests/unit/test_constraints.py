@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.solve.constraints import collect_constraints
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.machines.base import TableDistance
 from hopbytes.machines.common.table import Table
-from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.solve.constraints import collect_constraints
 from hopbytes.solve.relabel import relabel_units
 from strategies import graphs, machines
 

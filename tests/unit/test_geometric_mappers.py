@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.selection.launcher_order import launcher_placement
-from hopbytes.machines.network.curves import curve_order, hilbert_order
-from hopbytes.machines.common.geometry import geometry_of, occupied
 from hopbytes.algorithms.base import mappers
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.common.geometry import geometry_of, occupied
+from hopbytes.machines.network.curves import curve_order, hilbert_order
+from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph

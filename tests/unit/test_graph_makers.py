@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 
 from hopbytes.errors import FormatError, ScaleError
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.solve.zero_load import zero_load_excess
-from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.algorithms.base import Effort
+from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries, held
+from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request, formulate
-from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries, held
+from hopbytes.solve.zero_load import zero_load_excess
 
 WHERE = hb.machine("node:4@10 core:4@1")
 WIDTH = 48

@@ -12,9 +12,9 @@ from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, Unsuppo
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
 from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.slot_counts import spread
 from hopbytes.machines.spec import parse_machine
 from hopbytes.model.mapping import Mapping
-from hopbytes.machines.selection.slot_counts import spread
 from placements import expand, mappings, place, read, write
 
 HOSTS = ("n2", "n1")

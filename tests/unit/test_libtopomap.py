@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.engine import PartitionSettings
-from hopbytes.errors import UnsupportedError
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.papers.libtopomap_bisection import halves
-from hopbytes.algorithms.two_level import nodes_of
-from hopbytes.algorithms.two_level import host_graph
+from hopbytes.algorithms.two_level import host_graph, nodes_of
+from hopbytes.engine import PartitionSettings
+from hopbytes.errors import UnsupportedError
 from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph
 

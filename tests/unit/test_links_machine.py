@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes import _core
+from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.link_file import read_link_file
 from hopbytes.machines.spec import parse_machine
-from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.reference import routes_reference as twin
 from strategies import check_groupings
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.cost.objectives.base import objectives
-from hopbytes._util.options import build
-from hopbytes.solve.problem import Request, formulate
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.report.network_text import route_facts, route_text
+from hopbytes.solve.problem import Request, formulate
 from strategies import random_graph
 
 VALIANT = [

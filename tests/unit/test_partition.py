@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hopbytes.partitioners import dispatch as partition
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.partitioners import dispatch as partition
 from hopbytes.partitioners.dispatch import (
     gather,
     kaminpar_available,

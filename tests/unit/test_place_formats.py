@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.model.allocation import Allocation
+from hopbytes.cost.metrics.placement import measure
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.launch_files import number_list
 from hopbytes.formats.mappings.mapping_json import check_same_machine
 from hopbytes.formats.mappings.slot_symmetry import renumbered
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.machines.spec import parse_machine
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.cost.metrics.placement import measure
 from placements import cores_in_node, expand, mappings, place, read, read_rankfile, write
 from strategies import graphs
 

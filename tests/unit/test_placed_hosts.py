@@ -7,8 +7,8 @@ import pytest
 
 import hopbytes as hb
 from hopbytes.errors import FormatError
-from hopbytes.textio.hostlist import read_hosts
 from hopbytes.machines.selection.allocate import machine
+from hopbytes.textio.hostlist import read_hosts
 
 
 def used(where):

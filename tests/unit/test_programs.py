@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes._util.programs import heard
+from hopbytes.errors import HopbytesError, UnsupportedError
 
 
 def test_what_is_said():

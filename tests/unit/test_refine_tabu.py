@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.model.allocation import Allocation
-from hopbytes.machines.common.table import Table
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.algorithms.refiners.tabu import Tabu, dense_flow
-from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
+from hopbytes.machines.common.table import Table
+from hopbytes.model.allocation import Allocation
+from hopbytes.solve.map_tasks import map_tasks
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared"))
 PROBLEM = SHARED / "qaplib" / "bur26a.dat"

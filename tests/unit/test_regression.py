@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.errors import FormatError
 from hopbytes.cost.metrics.placement import measure, measure_all
 from hopbytes.cost.metrics.regression import SYMBOLS, explain_times, metric_columns
+from hopbytes.errors import FormatError
 
 
 def standardised(values):

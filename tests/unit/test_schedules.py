@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES, divided
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import Csr
-from hopbytes.algorithms.multisection.scheduling import SCHEDULES, divided
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 
 WHERE = hb.machine(hierarchy="4:3:4", distance="1:10:100")
 

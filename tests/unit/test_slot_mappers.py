@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, mappers
+from hopbytes.algorithms.mappers.two_phase import TwoPhase
+from hopbytes.algorithms.shared.bisection_tree import halved
+from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import Level
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
-from hopbytes.algorithms.base import Bounds, Effort, mappers
-from hopbytes.algorithms.shared.bisection_tree import halved
-from hopbytes.algorithms.shared.quotient_graph import quotient_graph
-from hopbytes.algorithms.mappers.two_phase import TwoPhase
-from hopbytes._util.options import build
 from hopbytes.solve.map_tasks import map_tasks
 
 

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 import hopbytes as hb
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.cost.metrics.evaluation import evaluate
 from hopbytes.cost.objectives.base import objectives
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.report.tables import _short, evaluation_table, summary
 from placements import place
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.machines.spec import parse_machine
 from hopbytes.machines.kinds.torus import Torus
+from hopbytes.machines.spec import parse_machine
 from strategies import check_groupings
 
 

@@ -13,10 +13,10 @@ import time
 import numpy as np
 import pytest
 
-from hopbytes.partitioners import parhip
-from hopbytes.partitioners import pool as workers
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import Csr
+from hopbytes.partitioners import parhip
+from hopbytes.partitioners import pool as workers
 from hopbytes.partitioners.pool import Job, WorkerPool
 
 pytest.importorskip("kaminpar")

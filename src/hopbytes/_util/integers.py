@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, ScaleError
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 #: Largest sum of volumes, of messages or of loads, and most tasks.
 MAX_SUM = 2**63 - 1

@@ -1,4 +1,4 @@
-"""Name → thing, where the thing called `name` lives in the file ``name.py`` of one folder.
+"""Name → thing, where the thing called `name` lives in the file ``name.py`` of one of a few folders.
 
 Adding an algorithm, a topology or a format is adding one file; this module is why. A name that is asked for
 loads its own file and no other, so that commands start quickly however much there is; only listing loads all.
@@ -24,8 +24,8 @@ class Registry(Generic[T]):
     ----------
     kind : str
         Word for messages: ``"mapper"``.
-    package : str
-        Dotted name of the folder whose files register themselves on import (or of a file that holds all).
+    packages : str or tuple of str
+        Dotted names of the folders whose files register themselves on import (or of a file that holds all).
     prefixes : tuple of str
         What file names may have before the name of the thing.
     aliases : mapping of str to str
@@ -33,11 +33,11 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self, kind: str, package: str, prefixes: tuple[str, ...] = ("",),
+        self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
         aliases: Mapping[str, str] | None = None,
     ) -> None:
         self.kind = kind
-        self._package = package
+        self._packages = (packages,) if isinstance(packages, str) else packages
         self._prefixes = prefixes
         self._aliases = dict(aliases or {})
         self._things: dict[str, T] = {}
@@ -59,22 +59,24 @@ class Registry(Generic[T]):
         if self._discovered:
             return
         self._discovered = not beginning
-        package = importlib.import_module(self._package)
-        # A registry kept in one file (presets) has no folder to walk.
-        for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
-            if module.name.startswith(beginning):
-                importlib.import_module(f"{self._package}.{module.name}")
+        for name in self._packages:
+            package = importlib.import_module(name)
+            # A registry kept in one file (presets) has no folder to walk.
+            for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
+                if module.name.startswith(beginning):
+                    importlib.import_module(f"{name}.{module.name}")
 
     def _load(self, name: str) -> None:
         """Import the file that would hold `name`, if there is one."""
         if self._discovered or name in self._things or not name.isidentifier():
             return
-        if not hasattr(importlib.import_module(self._package), "__path__"):
-            return
-        for prefix in self._prefixes:
-            module = f"{self._package}.{prefix}{name}"
-            if importlib.util.find_spec(module) is not None:
-                importlib.import_module(module)
+        for package in self._packages:
+            if not hasattr(importlib.import_module(package), "__path__"):
+                continue
+            for prefix in self._prefixes:
+                module = f"{package}.{prefix}{name}"
+                if importlib.util.find_spec(module) is not None:
+                    importlib.import_module(module)
 
     def __getitem__(self, name: str) -> T:
         """Return the thing called `name`; UnsupportedError with the nearest name if there is none."""

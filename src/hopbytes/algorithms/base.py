@@ -9,18 +9,15 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes._util.registry import Registry
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.engine.control import stop_asked
+from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
-from hopbytes.engine.control import stop_asked
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes._util.registry import Registry
-from hopbytes.kernels.linear_cost import LinearCost
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 #: Options give work in millions of arcs looked at.
 MILLION = 10**6
@@ -31,8 +28,13 @@ LEAST_STEP = 10_000
 #: Told what is being done, how much of it is done, and of how much (0: nobody knows).
 Progress = Callable[[str, int, int], None]
 
-mappers: Registry[type[Mapper]] = Registry("mapper", "hopbytes.algorithms.mappers")
-refiners: Registry[type[Refiner]] = Registry("refiner", "hopbytes.algorithms.refiners")
+mappers: Registry[type[Mapper]] = Registry(
+    "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers")
+)
+refiners: Registry[type[Refiner]] = Registry(
+    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_"),
+    aliases={"resplit": "pairwise_repartitioning"},  # its name in 0.1.0
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +91,9 @@ class Bounds:
         over = 0
         if not self.exact:
             over = int(np.maximum(group_sums(pe, graph.loads, where.k) - self.load, 0).sum())
-        return over, CommCost().value(graph, where, pe) + (0 if self.linear_cost is None else self.linear_cost.total(pe))
+        return over, CommCost().value(graph, where, pe) + (
+            0 if self.linear_cost is None else self.linear_cost.total(pe)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

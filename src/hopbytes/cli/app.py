@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from hopbytes._version import __version__
 from hopbytes.cli import slips
 from hopbytes.cli.ending import clean_end
 from hopbytes.cli.spread import spread_options
@@ -28,7 +29,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 #: Allocations between collections of garbage: loading makes many objects, and hardly any becomes garbage.
 COLLECT_EVERY = 100_000
 
-#: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.<name>.<name>``.
+#: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.verb_<name>.<name>``.
 VERBS = (
     "map", "eval", "write", "run", "verify", "where", "replay", "record", "probe", "measure",
     "show", "list", "convert", "compare",
@@ -145,9 +146,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        import hopbytes
-
-        print(f"hopbytes {hopbytes.__version__}")
+        print(f"hopbytes {__version__}")
         raise typer.Exit
 
 
@@ -166,7 +165,7 @@ def _command(verb: str) -> Any:
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=app.rich_markup_mode,
         context_settings=app.info.context_settings,
     )
-    function = getattr(importlib.import_module(f"hopbytes.cli.{verb}"), verb)
+    function = getattr(importlib.import_module(f"hopbytes.cli.verb_{verb}"), verb)
     # Typer keeps the line ends of a docstring, which fit no terminal but the author's.
     told = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
     alone.command(verb, cls=Verb, help=told)(spread_options(function))

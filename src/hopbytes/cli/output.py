@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hopbytes.errors import printable
 
 if TYPE_CHECKING:
+    from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launching.present import Advice
-    from hopbytes.cost.metrics.evaluation import Evaluation
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from hopbytes.cli.common_options import All, Json, PatternFile, ReadingOptions, SpreadOptions
 from hopbytes.cli.launching_options import given_mapping
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.common_options import All, Json, PatternFile, ReadingOptions, SpreadOptions
 
 
 def eval(
@@ -41,8 +41,8 @@ def eval(
     """Print what a placement of PATTERN is worth beside the launcher's own: a verdict and a table."""
     import hopbytes as hb
     from hopbytes.cli.output import print_json, print_table, print_text, tell
-    from hopbytes.machines.selection.launcher_order import launcher_placement
     from hopbytes.launching.usual import usual_order
+    from hopbytes.machines.selection.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
     from hopbytes.report.verdict import verdict
 

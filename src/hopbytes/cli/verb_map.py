@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
-from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.common_options import (
     All,
     ComparedOrder,
@@ -17,6 +15,8 @@ from hopbytes.cli.common_options import (
     SpreadOptions,
     WritingOptions,
 )
+from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
+from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.place_options import PlaceOptions
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.common_options import Quiet
+from hopbytes.cli.machine_options import MachineOptions
 
 
 def measure(

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.common_options import Quiet, WritingOptions
+from hopbytes.cli.launch_words import CommandWords, command_words
 
 
 def record(

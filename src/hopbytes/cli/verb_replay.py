@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from hopbytes.cli.common_options import Json, PatternFile, ReadingOptions
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.common_options import Json, PatternFile, ReadingOptions
 
 
 def replay(

@@ -6,9 +6,6 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.launch_words import CommandWords, command_words
-from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
-from hopbytes.cli.machine_options import MachineOptions
 from hopbytes.cli.common_options import (
     MethodOptions,
     OutputFile,
@@ -17,6 +14,9 @@ from hopbytes.cli.common_options import (
     SpreadOptions,
     WritingOptions,
 )
+from hopbytes.cli.launch_words import CommandWords, command_words
+from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
+from hopbytes.cli.machine_options import MachineOptions
 
 
 def run(

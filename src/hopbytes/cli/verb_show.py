@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hopbytes.cli.machine_options import Adapters, Hosts, NodeNameMap, Rails
 from hopbytes.cli.common_options import Json, ReadingOptions
+from hopbytes.cli.machine_options import Adapters, Hosts, NodeNameMap, Rails
 
 
 def show(

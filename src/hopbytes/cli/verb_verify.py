@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from hopbytes.cli.common_options import Json, OutputFile, Quiet, WritingOptions
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.common_options import Json, OutputFile, Quiet, WritingOptions
 
 
 def verify(
@@ -37,8 +37,8 @@ def verify(
     code 0 when every rank is where it belongs, 1 when not, else that of the launcher.
     """
     from hopbytes.cli.output import print_json, print_text, tell
-    from hopbytes.textio.hostlist import read_hosts
     from hopbytes.launching.verify import verify_launch
+    from hopbytes.textio.hostlist import read_hosts
 
     where = machine.allocation() if machine.given else None
     stored = given_mapping(mapping, writing.format or ("json" if where is None else None), where)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hopbytes.cli.common_options import OutputFile, Quiet, WritingOptions
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.common_options import OutputFile, Quiet, WritingOptions
 
 
 def where(

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from hopbytes.cli.common_options import OutputFile, Quiet, WritingOptions
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
 from hopbytes.cli.machine_options import MachineOptions
-from hopbytes.cli.common_options import OutputFile, Quiet, WritingOptions
 
 
 def write(

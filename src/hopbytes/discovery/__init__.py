@@ -1,1 +1,1 @@
-"""Measuring a machine: ping-pong between chosen pairs of cores, latency and bandwidth of every level."""
+"""What the nodes of a job are, and how fast messages between them are: probe and ping-pong."""

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import Level, Machine, TreeDistance
-from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.machines.node.sysfs import parse_list
-from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.common.delegating_machine import Timed
+from hopbytes._util.programs import PATIENCE, heard
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
-from hopbytes._util.programs import PATIENCE, heard
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.machines.base import Level, Machine, TreeDistance
+from hopbytes.machines.common.delegating_machine import Timed
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.common.tree import Tree
+from hopbytes.model.allocation import Allocation
+from hopbytes.textio.cpu_lists import parse_list
 
 WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
 TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12}) (\S{1,40}) \.")
@@ -183,7 +183,7 @@ def _built(compiler: str, folder: str) -> str:
     program = os.path.join(folder, "pingpong")
     if shutil.which(compiler) is None:
         raise UnsupportedError(f"{compiler}: not found, expected an MPI compiler like mpicc")
-    with as_file(files("hopbytes").joinpath("measuring/pingpong.c")) as source:
+    with as_file(files("hopbytes").joinpath("discovery/pingpong.c")) as source:
         _output([compiler, "-O2", "-o", program, str(source)])
     return program
 

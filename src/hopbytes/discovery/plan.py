@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.node.job_environment import same_host
+from hopbytes.model.allocation import Allocation
 
 #: Sizes of messages in bytes: latency at one end, bandwidth at the other.
 SIZES = (1, 64, 512, 4096, 16384, 65536, 262144, 1048576, 4194304)

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.textio.hostlist import HOST_NAME
-from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
-from hopbytes.machines.kinds.machine import Stored
-from hopbytes.machines.common.node_machine import NodeMachine, distinct
-from hopbytes.machines.node.node_tree import NodeTree
-from hopbytes.machines.node.sysfs import PATTERNS, node_from_files, parse_list
 from hopbytes._util.programs import heard
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.machines.common.node_machine import NodeMachine, distinct
+from hopbytes.machines.kinds.machine import Stored
+from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
+from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.sysfs import PATTERNS, node_from_files
+from hopbytes.textio.cpu_lists import parse_list
+from hopbytes.textio.hostlist import HOST_NAME
 
 #: Where messages say the fault is.
 WHERE = "probe"
@@ -75,7 +76,7 @@ def _host_file_of(command: Sequence[str]) -> Job | None:
 
 def script() -> str:
     """Return the probe program, one line of POSIX sh."""
-    text = files("hopbytes").joinpath("machines/probe.sh").read_text()
+    text = files("hopbytes").joinpath("machines/node/probe.sh").read_text()
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return "; ".join(lines).replace("@PATTERNS@", " ".join(PATTERNS))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hopbytes.model.allocation import Allocation
 from hopbytes.discovery.measure import REFERENCE_BYTES, Measured, measure
+from hopbytes.model.allocation import Allocation
 
 
 def measure_to_file(

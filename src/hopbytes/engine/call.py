@@ -20,7 +20,8 @@ Result = TypeVar("Result")
 class Call:
     """Arguments shared by compiled searches (``core/bindings/search_arguments.hpp``), see :meth:`prepare`.
 
-    `graph` holds indptr, targets, weights and loads; `distances` labels, bit costs and table; `linear_cost` row
+    `graph` holds indptr, targets, weights and loads; `distances` labels, bit costs and table; `linear_cost`
+    row
     starts, blocks, costs and costs on unlisted blocks; `control_arrays` the control flag and the scanned
     edges. Numbers are within bounds; missing arrays are empty.
     """
@@ -52,16 +53,16 @@ class Call:
             Symmetric graph without diagonal; None means 1 each.
         labels, bit_costs, table
             See :func:`hopbytes.engine.refine_placement`; none of them if distances are not used.
-        unary : Unary or None
+        linear_cost : LinearCost or None
             Linear assignment costs, in units of weight times distance with every edge counted once.
         control : int32[2] or None
             Control flag and progress counter to share with other calls.
         """
         seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-        linear_cost = as_arrays(rescale_linear_cost(linear_cost, weights, len(targets), scale))
+        costs = as_arrays(rescale_linear_cost(linear_cost, weights, len(targets), scale))
         control = np.zeros(2, np.int32) if control is None else control
         graph = (indptr, targets, optional(seen), optional(loads))
-        return cls(graph, distances, linear_cost, (control, np.zeros(1, np.int64)))
+        return cls(graph, distances, costs, (control, np.zeros(1, np.int64)))
 
     def run(
         self,

@@ -35,7 +35,7 @@ def coarsen_once(
         Maximum block weights; clusters are light enough to fill the blocks evenly.
     per_block, fewest : int
         Number of vertices to stop at: the larger of ``per_block * k`` and `fewest`.
-    unary : Unary or None
+    linear_cost : LinearCost or None
         Vertices with different forbidden blocks are never clustered together.
 
     Returns

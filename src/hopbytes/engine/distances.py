@@ -35,7 +35,8 @@ def prepare(
     weights : int64[arcs] or None
     labels, bit_costs, table
         A tree (labels and costs), a dense table, or a network (labels, and as `table` the packed array of
-        :class:`hopbytes.machines.network.node_distances.LoweredNetwork`). Distances of a network are never scaled, only
+        :class:`hopbytes.machines.network.node_distances.LoweredNetwork`). Distances of a network are never
+        scaled, only
         weights are.
     """
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)

@@ -53,7 +53,7 @@ def partition_many(
         Called at the end with the number of scanned edges.
     control : int32[2] or None
         Control flag and progress counter to share with other calls: all return soon after the flag becomes 1.
-    unary : Unary or None
+    linear_cost : LinearCost or None
         Linear assignment costs, in units of weight where each edge counts once.
 
     Returns
@@ -69,7 +69,8 @@ def partition_many(
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     call.run(
         lambda: compiled.partition_many(
-            call.graph, call.linear_cost, call.control_arrays, group, block_start, max_block_weights, seeds, given,
+            call.graph, call.linear_cost, call.control_arrays, group, block_start, max_block_weights, seeds,
+            given,
             settings.array(threads), child, cut,
         ),
         call_size(indptr, targets, max_block_weights, settings.repeats), deadline, spend, watch,

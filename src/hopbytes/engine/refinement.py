@@ -56,7 +56,7 @@ def refine_placement(
         Independent sequences of cycles, run in parallel; the cheapest result is kept.
     spend : callable or None
         Called at the end with the number of scanned edges.
-    unary : Unary or None
+    linear_cost : LinearCost or None
         Linear assignment costs, in units of weight x distance where each edge counts once.
     others : int32[c, n] or None
         Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
@@ -69,7 +69,8 @@ def refine_placement(
         moves tried.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, linear_cost=linear_cost
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     result = pe.copy()
     options = np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64)

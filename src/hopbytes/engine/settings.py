@@ -59,14 +59,14 @@ class PartitionSettings:
         Number of vertices of the graph on which initial partitions are compared.
     coarsest : int
         Vertices per block of the smallest graph.
-    growing_repetitions : int
+    region_growings : int
         Grown bisections per initial bisection.
-    initial_recombinations : int
+    coarse_recombinations : int
         Recombinations of the initial partitions.
     bisection_repetitions : int
         Repetitions of every bisection where sizes are exact (``core/exact.hpp``), of which the best is kept;
         one V-cycle less follows a recursive bisection.
-    hierarchies : int
+    shared_hierarchies : int
         Coarsening hierarchies of a large graph that recombined repetitions share. Half of them serve one
         repetition each. On each of the others several repetitions (at most one per 4000 vertices of the
         graph) are made and recombined on a graph of about 4000 vertices (at least 240 per block), and only
@@ -78,24 +78,24 @@ class PartitionSettings:
     initial_partitions: int = 4
     contraction_limit: int = 1500
     coarsest: int = 60
-    growing_repetitions: int = 4
-    initial_recombinations: int = 1
+    region_growings: int = 4
+    coarse_recombinations: int = 1
     bisection_repetitions: int = 1
-    hierarchies: int = 0
+    shared_hierarchies: int = 0
     search: SearchSettings = SearchSettings()
 
     @property
     def repeats(self) -> int:
         """Approximate number of partitions of the smallest graph."""
-        once = max(1, self.initial_partitions) + self.initial_recombinations
-        once *= max(1, self.growing_repetitions) * max(1, self.bisection_repetitions)
+        once = max(1, self.initial_partitions) + self.coarse_recombinations
+        once *= max(1, self.region_growings) * max(1, self.bisection_repetitions)
         return max(1, self.repetitions) * once + self.recombinations
 
     def array(self, threads: int) -> Int64:
         """Return the settings as the array that compiled code takes."""
         own = (
             self.repetitions, self.recombinations, threads, self.initial_partitions,
-            self.contraction_limit, self.coarsest, self.growing_repetitions,
-            self.initial_recombinations, max(1, self.bisection_repetitions), self.hierarchies,
+            self.contraction_limit, self.coarsest, self.region_growings,
+            self.coarse_recombinations, max(1, self.bisection_repetitions), self.shared_hierarchies,
         )  # fmt: skip
         return np.array([*own, *astuple(self.search)], np.int64)

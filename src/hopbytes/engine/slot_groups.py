@@ -47,7 +47,8 @@ def chain_search(
         Approximate number of edges to scan.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, linear_cost=linear_cost
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     call.run(
@@ -113,7 +114,8 @@ def repartition_pairs(
         A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
     """
     call = Call.prepare(
-        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table, linear_cost=linear_cost
+        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(4, np.int64), pe.copy()
     room = np.full(k, len(indptr), np.int64)

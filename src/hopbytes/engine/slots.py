@@ -13,8 +13,8 @@ import numpy as np
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import MOST, Spend
 from hopbytes.kernels.base import Int32, Int64, UInt64, implementation
-from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
 
@@ -62,13 +62,14 @@ def pair_search(
         Length of a block (BLOCKS), or largest distance of a pair in edges (NEAR_PAIRS).
     order : int32[n]
         Initial order of the queue of tasks (NEAR_PAIRS).
-    unary : Unary or None
+    linear_cost : LinearCost or None
         Linear assignment costs, in units of weight times distance with every edge counted once.
     labels, bit_costs, table
         See :func:`hopbytes.engine.refine_placement`.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, linear_cost=linear_cost
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     turns = np.empty(0, np.int32) if order is None else order

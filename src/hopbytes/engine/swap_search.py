@@ -45,14 +45,16 @@ def swap_refine(
         A placement that costs no more, and the numbers of exchanges evaluated and made.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, linear_cost=linear_cost
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     room = np.full(len(capacities), len(indptr), np.int64) if exact else capacities
     options = np.array([all_pairs_up_to, reach, chains, steps, perturbation_work, threads], np.int64)
     call.run(
         lambda: compiled.swap_refine(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, room, seed % 2**64, options, result,
+            call.graph, call.distances, call.linear_cost, call.control_arrays, room, seed % 2**64, options,
+            result,
             counted,
         ),
         call_size(indptr, targets, capacities) * (1 + chains * steps + perturbation_work), deadline, spend,

@@ -64,7 +64,7 @@ class DenseProblem:
         flow, distance : int64[n, n]
             Numbers >= 0, also asymmetric, also with diagonals; the cost of a permutation p is
             ``sum(flow[i, j] * distance[p[i], p[j]])`` over all i and j.
-        unary : int64[n, n] or None
+        linear_cost : int64[n, n] or None
             Linear assignment costs >= 0 of task i on place p.
 
         Notes

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.fabric import Fabric, Int32, Int64
+from hopbytes.fabrics.fabric import Fabric
 
 
 @dataclass(frozen=True, slots=True, eq=False)

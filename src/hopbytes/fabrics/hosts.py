@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.survey import Device
-from hopbytes.textio.lines import natural_key, read_lines
 from hopbytes.textio.hostlist import HOST_NAME, expand_hosts
+from hopbytes.textio.lines import natural_key, read_lines
 
 #: Descriptions that drivers give before the host has set its own name: they name no host.
 NAMELESS = re.compile(

@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.fabrics.arrival import leaf_switches
-from hopbytes.fabrics.fabric import Fabric, Int32
+from hopbytes.fabrics.fabric import Fabric
 
 
 def with_shortest_routes(fabric: Fabric) -> Fabric:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
-from hopbytes.textio.yaml_nodes import Yaml, read_yaml
 from hopbytes.textio.hostlist import expand_hosts
+from hopbytes.textio.yaml_nodes import Yaml, read_yaml
 
 #: Annotations and labels that name the NVLink domain of a block, and the part of a domain it is, end so.
 DOMAIN = ("/domain", "/accelerator")

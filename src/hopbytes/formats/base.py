@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 from typing import Any, ClassVar, TypeAlias
 
+from hopbytes._util.registry import Registry
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.textio.open_input import MAX_BYTES
-from hopbytes._util.registry import Registry
 
 #: What people call formats after the file or the launcher.
 ALIASES = {
     "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
 }  # fmt: skip
 
-formats: Registry[Format] = Registry("format", "hopbytes.formats", ("graph_", "place_"), ALIASES)
+formats: Registry[Format] = Registry(
+    "format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES
+)
 
 #: How much of a file formats see when they are asked whether it is theirs.
 HEAD_BYTES = 4096

@@ -11,14 +11,14 @@ from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
 from hopbytes.formats.base import MARK, READING, WRITING, Content, Format, LaunchLine, Written, formats
-from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
 from hopbytes.formats.files import atomic_write, may_write, open_source
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
 from hopbytes.machines.common.level_names import one_host
 from hopbytes.machines.common.tree import Tree
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.textio.open_input import MAX_BYTES, path_text
 from hopbytes.patterns.base import is_pattern_spec, pattern
+from hopbytes.textio.open_input import MAX_BYTES, path_text
 
 
 @dataclass(frozen=True, slots=True)

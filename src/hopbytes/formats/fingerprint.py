@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes.machines.base import Distance, TableDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Distance, TableDistance, TreeDistance
 
 
 def pattern_sha256(graph: CommGraph) -> str:

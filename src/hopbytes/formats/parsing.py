@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import kernels
+from hopbytes._arrays import Int64
+from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.reference.text_reference import Slot, Status
-
-Int64 = NDArray[np.int64]
 
 PIECE_BYTES = 1 << 20
 

@@ -9,8 +9,8 @@ import re
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
 from hopbytes.formats.base import Format, Source, formats
 from hopbytes.formats.files import plain_name
-from hopbytes.textio.open_input import path_text
 from hopbytes.patterns.base import patterns
+from hopbytes.textio.open_input import path_text
 
 #: Beginnings of files that hold a pattern in a form that is not read, and what to do with them.
 INSTEAD = {

@@ -6,13 +6,10 @@ import os
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
 from hopbytes.textio.open_input import open_stream
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 RANGE = re.compile(rb"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 COMMENTS = (b"#", b"%")

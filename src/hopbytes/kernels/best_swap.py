@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.kernels.base import Int32, Int64, implementation, optional
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.base import implementation, optional
 
 _kernel = implementation("best_swap")
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, implementation, optional
+from hopbytes._arrays import Float64, Int32, Int64
+from hopbytes.kernels.base import implementation, optional
 from hopbytes.kernels.routes import Routes
-
-Float64 = NDArray[np.float64]
 
 _kernel = implementation("leaders")
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-Bool = NDArray[np.bool_]
+from hopbytes._arrays import Bool, Int32, Int64
 
 #: A cost of this or more means "never"; core/linear_cost.hpp has the same. Others sum to less than half.
 FORBIDDEN = 2**60

@@ -31,7 +31,7 @@ def repair(
         Polled; any value but 0 ends the call early, whether or not all capacities are respected.
     fill_empty : bool
         Instead give every empty PE a task; for loads of None and capacities of 1.
-    unary : Unary or None
+    linear_cost : LinearCost or None
         Linear assignment costs, in units where each pair of tasks counts once. Forbidden PEs are not used.
 
     Returns
@@ -43,9 +43,13 @@ def repair(
     shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
     if labels is None or len(distances) > 65:
         scanned = np.empty(0, np.uint64) if labels is None else labels
-        moves, swaps, change = compiled.repair_table(*shared, scanned, distances, control, as_arrays(linear_cost))
+        moves, swaps, change = compiled.repair_table(
+            *shared, scanned, distances, control, as_arrays(linear_cost)
+        )
     else:
-        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control, as_arrays(linear_cost))
+        moves, swaps, change = compiled.repair_tree(
+            *shared, labels, distances, control, as_arrays(linear_cost)
+        )
     return int(moves), int(swaps), int(change)
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, implementation, optional
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.base import implementation, optional
 
 _kernel = implementation("routes")
 

@@ -1,4 +1,5 @@
-"""Parsers of numbers in text; their state array is described at :class:`hopbytes.reference.text_reference.Slot`."""
+"""Parsers of numbers in text; their state array is described at
+:class:`hopbytes.reference.text_reference.Slot`."""
 
 from __future__ import annotations
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.model.comm_graph import CommGraph
-
-Int64 = NDArray[np.int64]
 
 #: Steps of the search in all; the states kept after each node are so many that it takes no more.
 MOST_STEPS = 300_000

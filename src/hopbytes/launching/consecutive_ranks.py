@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.launching.block_sizes import best_sizes
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Mapper
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Int32, Int64
-from hopbytes.algorithms.base import Bounds, Effort, Mapper
-from hopbytes.model.mapping import Mapping
-from hopbytes.cost.objectives.base import objectives
-from hopbytes.solve.slot_policies import slot_choices
-from hopbytes.solve.problem import too_few_slots
-from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.launching.block_sizes import best_sizes
 from hopbytes.machines.selection.slot_counts import spread as chosen_slots
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.solve.map_tasks import map_tasks
+from hopbytes.solve.problem import too_few_slots
+from hopbytes.solve.slot_policies import slot_choices
 
 #: Nodes of unequal sizes up to which blocks are mapped to nodes; pairs that do not fit are listed.
 MOST_UNEQUAL = 2_000
@@ -167,7 +167,9 @@ def map_in_blocks(
     counts = _tasks_of_nodes(where, pes)
     if options.get("weight") == "time":
         raise UnsupportedError("weight time speaks of single messages, not of blocks of ranks: use bytes")
-    seen = graph.with_weights(options.get("weight", "bytes"))  # sums over arcs of a block keep this weight only
+    seen = graph.with_weights(
+        options.get("weight", "bytes")
+    )  # sums over arcs of a block keep this weight only
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:
         inner["time_limit"] /= 2 * (1 + len(counts) * inside)

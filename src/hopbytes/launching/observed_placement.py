@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.mappings.host_lists import node_numbers, node_of_host
 from hopbytes.formats.mappings.launch_files import number_list
 from hopbytes.formats.mappings.numbering import Numbering
 from hopbytes.formats.mappings.slot_lists import Slots
 from hopbytes.launching.placement_probe import Seen
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
 

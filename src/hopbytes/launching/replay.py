@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int64
+from hopbytes._util.programs import heard
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.launching.command import LaunchCommand, Start
 from hopbytes.launching.replay_program import LONE, MARK, UNDER_WAY
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
-from hopbytes.machines.base import Int64
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes._util.programs import heard
 
 #: The probable reason when processes do not find each other.
 OTHER_MPI = "does mpi4py load the launcher's MPI? (MPI4PY_LIBMPI=FILE names it)"

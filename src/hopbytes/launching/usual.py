@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hopbytes.model.allocation import Allocation
 from hopbytes.formats.base import Can, formats
+from hopbytes.model.allocation import Allocation
 
 #: Set in jobs of Slurm, whose srun gives every node equally many ranks.
 SLURM_JOB = "SLURM_JOB_ID"

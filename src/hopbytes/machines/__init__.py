@@ -1,1 +1,1 @@
-"""Kinds of machines: one topology per file (see base.py)."""
+"""Machines: what is common to them, kinds of them, and the part of one that a job has."""

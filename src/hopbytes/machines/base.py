@@ -10,24 +10,26 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.errors import UnsupportedError
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.network.network import Network
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes._util.registry import Registry
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.node_distances import NetworkDistance
 
 if TYPE_CHECKING:
     from hopbytes.machines.node.job_environment import Job
     from hopbytes.machines.node.node_tree import NodeTree
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
 
-machines: Registry[type[Machine]] = Registry("machine", "hopbytes.machines")
+machines: Registry[type[Machine]] = Registry(
+    "machine", ("hopbytes.machines.kinds", "hopbytes.machines.common")
+)
 
 #: Largest relative capacity: products with loads and counts then stay small.
 MAX_CAPACITY = 10**6
 
+#: Names of levels whose units are GPUs.
+GPU_NAMES = ("gpu", "gpus")
 #: Level names that mean "one host with its own operating system".
 NODE_NAMES = ("node", "host", "server")
 
@@ -145,7 +147,8 @@ Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"
 class Machine(ABC):
     """Hardware that exists: `n_cores` places numbered from 0 in machine order (logical numbers).
 
-    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.model.allocation.Allocation`.
+    A machine is final and frozen; what a job may use of it is an
+    :class:`hopbytes.model.allocation.Allocation`.
     """
 
     __slots__ = ()
@@ -321,15 +324,28 @@ class Machine(ABC):
 
     def gpu_of_core(self) -> Int32 | None:
         """int32[n_cores]: GPU of its node each place is or lies beside; None without a level of GPUs."""
-        from hopbytes.machines.common.gpu_level import gpu_of_place
+        level = self.gpu_level()
+        if level is None:
+            return None
+        unit, node = self.ancestors(level), self.node_of_core()
+        return (unit - unit[np.searchsorted(node, node)]).astype(np.int32)
 
-        return gpu_of_place(self)
+    def gpu_level(self) -> int | None:
+        """Index of the level whose units are GPUs inside nodes; None when there is none. O(places).
+
+        A level of that name around nodes is none: a GPU does not hold several hosts.
+        """
+        names = [level.name.lower() for level in self.levels]
+        index = next((number for number, name in enumerate(names) if name in GPU_NAMES), None)
+        if index is None:
+            return None
+        unit, node = self.ancestors(index), self.node_of_core()
+        return None if np.any((unit[1:] == unit[:-1]) & (node[1:] != node[:-1])) else index
 
     def leaves_are_gpus(self) -> bool:
         """Tell whether the places are GPUs, so that nothing is known about cores."""
-        from hopbytes.machines.common.gpu_level import leaves_are_gpus
-
-        return leaves_are_gpus(self)
+        level = self.gpu_level()
+        return level is not None and level == len(self.levels) - 1
 
     def level_named(self, names: tuple[str, ...]) -> int | None:
         """Index of the first level with one of the names, None when there is none."""

@@ -22,8 +22,8 @@ import re
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.common.level_names import check_order, level_among, level_name, without_commas
-from hopbytes.machines.recognise import kind_of_file
 from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
+from hopbytes.machines.recognise import kind_of_file
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
@@ -79,7 +79,7 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
         parts[0], latency = take_latency(parts[0])
     machine = _parse_part(parts[0])
     if parts[1:]:
-        from hopbytes.machines.common.networked import nest
+        from hopbytes.machines.common.nest_levels import nest
 
         for part in parts[1:]:
             machine = nest(machine, part, _parse_part)

@@ -6,12 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import InfeasibleError
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import ScaleError, UnsupportedError
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 #: Loads may sum to this much, so that sums of caps (a few per cent more) still fit in 63 bits.
 MAX_TOTAL_LOAD = 2**62

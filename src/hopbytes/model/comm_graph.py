@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 #: What ``meta["tasks"]`` is where tasks are known to be processes.

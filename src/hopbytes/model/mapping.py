@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.model.allocation import Allocation
 from hopbytes.errors import FormatError
+from hopbytes.model.allocation import Allocation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Int64
 from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.mpi.process_places import Spot, machine_of, processes_on, this_spot
 from hopbytes.mpi.sends import Sends, checked_neighbours, checked_sends, neighbours_sends
-from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.solve.map_tasks import map_tasks
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional

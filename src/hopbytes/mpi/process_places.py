@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launching.observed_placement import placement_seen
 from hopbytes.launching.placement_probe import Seen
-from hopbytes.machines.base import Int64, Level
-from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.model.allocation import Allocation
 
 #: Levels inside a node, outermost first, and the files of a CPU's directory that list the CPUs of its unit.
 UNITS = (

@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes.partitioners.backends import available, check_backend
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.model.comm_graph import Csr
+from hopbytes.partitioners.backends import available, check_backend
 from hopbytes.partitioners.dispatch import Ticket, gather, objection, submit
 from hopbytes.partitioners.pool import WorkerPool
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,8 @@ def candidates(
     """Partition every large group of vertices, all tries side by side.
 
     Groups below `settings.smallest`, those cut into fewer than two blocks and those that it
-    must not see (:func:`hopbytes.partitioners.dispatch.objection`) are left out; failed tries are ignored. Without
+    must not see (:func:`hopbytes.partitioners.dispatch.objection`) are left out; failed tries are ignored.
+    Without
     the package nothing happens.
 
     Parameters

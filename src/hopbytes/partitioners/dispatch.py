@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes.partitioners import parhip
-from hopbytes.partitioners.backends import BACKENDS, available, check_backend
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import Csr
+from hopbytes.partitioners import parhip
+from hopbytes.partitioners.backends import BACKENDS, available, check_backend
 from hopbytes.partitioners.pool import Job, WorkerPool
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 # Vertex weights and bounds are 32 bits wide; a margin lets the sum of the bounds fit as well.
 _LARGEST_LOAD_SUM = 2**30

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
 from hopbytes.model.comm_graph import Csr
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 # Arc weights are 32 bits wide each and so is their sum.
 _LARGEST_SUM = 2**31 - 1

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from hopbytes.partitioners import _worker
 from hopbytes.engine import stop_asked
+from hopbytes.partitioners import _worker
 
 START_WORK = 1 << 18
 """Work (see `Job.work`) below which everything runs in this process: about as long as starting a worker."""
@@ -90,8 +90,12 @@ class _Worker:
             # Started beside the package, so that the worker imports the same one, and nothing from the
             # user's folder. It must not write to the user's output.
             process = subprocess.Popen(
-                [sys.executable, "-m", "hopbytes.partitioners._worker", str(theirs.fileno()), str(os.getpid())],
-                pass_fds=[theirs.fileno()], cwd=Path(__file__).resolve().parent.parent,
+                [
+                    sys.executable, "-m", "hopbytes.partitioners._worker", str(
+                        theirs.fileno()
+                    ), str(os.getpid())
+                ],
+                pass_fds=[theirs.fileno()], cwd=Path(__file__).resolve().parents[2],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
         return cls(process, ours, threading.current_thread())

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes._arrays import Int64
 from hopbytes._util.options import build, describe
 from hopbytes._util.registry import Registry
-
-Int64 = NDArray[np.int64]
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.comm_graph import PROCESSES, CommGraph
 
 #: Tasks and arcs beyond this are a slip of the pen rather than a pattern.
 MAX_TASKS = 2**26

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.patterns.base import Arcs, Int64, every
+from hopbytes._arrays import Int64
+from hopbytes.patterns.base import Arcs, every
 
 ALGORITHMS = ("ring", "tree")
 

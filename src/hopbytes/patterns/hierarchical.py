@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns import base
-from hopbytes.patterns.base import Arcs, Int64, Pattern, check_arcs, dimensions, made, patterns, refused
+from hopbytes.patterns.base import Arcs, Pattern, check_arcs, dimensions, made, patterns, refused
 
 MOST_LEVELS = 8
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.base import MAX_TASKS, Arcs, Int64, Pattern, check_arcs, made, patterns, refused
+from hopbytes.patterns.base import MAX_TASKS, Arcs, Pattern, check_arcs, made, patterns, refused
 from hopbytes.patterns.collectives import ALGORITHMS, all_reduce, all_to_all, along_the_line, round_the_ring
 
 KINDS = ("tp", "cp", "ep", "dp", "pp")

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import numpy as np
-from numpy.typing import NDArray
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes._arrays import Int32, Int64
 
 
 def best_swap(

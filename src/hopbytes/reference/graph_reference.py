@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes._arrays import Int32, Int64
 
 
 def check_csr(indptr: Int64, targets: Int32) -> int:

@@ -8,11 +8,7 @@ from functools import cache
 from itertools import combinations
 from math import comb, inf
 
-import numpy as np
-from numpy.typing import NDArray
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes._arrays import Int32, Int64
 
 PACKED, SMALLEST, LARGEST_LAST, WEIGHTED, HEAVIEST, LEAST_DEGREE, IN_ORDER, EXACT = range(8)
 STARTS = 10

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes._arrays import Int32, Int64
+
 Path = list[tuple[int, int, int]]  # link, numerator, denominator
 Router = Callable[[int, int], "Path | None"]
 

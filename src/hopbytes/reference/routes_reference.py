@@ -7,10 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.reference.route_forms import ROUTERS, Path, Router, dragonfly
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 def _router(form: int, numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:

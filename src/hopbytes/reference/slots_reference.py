@@ -158,7 +158,8 @@ def _near(search: _Search, reach: int, order: Int32) -> None:
 
 
 def pair_search(
-    graph: Graph, distances: Distances, linear_cost: AssignmentCosts, control_arrays: ControlArrays, kind: int,
+    graph: Graph, distances: Distances, linear_cost: AssignmentCosts, control_arrays: ControlArrays,
+    kind: int,
     reach: int, order: Int32, capacities: Int64, pe: Int32, counted: Int64,
 ) -> None:
     """Exchange tasks of one kind of pairs until no exchange gains; count evaluations and exchanges."""

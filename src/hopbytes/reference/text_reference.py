@@ -14,9 +14,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt8 = NDArray[np.uint8]
+from hopbytes._arrays import Int32, Int64, UInt8
 
 MAX_INT64 = 2**63 - 1
 

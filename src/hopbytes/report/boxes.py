@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, Int64
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.node.hardware_kinds import worth
 from hopbytes.machines.node.node_tree import Gpu, NodeTree
-from hopbytes.machines.node.sysfs import format_list
+from hopbytes.model.allocation import Allocation
+from hopbytes.textio.cpu_lists import format_list
 
 MAX_BOXED = 2**12
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes.cost.objectives.link_sums import plain
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.network.network import Network
-from hopbytes.cost.objectives.link_sums import plain
+from hopbytes.model.allocation import Allocation
 
 Facts = dict[str, Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import TYPE_CHECKING, Any
 
+from hopbytes.cost.metrics.evaluation import Evaluation
+from hopbytes.cost.metrics.plain_text import HEADINGS, notes, rows
 from hopbytes.errors import printable
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
-from hopbytes.cost.metrics.evaluation import Evaluation
-from hopbytes.cost.metrics.plain_text import HEADINGS, notes, rows
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
 from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.model.mapping import Mapping
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.placement import PlacementMetrics
+from hopbytes.model.mapping import Mapping
 
 #: Below these shares of the objective a gain is next to nothing, and small; from the last on it is large.
 NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30
 
-#: How the launcher's own order is called, by its name in :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+#: How the launcher's own order is called, by its name in
+#: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.model.mapping import Mapping
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
 
 #: What prices may sum to, so that they and twice the communication cost fit in 63 bits.
 MOST_PRICE = 2**58

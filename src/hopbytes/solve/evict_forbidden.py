@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import group_sums
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import InfeasibleError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-Bool = NDArray[np.bool_]
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
 
 
 def evict_forbidden(

@@ -9,28 +9,29 @@ from collections.abc import Mapping as Dictionary
 
 import numpy as np
 
-from hopbytes import __version__
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32
 from hopbytes._util.checks import check_functions, check_truths, name_of, whole
-from hopbytes.solve.slot_choice import place
 from hopbytes._util.clock import Clock
+from hopbytes._util.options import describe
+from hopbytes._version import __version__
+from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner, mappers, refiners
 from hopbytes.cost.message_time.form import SearchForm
-from hopbytes.solve.constraints import collect_constraints
-from hopbytes.engine import stop_asked, stopping_when
-from hopbytes.errors import UnsupportedError, unknown_name
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.solve.feasibility import balance_report, migration_report, verify
-from hopbytes.machines.base import Machine
-from hopbytes.algorithms.base import Effort, Int32, Mapper, Progress, Refiner, mappers, refiners
-from hopbytes.model.mapping import Mapping
 from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes._util.options import describe
-from hopbytes.solve.slot_policies import Task
+from hopbytes.engine import stop_asked, stopping_when
+from hopbytes.errors import UnsupportedError, unknown_name
+from hopbytes.machines.base import Machine
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.solve.constraints import collect_constraints
+from hopbytes.solve.feasibility import balance_report, migration_report, verify
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 from hopbytes.solve.problem import Request
+from hopbytes.solve.slot_choice import place
+from hopbytes.solve.slot_policies import Task
 
 WEIGHTS = ("bytes", "messages", "unit", "time")
 
@@ -109,12 +110,14 @@ def map_tasks(
         Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
         `partition` says otherwise it means processes, however large n.
     pack, spread, tasks_per_node, per
-        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` takes the
+        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
+        `pack` takes the
         first n, as ``mpirun`` does; `spread` gives every node equally many, as ``srun`` does, which
         leaves each process more memory bandwidth; the others are hard counts for every node, or for
         every unit of a level (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
         By default all three are tried, nodes filled, spread, and any slots that the pattern prefers, and the
-        cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job says how
+        cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job
+        says how
         many tasks each node gets, that is kept.
     equal_nodes : bool
         By default use only nodes with the same number of tasks each, which some launchers ask for.
@@ -194,7 +197,9 @@ def map_tasks(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
     request = dataclasses.replace(request, mapper_chooses=steps.mapper.chooses_slots)
-    task = Task(form.graph, form.where, request, constraints, objective, goal, in_order_counts=preset is not None)
+    task = Task(
+        form.graph, form.where, request, constraints, objective, goal, in_order_counts=preset is not None
+    )
     if clock.limited:
         check_scale(form.graph, form.where)
         clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(graph.n, np.int32)))
@@ -257,7 +262,9 @@ def _work_notice(effort: Effort, time_limit: float | None, *, early: bool) -> li
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
     constraints = ["stopped early: the best placement until then"] if early else []
     if cut_short:
-        return [*constraints, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"]
+        return [
+            *constraints, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"
+        ]
     return [*constraints, f"{arcs} arcs looked at; --work-limit {arcs} instead of {limit} repeats this run"]
 
 

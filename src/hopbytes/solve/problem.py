@@ -10,17 +10,18 @@ from fractions import Fraction
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound, sum_of
-from hopbytes.solve.constraints import Constraints
-from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Int32, Int64
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
-from hopbytes.machines.selection.slot_counts import spread, even_counts
+from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.machines.selection.slot_counts import even_counts, spread
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound, sum_of
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
 
 #: From this many tasks per PE on, a request that does not say so is taken for a partition.
 TASKS_PER_PE_OF_A_PARTITION = 8
@@ -163,7 +164,8 @@ def _check_places(problem: Problem, linear_cost: LinearCost) -> None:
 
 
 def _without_places(
-    graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction, linear_cost: LinearCost | None,
+    graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction,
+    linear_cost: LinearCost | None,
     home: Int32 | None,
 ) -> Problem:
     n, k = graph.n, where.k

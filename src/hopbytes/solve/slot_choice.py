@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Effort
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Effort, Int32, Int64
-from hopbytes.solve.slot_policies import Policy, Task, Value, policies
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem, formulate
 from hopbytes.solve.run_chain import solve
+from hopbytes.solve.slot_policies import Policy, Task, Value, policies
 
 #: A policy is pursued with the whole chain if the quick chain came as near to the best one as this.
 WORTH_PURSUING = 1.05
@@ -157,8 +158,12 @@ def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64
     An exchange with a silent task is a move to a free slot, so every mapper and every refiner has such moves.
     """
     n = task.graph.n
-    constraints = dataclasses.replace(task.constraints, initial=_with_homes_of_empty_tasks(task.constraints.initial, pes))
-    problem = formulate(_with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints)
+    constraints = dataclasses.replace(
+        task.constraints, initial=_with_homes_of_empty_tasks(task.constraints.initial, pes)
+    )
+    problem = formulate(
+        _with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints
+    )
     pe, notices = _solved(task, problem, steps, effort)
     return pes[problem.pes[pe[:n]]], notices
 

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.solve.constraints import Constraints
-from hopbytes.errors import InfeasibleError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Int32, Int64
+from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.objectives.base import Objective
-from hopbytes.solve.problem import Problem, Request, formulate
+from hopbytes.errors import InfeasibleError
 from hopbytes.machines.selection.slot_counts import asked_by_job, spread
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.problem import Problem, Request, formulate
 
 #: What placements are compared by: the objective asked for, then J with the costs of single tasks.
 Value: TypeAlias = tuple[int | float, int]
@@ -112,7 +112,8 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
 def _free_to_leave(task: Task) -> bool:
     """Whether tasks have one slot each now, others are free, and nothing is said against going there."""
     constraints, n = task.constraints, task.graph.n
-    if constraints.initial is None or constraints.price or constraints.fixed is not None or constraints.forbidden is not None:
+    restricted = constraints.fixed is not None or constraints.forbidden is not None
+    if constraints.initial is None or constraints.price or restricted:
         return False
     whole = task.request.chooses_slots or task.request.partition or task.request.mapper_chooses
     return not whole and 0 < n < task.where.k and len(np.unique(constraints.initial)) == n

@@ -1,1 +1,1 @@
-"""Algorithms that place tasks: one file each (see base.py)."""
+"""Algorithms that place tasks: one file each."""

@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.network.curves import CURVES, curve_order
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Mapper, mappers
-from hopbytes.algorithms.shared.sequential_assignment import fill_along
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
+from hopbytes.algorithms.shared.sequential_assignment import fill_along
 from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.network.curves import CURVES, curve_order
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("curve")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.shared.bisection_tree import halved
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Int64, Mapper, mappers
-from hopbytes.algorithms.shared.bisection_tree import halved
-from hopbytes.algorithms.mappers.multisection import Multisection
 
 
 @mappers.register("dual_recursive_bipartitioning")

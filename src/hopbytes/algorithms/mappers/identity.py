@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Mapper, mappers
-from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 
 
 @mappers.register("identity")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import child_bounds, group_sums
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
+from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.coarse import coarsen_once
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Mapper, mappers
-from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.shared.quotient_graph import quotient_csr
-from hopbytes.algorithms.multisection.hierarchy_levels import Level, Subproblem, levels_of
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import child_bounds, group_sums
+from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("integrated")
@@ -62,12 +64,11 @@ class Integrated(Mapper):
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         search = SearchSettings(
-            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width, self.overload_percent
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
         )
         cutter = Multisection(
-            self.repetitions, self.initial_partitions, self.recombinations, rounds=self.rounds, fruitless_moves=self.fruitless_moves,
-            seeds=self.seeds, flow_rounds=self.flow_rounds, flow_width=self.flow_width,
-            overload_percent=self.overload_percent,
+            self.repetitions, self.initial_partitions, self.recombinations, **asdict(search)
         )
         if bounds.exact or where.k < 2 or graph.n == 0:
             return cutter.map(graph, where, bounds, effort)
@@ -83,7 +84,9 @@ class Integrated(Mapper):
                 group = _refined(subproblem, levels[depth - 1], group, where, each, search, effort)
             deep = self._depth(subproblem.n, levels) if number else len(levels)
             if deep > depth:
-                subproblem = Subproblem(depth, 0, (), None, subproblem.csr, subproblem.loads, subproblem.linear_cost)
+                subproblem = Subproblem(
+                    depth, 0, (), None, subproblem.csr, subproblem.loads, subproblem.linear_cost
+                )
                 group = cutter.descend(subproblem, levels[:deep], each, False, effort, None, group)
                 group = _refined(subproblem, levels[deep - 1], group, where, each, search, effort)
                 depth = deep
@@ -126,12 +129,16 @@ def _refined(
     linear_cost = None
     if subproblem.linear_cost is not None:
         nothing, all_groups = np.zeros(subproblem.n, np.int32), np.arange(groups)
-        linear_cost = subproblem.linear_cost.grouped(nothing, rank[level.child_of_pe], np.zeros(groups, np.int64), all_groups)
+        linear_cost = subproblem.linear_cost.grouped(
+            nothing, rank[level.child_of_pe], np.zeros(groups, np.int64), all_groups
+        )
         linear_cost = linear_cost.scaled(1, each)
     total = int(group_sums(group * 0, subproblem.loads, 1)[0])
     caps = child_bounds(total, level.shares, level.leaf_bounds, level.left)
     better, moves = refine_placement(
-        *subproblem.csr, subproblem.loads, rank[group], np.maximum(caps, np.maximum(level.held, level.sure))[order],
+        *subproblem.csr, subproblem.loads, rank[group], np.maximum(
+            caps, np.maximum(level.held, level.sure)
+        )[order],
         **kernel_distances(where.select(first[order])), seed=effort.seed, search=search,
         threads=effort.threads, deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
     )

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("round_robin")

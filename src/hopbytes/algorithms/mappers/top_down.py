@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Mapper, mappers
-from hopbytes.algorithms.mappers.multisection import Multisection
 
 
 @mappers.register("top_down")

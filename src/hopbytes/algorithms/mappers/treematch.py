@@ -9,19 +9,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.top_down import TopDown
+from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
+from hopbytes.algorithms.shared.quotient_graph import quotient_csr, with_isolated
+from hopbytes.algorithms.shared.sequential_assignment import room_for
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph, Csr
 from hopbytes.kernels import checked_sum
 from hopbytes.kernels.grouping import group_objects
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Int64, Mapper, mappers
-from hopbytes.algorithms.shared.sequential_assignment import room_for
-from hopbytes.algorithms.shared.quotient_graph import quotient_csr, with_isolated
-from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
-from hopbytes.algorithms.mappers.top_down import TopDown
-from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph, Csr
 
 #: Listing more groups than this takes more memory than it can be worth.
 MOST_LISTED = 1_000_000
@@ -143,8 +144,9 @@ class TreeMatch(Mapper):
         found, _ = partition_many(
             *csr, None, np.zeros(objects, np.int32), np.array([0, objects // arity], np.int64),
             np.full(objects // arity, arity, np.int64), np.array([effort.seed % 2**64], np.uint64),
-            PartitionSettings(initial_partitions=self.initial_partitions), threads=effort.threads,
-            deadline=effort.deadline,
+            PartitionSettings(
+                initial_partitions=self.initial_partitions
+            ), threads=effort.threads, deadline=effort.deadline,
             spend=effort.spend,
         )
         credit = self.credit if which == "packed" else 0

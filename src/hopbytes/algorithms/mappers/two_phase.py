@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Mapper, mappers, refiners
-from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import bisected
-from hopbytes.algorithms.shared.bisection_tree import halved
-from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.shared.quotient_graph import quotient_graph
+from hopbytes._arrays import Int32
 from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers, refiners
+from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import bisected
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.shared.bisection_tree import halved
+from hopbytes.algorithms.shared.quotient_graph import quotient_graph
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 MODELS = ("rb", "rms")
 NO_REFINER = "none"
@@ -78,4 +79,6 @@ class TwoPhase(Mapper):
         if self.model == "rms":
             return Multisection(initial_partitions=self.initial_partitions).map(graph, where, bounds, effort)
         every = np.arange(where.k)
-        return bisected(halved([every.astype(np.int32)]), every, graph, bounds, effort, self.initial_partitions)
+        return bisected(
+            halved([every.astype(np.int32)]), every, graph, bounds, effort, self.initial_partitions
+        )

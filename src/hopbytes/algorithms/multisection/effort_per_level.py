@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Int32
-
-if TYPE_CHECKING:
-    from hopbytes.algorithms.multisection.hierarchy_levels import Level
 
 #: A level surprises that decides so many times what was expected of it,
 SURPRISE = 4.0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.multisection.hierarchy_levels import Problem
+from hopbytes.engine import stop_asked
 from hopbytes.partitioners.backends import BACKENDS
 from hopbytes.partitioners.candidates import CandidateSettings, candidates
-from hopbytes.engine import stop_asked
-from hopbytes.algorithms.base import Effort, Int32
-from hopbytes.algorithms.multisection.hierarchy_levels import Problem
 from hopbytes.partitioners.pool import START_WORK, WorkerPool
 
 
@@ -19,7 +20,8 @@ class ExternalPartitions:
     Parameters
     ----------
     backends : list of (name, setting)
-        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several threads.
+        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several
+        threads.
     initial_partitions, inner_tries : int
         Partitions of the outermost cut and of every other one.
     smallest : int

@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
+from hopbytes._arrays import Int64
 
 
 def shapes(arities: list[int], leaves: int, most: int) -> list[list[int]]:

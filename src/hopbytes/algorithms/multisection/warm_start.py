@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.hierarchy_levels import Problem
 from hopbytes.model.capacities import group_sums
-from hopbytes.algorithms.base import Effort, Int32
-from hopbytes.algorithms.multisection.hierarchy_levels import Level, Problem
 
 
 class WarmStart:

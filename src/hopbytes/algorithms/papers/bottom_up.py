@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.shared.quotient_graph import quotient_csr
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, room_for
+from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
-from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.model.comm_graph import CommGraph, Csr
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Int64, Mapper, mappers
-from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, room_for
-from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 
 
 @mappers.register("bottom_up")
@@ -61,7 +62,8 @@ class BottomUp(Mapper):
         group, _ = partition_many(
             *csr, None if int(size.max()) == 1 else size, np.zeros(len(size), np.int32),
             np.array([0, len(caps)], np.int64), caps, np.array([(effort.seed + depth) % 2**64], np.uint64),
-            PartitionSettings(initial_partitions=self.initial_partitions), threads=effort.threads,
-            deadline=effort.deadline,
+            PartitionSettings(
+                initial_partitions=self.initial_partitions
+            ), threads=effort.threads, deadline=effort.deadline,
         )
         return group

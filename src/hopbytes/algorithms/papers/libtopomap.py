@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Mapper
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
+from hopbytes.algorithms.two_level import Grouped, HostGraph, host_graph
+from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Int64, Mapper
-from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
-from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
-from hopbytes.algorithms.two_level import Grouped, HostGraph
-from hopbytes.algorithms.two_level import host_graph
-from hopbytes.cost.objectives.base import objectives
 
 
 @dataclass(frozen=True, slots=True)

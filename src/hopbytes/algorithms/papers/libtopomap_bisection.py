@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.engine import PartitionSettings, partition_many
-from hopbytes.algorithms.base import Effort, Int32, Int64, mappers
-from hopbytes.algorithms.two_level.node_level import settings_of
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
 from hopbytes.algorithms.two_level import Grouped, HostGraph
+from hopbytes.algorithms.two_level.node_level import settings_of
+from hopbytes.engine import PartitionSettings, partition_many
 
 Graph = tuple[Int64, Int32, Int64 | None]
 

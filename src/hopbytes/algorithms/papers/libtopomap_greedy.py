@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.algorithms.base import Effort, Int32, Int64, mappers
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, classes
 from hopbytes.algorithms.two_level import Grouped, HostGraph
 

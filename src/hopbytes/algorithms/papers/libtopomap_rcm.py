@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.algorithms.base import Effort, Int32, Int64, mappers
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
 from hopbytes.algorithms.two_level import Grouped, HostGraph
 

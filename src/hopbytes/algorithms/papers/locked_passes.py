@@ -7,11 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import ScaleError
 from hopbytes.model.comm_graph import Csr
-
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
 
 #: Weight x distance, in all, stays below this, so that sums of four of them fit.
 LARGEST = 2**60

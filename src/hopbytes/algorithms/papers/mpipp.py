@@ -7,15 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph, Csr
-from hopbytes.kernels.best_swap import best_swap
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Int64, Mapper, mappers
-from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.papers.locked_passes import LockedPasses
 from hopbytes.algorithms.shared.quotient_graph import with_isolated
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order
 from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.best_swap import best_swap
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph, Csr
 
 #: Entries of the tables of n x k and k x k numbers, 8 bytes each.
 MOST_ENTRIES = 2**27
@@ -35,7 +36,8 @@ class Mpipp(Mapper):
         which to use. The paper exchanges the cores of two processes only: ``free=no`` starts anywhere on the
         machine and stays on the PEs of the start.
     passes : bool
-        As in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): passes in which every task
+        As in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): passes in which
+        every task
         moves once, also where that loses, of which the best prefix is kept; for some hundred tasks.
 
     Raises

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.engine.slots import place_greedily
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.common.lowering import kernel_distances
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Mapper, mappers
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
+from hopbytes.engine.slots import place_greedily
+from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("mueller_merbach")

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.papers.pairs import search_pairs
+from hopbytes.algorithms.shared.sequential_assignment import random_order
 from hopbytes.engine.slots import NEAR_PAIRS
 from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.algorithms.shared.sequential_assignment import random_order
-from hopbytes.algorithms.papers.pairs import search_pairs
 
 
 @refiners.register("n_cd")

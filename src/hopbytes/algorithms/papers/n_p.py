@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.papers.pairs import search_pairs
 from hopbytes.engine.slots import BLOCKS
 from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.algorithms.papers.pairs import search_pairs
 
 
 @refiners.register("n_p")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.engine.slots import ALL_PAIRS
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.papers.pairs import search_pairs
+from hopbytes.engine.slots import ALL_PAIRS
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("n_square")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.engine.slots import pair_search
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
+from hopbytes.engine.slots import pair_search
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 def search_pairs(

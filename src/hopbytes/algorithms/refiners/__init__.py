@@ -1,1 +1,1 @@
-"""Algorithms that improve a placement: one file each (see base.py)."""
+"""Algorithms that improve a placement: one file each."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.engine.slot_groups import chain_search
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import MILLION, Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.algorithms.shared.sequential_assignment import random_order
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
+from hopbytes.algorithms.shared.sequential_assignment import random_order
+from hopbytes.engine.slot_groups import chain_search
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("chains")

@@ -7,17 +7,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.refiners.umpa import no_worse, relocated
+from hopbytes.algorithms.two_level import (
+    Routed,
+    groups_of_placement,
+    neighbourhood_of,
+    nodes_of,
+    routed,
+    routed_groups,
+)
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.engine.places import Neighbourhood
 from hopbytes.engine.routed_search import HybridTerms, congestion_search
 from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Int64, Refiner, refiners
-from hopbytes.algorithms.two_level.node_level import record_work, capacity_of
-from hopbytes.algorithms.two_level import Routed, groups_of_placement, nodes_of, routed, routed_groups, neighbourhood_of
-from hopbytes.cost.objectives.base import objectives
-from hopbytes.cost.objectives.hybrid import Hybrid
-from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 
 GOALS = ("max_congestion", "max_messages", "hybrid")
 
@@ -119,7 +127,8 @@ class Congestion(Refiner):
 
     def _search(
         self, problem: Routed, start: Int32, work: int, around: Neighbourhood, graph: CommGraph,
-        where: Allocation, effort: Effort, step: int,
+        where: Allocation,
+        effort: Effort, step: int,
     ) -> Int32:
         terms = None
         if self.goal == "hybrid":

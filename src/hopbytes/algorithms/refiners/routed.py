@@ -9,17 +9,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.balancer import meet_bounds
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import HopGreedy
-from hopbytes.algorithms.two_level import nodes_of
-from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.algorithms.refiners.congestion import Congestion, check_goal
 from hopbytes.algorithms.refiners.uth import HopSwap
 from hopbytes.algorithms.refiners.uwh import WeightedHopSwap
-from hopbytes.algorithms.balancer import meet_bounds
+from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.cost.objectives.base import Objective, objectives
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 #: Thresholds of ``congestion`` that annealing takes in turn.
 HEATS = (10_000, 30_000, 3_000)
@@ -106,7 +107,9 @@ class Routed(Refiner):
             weight = "messages" if self.goal == "max_messages" else "volume"
             other = HopGreedy(weight=weight).map(graph, where, bounds, effort)
             if bounds.exact or graph.loads is None:
-                other = meet_bounds(graph, where, other, None if bounds.exact else graph.loads, bounds.load).pe
+                other = meet_bounds(
+                    graph, where, other, None if bounds.exact else graph.loads, bounds.load
+                ).pe
                 found.append(self._improved(graph, where, other, bounds, effort, limits))
         judge = objectives[self.goal]()
         best = min(

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.engine import swap_refine
-from hopbytes.model.comm_graph import CommGraph, Csr
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Refiner, refiners
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
 from hopbytes.algorithms.shared.unit_distances import Units, units_of
+from hopbytes.engine import swap_refine
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph, Csr
 
 
 @refiners.register("subtrees")

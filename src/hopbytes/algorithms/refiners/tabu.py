@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.shared.search_distances import is_dense
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import MILLION, Bounds, Effort, Int32, Int64, Refiner, refiners
-from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.algorithms.shared.search_distances import is_dense
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 DEFAULT_WORK = 10
 
@@ -67,7 +68,9 @@ class Tabu(Refiner):
         if not graph.total_volume or not distance.any():
             return pe
         linear_cost = dense_linear_cost(bounds.linear_cost, n, graph.total_volume * int(distance.max()))
-        settings = EvolutionSettings(self.population, self.short, self.long, self.fruitless_generations, self.renewals)
+        settings = EvolutionSettings(
+            self.population, self.short, self.long, self.fruitless_generations, self.renewals
+        )
         better, exchanges = evolve(
             DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, seed=effort.seed,
             limit=self._limit(effort), deadline=effort.deadline, threads=effort.threads, settings=settings,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.refiners.umpa import check_rule, swap_for_congestion
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Effort, Int32, Refiner, refiners
-from hopbytes.algorithms.refiners.umpa import check_rule, swap_for_congestion
 
 
 @refiners.register("umc")

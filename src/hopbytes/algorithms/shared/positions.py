@@ -6,17 +6,14 @@ import math
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.common.geometry import Geometry, geometry_of
-from hopbytes.algorithms.base import Int64
+from hopbytes._arrays import Float64, Int64
 from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.common.geometry import Geometry, geometry_of
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.textio.open_input import open_stream
-
-Float64 = NDArray[np.float64]
 
 GRID = re.compile(r"[0-9]{1,9}(x[0-9]{1,9})*", re.ASCII)
 #: Coordinates of a file are rounded to so many steps along the longest side.
@@ -26,7 +23,8 @@ MOST_DIMENSIONS = 16
 
 
 def place_geometry(where: Allocation, wanted: str) -> Geometry:
-    """Return the coordinates of the places of an allocation (see :class:`hopbytes.algorithms.two_level.Nodes`).
+    """Return the coordinates of the places of an allocation (see
+    :class:`hopbytes.algorithms.two_level.Nodes`).
 
     Raises
     ------

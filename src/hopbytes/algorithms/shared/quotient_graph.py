@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes._arrays import Int32
 from hopbytes.kernels import csr_from_arcs
-from hopbytes.algorithms.base import Int32
+from hopbytes.model.comm_graph import CommGraph, Csr
 
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.algorithms.base import Bounds
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.base import Bounds, Int32, Int64
-
-UInt64 = NDArray[np.uint64]
 
 
 def random_order(n: int, seed: int) -> Int64:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.errors import UnsupportedError
-from hopbytes.kernels import csr_from_arcs
+from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.errors import UnsupportedError
+from hopbytes.kernels import csr_from_arcs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

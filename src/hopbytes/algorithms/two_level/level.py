@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.engine.control import Spend
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.kernels import csr_from_arcs
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True, slots=True, eq=False)

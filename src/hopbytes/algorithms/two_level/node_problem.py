@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
+from hopbytes.algorithms.two_level.within_node import place_inside
+from hopbytes.engine import PartitionSettings
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
-from hopbytes.engine import PartitionSettings
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.algorithms.two_level.within_node import place_inside
-from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.engine.routed_search import Routing, Traffic
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.kernels.routes import fraction_bits
+from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.two_level.level import Nodes
-from hopbytes.algorithms.two_level.ports import PortArcs, arcs_of, port_arcs, ports_of
 from hopbytes.algorithms.two_level.node_problem import Grouped
+from hopbytes.algorithms.two_level.ports import PortArcs, arcs_of, port_arcs, ports_of
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.engine.routed_search import Routing, Traffic
+from hopbytes.kernels.routes import fraction_bits
+from hopbytes.model.comm_graph import CommGraph
 
 #: Values of links stay below this in searches, so that sums over links and their squares fit.
 MOST_VALUE = 2**54

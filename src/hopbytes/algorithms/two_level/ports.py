@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.two_level.level import Nodes, quotient
 from hopbytes.cost.objectives.link_sums import endpoints_of
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True, slots=True, eq=False)

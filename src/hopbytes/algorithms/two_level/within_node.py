@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.model.capacities import group_sums
-from hopbytes.engine import PartitionSettings, partition_many
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.two_level.level import Nodes, RunControl
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.model.capacities import group_sums
+from hopbytes.model.comm_graph import CommGraph
 
 
 def place_inside(

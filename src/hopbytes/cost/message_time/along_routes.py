@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
-from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import NODE_NAMES, Int32, Int64, Level
-from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.base import NODE_NAMES, Level
+from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True, slots=True, eq=False)

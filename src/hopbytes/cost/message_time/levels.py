@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
-from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Int32, Level, TreeDistance
 from hopbytes.cost.objectives.comm_cost import weight_by_level
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.base import Level, TreeDistance
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True, slots=True)

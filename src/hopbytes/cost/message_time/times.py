@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32
+from hopbytes.cost.message_time.along_routes import (
+    RouteTimes,
+    knows_route_times,
+    route_search_form,
+    route_times,
+    time_on_routes,
+)
 from hopbytes.cost.message_time.form import SearchForm
 from hopbytes.cost.message_time.levels import (
     LevelTimes,
@@ -11,17 +18,11 @@ from hopbytes.cost.message_time.levels import (
     level_times,
     time_by_level,
 )
-from hopbytes.cost.message_time.along_routes import (
-    RouteTimes,
-    knows_route_times,
-    route_search_form,
-    route_times,
-    time_on_routes,
-)
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Int32, TreeDistance
+from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 Times = LevelTimes | RouteTimes
 

@@ -9,13 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.cost.objectives.link_sums import (
+    LinkTraffic,
+    endpoints_of,
+    links_travelled,
+    network_of,
+    plain,
+    traffic,
+)
+from hopbytes.kernels.routes import arcs_over_link, hop_histogram
+from hopbytes.machines.network.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.kernels.routes import arcs_over_link, hop_histogram
-from hopbytes.machines.base import Int32, Int64
-from hopbytes.machines.network.link_prices import capacity_classes
-from hopbytes.machines.network.network import Network
-from hopbytes.cost.objectives.link_sums import LinkTraffic, endpoints_of, links_travelled, network_of, plain, traffic
 
 #: Links named in an evaluation, and flows named with each of them.
 HOTTEST, FLOWS_NAMED = 10, 3
@@ -212,7 +218,7 @@ def hottest_links(
 
 def _ranked(network: Network, volume: LinkTraffic, count: int) -> list[tuple[int, Fraction]]:
     """Return the most congested links in use with their congestion, compared exactly."""
-    classes, found = capacity_classes(network), []
+    classes, found = network.capacity_classes(), []
     for size, (first, end) in zip(classes.values, pairwise(classes.start), strict=True):
         links = np.arange(first, end) if classes.links is None else classes.links[first:end]
         links = links[np.argsort(-volume.amounts[links], kind="stable")[:count]]

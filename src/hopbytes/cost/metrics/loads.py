@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Int32, Int64
 
 
 def load_per_pe(graph: CommGraph, k: int, pe: Int32) -> Int64:

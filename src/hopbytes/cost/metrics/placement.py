@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.message_time.times import comm_time, knows_times, times_of
-from hopbytes.errors import FormatError
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Int32, Int64, TreeDistance
 from hopbytes.cost.metrics.link_metrics import LinkMetrics, measure_links
 from hopbytes.cost.metrics.loads import load_per_pe, ratio, relative_excess
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.metrics.traffic import TrafficMetrics, measure_traffic
 from hopbytes.cost.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
+from hopbytes.errors import FormatError
+from hopbytes.machines.base import TreeDistance
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from hopbytes.cost.metrics.measurements import Measurements
 from hopbytes.cost.metrics.placement import PlacementMetrics
-
-if TYPE_CHECKING:
-    from hopbytes.cost.metrics.evaluation import Evaluation
 
 HEADINGS = ("", "mapping", "in-order", "as recorded", "random, mean", "random, range")
 #: Rows that only the complete table has: what needs a paper to be understood, and what never differs.
@@ -30,7 +28,7 @@ class Row(NamedTuple):
     random_range: str = ""
 
 
-def rows(evaluation: Evaluation, complete: bool = True) -> list[Row]:
+def rows(evaluation: Measurements, complete: bool = True) -> list[Row]:
     """Return the lines of the table, what matters most first; all of them, or those most people want."""
     table = [
         _row(evaluation, "communication cost J", lambda one: one.comm_cost, _count),
@@ -50,7 +48,7 @@ def rows(evaluation: Evaluation, complete: bool = True) -> list[Row]:
     return [row for row in table if row is not None and (complete or row.label not in ONLY_COMPLETE)]
 
 
-def _seconds_row(evaluation: Evaluation) -> list[Row | None]:
+def _seconds_row(evaluation: Measurements) -> list[Row | None]:
     """Time of all messages, where the machine's levels have latency and bandwidth."""
     if evaluation.mapping.comm_seconds is None:
         return []
@@ -71,7 +69,7 @@ def _picker(part: str, name: str) -> Callable[[PlacementMetrics], float]:
     return pick
 
 
-def _traffic_rows(evaluation: Evaluation) -> list[Row]:
+def _traffic_rows(evaluation: Measurements) -> list[Row]:
     """Volumes and messages between nodes; nothing to say on a single node."""
     if not evaluation.mapping.traffic or int(evaluation.mapping.traffic.inter_node_volume) == 0:
         return []
@@ -87,7 +85,7 @@ def _traffic_rows(evaluation: Evaluation) -> list[Row]:
     ]
 
 
-def _link_rows(evaluation: Evaluation) -> list[Row]:
+def _link_rows(evaluation: Measurements) -> list[Row]:
     """What links carry; nothing on machines that know no links."""
     if evaluation.mapping.links is None:
         return []
@@ -109,7 +107,7 @@ def _link_rows(evaluation: Evaluation) -> list[Row]:
     ]
 
 
-def _level_rows(evaluation: Evaluation, number: int) -> list[Row]:
+def _level_rows(evaluation: Measurements, number: int) -> list[Row]:
     messages = "messages" if evaluation.messages_known else "messages (1 per arc)"
     level = evaluation.mapping.levels[number]
     return [
@@ -121,7 +119,7 @@ def _level_rows(evaluation: Evaluation, number: int) -> list[Row]:
     ]
 
 
-def notes(evaluation: Evaluation) -> list[str]:
+def notes(evaluation: Measurements) -> list[str]:
     """Return sentences a reader of the table should know."""
     sentences = []
     if evaluation.dilation:
@@ -144,7 +142,7 @@ def notes(evaluation: Evaluation) -> list[str]:
     return sentences
 
 
-def plain_table(evaluation: Evaluation, complete: bool = True) -> str:
+def plain_table(evaluation: Measurements, complete: bool = True) -> str:
     """Return the table as text, aligned by blanks."""
     lines = [HEADINGS, *rows(evaluation, complete)]
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
@@ -157,7 +155,7 @@ def plain_table(evaluation: Evaluation, complete: bool = True) -> str:
 
 
 def _row(
-    evaluation: Evaluation,
+    evaluation: Measurements,
     label: str,
     pick: Callable[[PlacementMetrics], float],
     show: Callable[[float], str],
@@ -180,7 +178,7 @@ def _mean(sample: list[float]) -> float:
     return round(mean) if mean >= 100 and all(isinstance(one, int) for one in sample) else mean
 
 
-def _tasks_per_pe(evaluation: Evaluation) -> Row:
+def _tasks_per_pe(evaluation: Measurements) -> Row:
     def cell(placements: tuple[PlacementMetrics, ...]) -> str:
         if not placements:
             return ""
@@ -194,7 +192,7 @@ def _tasks_per_pe(evaluation: Evaluation) -> Row:
     return Row("tasks on a PE", *(cell(column) for column in columns))
 
 
-def _against_in_order(evaluation: Evaluation) -> Row | None:
+def _against_in_order(evaluation: Measurements) -> Row | None:
     """J as a change from in-order placement; None when that has no cost to compare with."""
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
     if not base:

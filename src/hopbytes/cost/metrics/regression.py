@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.errors import FormatError
 from hopbytes.cost.metrics.placement import PlacementMetrics
+from hopbytes.errors import FormatError
 
 Floats = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.routes import UnitTraffic, unit_traffic
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.kernels.routes import UnitTraffic, unit_traffic
-from hopbytes.machines.base import Int32, Int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,11 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32
+from hopbytes._util.registry import Registry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes._util.registry import Registry
-
-Int32 = NDArray[np.int32]
 
 objectives: Registry[type[Objective]] = Registry("objective", "hopbytes.cost.objectives")
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
+from hopbytes.cost.objectives.base import Objective, objectives
+from hopbytes.machines.base import TreeDistance
+from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.machines.base import Int32, Int64, TreeDistance
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.cost.objectives.base import Objective, objectives
 
 
 @objectives.register("comm_cost")
@@ -31,7 +32,8 @@ class CommCost(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return J, exact while it stays below 2**63 (see :func:`hopbytes.cost.metrics.scale.check_scale`); O(m).
+        """Return J, exact while it stays below 2**63 (see :func:`hopbytes.cost.metrics.scale.check_scale`);
+        O(m).
 
         Examples
         --------

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph
-from hopbytes.cost.objectives.base import Int32, Objective, objectives
+from hopbytes._arrays import Int32
+from hopbytes.cost.objectives.base import Objective, objectives
 from hopbytes.cost.objectives.hop_distances import mostly_hops
 from hopbytes.cost.objectives.link_sums import links_travelled, plain
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 @objectives.register("hop_bytes")

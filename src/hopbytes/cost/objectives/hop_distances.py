@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.machines.base import TreeDistance
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.network.network import Network
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
+from hopbytes.machines.base import TreeDistance
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.model.allocation import Allocation
 
 
 def in_hops(where: Allocation, wanted: str) -> Allocation:

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from hopbytes._arrays import Int32
+from hopbytes.cost.objectives.base import Objective, objectives
+from hopbytes.cost.objectives.link_sums import LinkTraffic, traffic
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.cost.objectives.base import Int32, Objective, objectives
-from hopbytes.cost.objectives.link_sums import LinkTraffic, traffic
 
 Terms = tuple[float, float, float, float]
 

@@ -7,11 +7,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph
 from hopbytes.kernels.routes import (
     LoadSummary,
     fraction_bits,
@@ -19,11 +17,9 @@ from hopbytes.kernels.routes import (
     link_amounts,
     summarize_links,
 )
-from hopbytes.machines.network.link_prices import capacity_classes
 from hopbytes.machines.network.network import Network
-
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 
 class LinkTraffic(NamedTuple):
@@ -128,7 +124,7 @@ def traffic(
 
 
 def _by_capacity(network: Network, amounts: Int64, *, priced: bool) -> tuple[tuple[int, LoadSummary], ...]:
-    classes = capacity_classes(network) if priced else None
+    classes = network.capacity_classes() if priced else None
     if classes is None:
         return ((1, summarize_links(amounts)),)
     links = classes.links

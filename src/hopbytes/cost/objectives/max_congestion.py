@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hopbytes._arrays import Int32
+from hopbytes.cost.objectives.base import Objective, objectives
+from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.cost.objectives.base import Int32, Objective, objectives
-from hopbytes.cost.objectives.link_sums import traffic
 
 
 @objectives.register("max_congestion")

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, Source
 from hopbytes.formats.mappings.launch_files import HOST_NAME, Launch
-from hopbytes.machines.base import Int64
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
 #: Most ranks a file may ask for; more than any launcher has started.

@@ -12,11 +12,18 @@ from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.mappings.binding import one_list
 from hopbytes.formats.mappings.host_lists import MAX_RANKS, allocation_of, check_count
-from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, assumptions, by_script, equal_count, prepare
-from hopbytes.formats.mappings.place_script import place_script
+from hopbytes.formats.mappings.launch_files import (
+    PROGRAM,
+    Launch,
+    assumptions,
+    by_script,
+    equal_count,
+    prepare,
+)
 from hopbytes.formats.mappings.mapping_slurm import DIFFERENT, srun_binding, unbound
-from hopbytes.model.mapping import Mapping
+from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.model.mapping import Mapping
 
 RANKS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 PER_LINE = 16
@@ -45,7 +52,8 @@ class Cray(Format):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the order, if need be ``.place.sh``, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe`, `allowed` (see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`).
 
         Raises
         ------

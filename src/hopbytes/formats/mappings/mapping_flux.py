@@ -8,7 +8,14 @@ from typing import Any
 from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.mappings.binding import one_list
 from hopbytes.formats.mappings.host_lists import HostList, hosts_by_rank, rank_hosts
-from hopbytes.formats.mappings.launch_files import PROGRAM, assumptions, by_script, equal_count, number_list, prepare
+from hopbytes.formats.mappings.launch_files import (
+    PROGRAM,
+    assumptions,
+    by_script,
+    equal_count,
+    number_list,
+    prepare,
+)
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.model.mapping import Mapping
 
@@ -38,7 +45,8 @@ class Flux(HostList):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the list of hosts, if need be ``.place.sh``, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe`, `allowed` (see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`).
 
         Raises
         ------

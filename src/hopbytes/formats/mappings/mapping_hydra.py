@@ -8,7 +8,14 @@ from typing import Any
 from hopbytes.formats.base import Can, Written, formats
 from hopbytes.formats.mappings.binding import SCRIPT_BINDS, Binding, one_list
 from hopbytes.formats.mappings.host_lists import HostList, counted_hosts
-from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, assumptions, by_script, contiguous_runs, prepare
+from hopbytes.formats.mappings.launch_files import (
+    PROGRAM,
+    Launch,
+    assumptions,
+    by_script,
+    contiguous_runs,
+    prepare,
+)
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.model.mapping import Mapping
 
@@ -34,7 +41,8 @@ class Hydra(HostList):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the host file, if need be ``.place.sh``, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe`, `allowed` (see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`).
 
         Raises
         ------

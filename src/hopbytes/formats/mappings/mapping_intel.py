@@ -10,8 +10,8 @@ from hopbytes.formats.mappings.binding import SCRIPT_BINDS, Binding, one_list
 from hopbytes.formats.mappings.host_lists import HostList, counted_hosts
 from hopbytes.formats.mappings.launch_files import PROGRAM, assumptions, by_script, prepare
 from hopbytes.formats.mappings.mapping_hydra import machine_file
-from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.formats.mappings.mapping_slurm import cpu_mask
+from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.model.mapping import Mapping
 
 
@@ -41,7 +41,8 @@ class Intel(HostList):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the machine file, if need be ``.place.sh``, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe`, `allowed` (see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`).
 
         Raises
         ------

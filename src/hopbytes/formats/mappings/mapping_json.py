@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
 from hopbytes.formats.mappings.launch_files import number_list
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.spec import parse_machine
+from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
 KIND = "hopbytes mapping"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Can, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.files import open_source
@@ -16,9 +17,8 @@ from hopbytes.formats.mappings.host_lists import allocation_of, check_count
 from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, by_script, prepare
 from hopbytes.formats.mappings.mapping_plain import Plain
 from hopbytes.formats.mappings.place_script import place_script
-from hopbytes.machines.base import Int32
-from hopbytes.model.mapping import Mapping
 from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.model.mapping import Mapping
 
 #: Bounds of a file of PEs: bytes a line, and lines that hold none.
 MAX_LINE, MAX_COMMENTS = 100, 10_000

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Can, Format, Source, Written, formats
-from hopbytes.machines.base import Int32
 from hopbytes.model.mapping import Mapping
 
 COMMENTS = (b"#", b"%")

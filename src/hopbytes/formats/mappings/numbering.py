@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
 
 #: Names of innermost levels whose units are hardware threads, not cores.
 THREAD_NAMES = ("pu", "thread", "hwthread")

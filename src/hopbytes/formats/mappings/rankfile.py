@@ -9,7 +9,13 @@ import numpy as np
 
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
-from hopbytes.formats.mappings.host_lists import MAX_RANKS, allocation_of, check_count, node_numbers, node_of_host
+from hopbytes.formats.mappings.host_lists import (
+    MAX_RANKS,
+    allocation_of,
+    check_count,
+    node_numbers,
+    node_of_host,
+)
 from hopbytes.formats.mappings.slot_lists import Counting, Slots
 from hopbytes.model.mapping import Mapping
 

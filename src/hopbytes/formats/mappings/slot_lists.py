@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
 from hopbytes.formats.mappings.launch_files import number_list
 from hopbytes.formats.mappings.numbering import Numbering
-from hopbytes.machines.base import Int64
+from hopbytes.model.allocation import Allocation
 
 Counting = Literal["core", "place", "cpu"]
 Place = tuple[str, int | None]

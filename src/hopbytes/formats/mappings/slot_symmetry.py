@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.machines.base import NODE_NAMES, Int32
+from hopbytes._arrays import Int32
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 
 Shape = tuple[object, ...] | int

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Source
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
+from hopbytes.model.allocation import Allocation
 
 
 def node_coordinates(machine: Machine, form: str, dimensions: tuple[int, ...]) -> Int64:

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Array
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
-
-Array = NDArray[Any]
 
 #: What zipfile and NumPy raise on damaged or hostile content.
 FAULTS = (

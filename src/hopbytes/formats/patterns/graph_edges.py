@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
-from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
+from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes._util.integers import MAX_TASKS
 
 ARCS_PER_PIECE = 1 << 16
 

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import kernels
+from hopbytes._arrays import Int64
+from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
-from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.formats.parsing import FIRST_ROOM, first_line, raise_fault, run_parser, shown
+from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes._util.integers import MAX_TASKS
 from hopbytes.reference.text_reference import Slot, Status
-
-Int64 = NDArray[np.int64]
 
 ROWS_PER_PIECE = 1 << 14
 

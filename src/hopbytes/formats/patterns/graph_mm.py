@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32
+from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
-from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.formats.parsing import check_tasks, first_line, read_table, shown
-from hopbytes.model.comm_graph import CommGraph, Int32
-from hopbytes._util.integers import MAX_TASKS
+from hopbytes.formats.patterns.symmetrize import symmetrized
+from hopbytes.model.comm_graph import CommGraph
 
 
 class Banner(NamedTuple):

@@ -7,8 +7,8 @@ from io import BufferedReader
 
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Format, Source, formats
-from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, lines, number, rank
 from hopbytes.formats.parsing import shown
+from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, lines, number, rank
 from hopbytes.model.comm_graph import CommGraph
 
 #: E: point-to-point of the program. I: what collectives became. S and R: one-sided, put and got.

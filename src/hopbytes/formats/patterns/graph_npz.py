@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Array
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.patterns.archive import Array, integers, load_members, pack
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
-from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.formats.parsing import check_tasks
+from hopbytes.formats.patterns.archive import integers, load_members, pack
+from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
 
 

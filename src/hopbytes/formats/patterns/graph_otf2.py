@@ -73,7 +73,7 @@ def _sums(source: Source) -> dict[str, Any]:
         raise UnsupportedError(f"{source.name}: needs the package otf2: pip install 'hopbytes[otf2]'")
     done = subprocess.run(
         [sys.executable, "-m", "hopbytes.formats.patterns._otf2_events", os.path.abspath(source.path)],
-        cwd=Path(__file__).resolve().parents[2], stdin=subprocess.DEVNULL, capture_output=True,
+        cwd=Path(__file__).resolve().parents[3], stdin=subprocess.DEVNULL, capture_output=True,
     )  # fmt: skip
     said = done.stderr.decode(errors="replace")
     complaint = COMPLAINT.search(said)

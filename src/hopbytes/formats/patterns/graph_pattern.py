@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Array
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.patterns.archive import Array, integers, load_members, pack
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
+from hopbytes.formats.patterns.archive import integers, load_members, pack
 from hopbytes.formats.patterns.graph_npz import checked_undirected
 from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph

@@ -9,6 +9,7 @@ from io import BufferedReader
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
+from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import (
     Collectives,
     Traffic,
@@ -20,7 +21,6 @@ from hopbytes.formats.patterns.recorded import (
     number,
     rank,
 )
-from hopbytes.formats.parsing import shown
 from hopbytes.model.comm_graph import CommGraph
 
 #: ``ti_trace0.txt`` and ``actions0.txt`` count from 0, ``…_rank-1.txt`` of ``smpirun`` from 1.

@@ -7,8 +7,8 @@ import re
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Format, Source, formats
-from hopbytes.formats.patterns.recorded import Traffic, files_of_set, lines, rank
 from hopbytes.formats.parsing import shown
+from hopbytes.formats.patterns.recorded import Traffic, files_of_set, lines, rank
 from hopbytes.model.comm_graph import CommGraph
 
 PARTS = re.compile(r"(?P<before>profile\.)(?P<rank>\d{1,9})(?P<after>\.0\.0)")

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Source, Written
+from hopbytes.formats.parsing import first_line, read_table
 from hopbytes.formats.patterns.graph_edges import fields_of
 from hopbytes.formats.patterns.symmetrize import symmetrized
-from hopbytes.formats.parsing import first_line, read_table
 from hopbytes.model.comm_graph import CommGraph
 
 #: A larger matrix would fill some ten gigabytes with mostly zeros.

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.patterns.collective_messages import check_model, expand, expand_between
+from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
 from hopbytes.formats.parsing import check_tasks, shown
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
-from hopbytes._util.integers import MAX_SUM
+from hopbytes.patterns.collective_messages import check_model, expand, expand_between
 from hopbytes.textio.open_input import open_stream
 
 #: Longest line of a recording.
@@ -46,7 +46,8 @@ class Traffic:
         self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
         first: int = 0,
     ) -> None:
-        """Add the messages of a collective among `members` (see :func:`hopbytes.patterns.collective_messages.expand`)."""
+        """Add the messages of a collective among `members` (see
+        :func:`hopbytes.patterns.collective_messages.expand`)."""
         messages = (
             expand_between(kind, model, volumes, first, root, calls) if first
             else expand(kind, model, volumes, root, calls)

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes import kernels
+from hopbytes._arrays import Int64
+from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import ScaleError
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes._util.integers import MAX_SUM
-
-Int64 = NDArray[np.int64]
 
 
 def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:

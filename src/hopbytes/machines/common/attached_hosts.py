@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.textio.hostlist import expand_hosts
-from hopbytes.machines.base import Int32, Int64
 from hopbytes.machines.common.geometry import Geometry, geometry_of
-from hopbytes.machines.network.network import Network
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.network.network import Network
+from hopbytes.textio.hostlist import expand_hosts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.machines.base import Int64
+from hopbytes._arrays import Int64
 from hopbytes.machines.common.table import clusters_below, two_halves
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.machines.base import Distance, Int32, Int64, Level, Machine
-from hopbytes.machines.node.job_environment import Job
+from hopbytes._arrays import Int32, Int64
+from hopbytes.machines.base import Distance, Level, Machine
 from hopbytes.machines.network.network import Network
+from hopbytes.machines.node.job_environment import Job
 from hopbytes.machines.node.node_tree import NodeTree
 
 

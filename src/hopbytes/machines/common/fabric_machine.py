@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
-from hopbytes.machines.base import Int32, Int64
-from hopbytes.machines.network.fabric_network import fabric_network
-from hopbytes.machines.common.gpu_rails import adapters_of_gpus
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.common.clustered_split import split_by_distance
+from hopbytes.machines.common.gpu_rails import adapters_of_gpus
+from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.network.fabric_network import fabric_network
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.node.node_tree import NodeTree
 
 RAILS = ("first", "same", "spread", "gpu")
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes.machines.base import Int64, Machine
+from hopbytes._arrays import Int64
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.delegating_machine import Wrapped
 
 

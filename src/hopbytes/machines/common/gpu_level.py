@@ -4,54 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Int32, Int64, Machine
-
-#: Names of levels whose units are GPUs.
-GPU_NAMES = ("gpu", "gpus")
-
-
-def gpu_level(machine: Machine) -> int | None:
-    """Return the index of the level whose units are GPUs inside nodes; None when there is none.
-
-    A level of that name around nodes is none: a GPU does not hold several hosts. O(places).
-
-    Examples
-    --------
-    >>> from hopbytes.machines.spec import parse_machine
-    >>> gpu_level(parse_machine("node:2 gpu:4 core:8")), gpu_level(parse_machine("node:2 core:8"))
-    (1, None)
-    """
-    names = [level.name.lower() for level in machine.levels]
-    index = next((number for number, name in enumerate(names) if name in GPU_NAMES), None)
-    if index is None:
-        return None
-    unit, node = machine.ancestors(index), machine.node_of_core()
-    return None if np.any((unit[1:] == unit[:-1]) & (node[1:] != node[:-1])) else index
-
-
-def leaves_are_gpus(machine: Machine) -> bool:
-    """Tell whether the smallest units of a machine are GPUs, so that nothing is said about its cores."""
-    level = gpu_level(machine)
-    return level is not None and level == len(machine.levels) - 1
-
-
-def gpu_of_place(machine: Machine) -> Int32 | None:
-    """int32[places]: GPU of each place, counted from 0 on its node; None without a level of GPUs.
-
-    Numbers do not depend on what is excluded: they are those of the node's own devices. O(places).
-
-    Examples
-    --------
-    >>> from hopbytes.machines.spec import parse_machine
-    >>> gpu_of_place(parse_machine("node:2 gpu:2 core:2")).tolist()
-    [0, 0, 1, 1, 0, 0, 1, 1]
-    """
-    level = gpu_level(machine)
-    if level is None:
-        return None
-    unit, node = machine.ancestors(level), machine.node_of_core()
-    return (unit - unit[np.searchsorted(node, node)]).astype(np.int32)
+from hopbytes.machines.base import GPU_NAMES, Machine
 
 
 def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | None:
@@ -91,11 +46,11 @@ def asked_of_gpus(machine: Machine, per: str | None, size: int, said: bool) -> t
     UnsupportedError
         Cores were asked for where the GPUs have none.
     """
-    level = gpu_level(machine)
+    level = machine.gpu_level()
     if level is None:
         return per, size
     name = machine.levels[level].name
-    if leaves_are_gpus(machine):
+    if machine.leaves_are_gpus():
         if per in ("core", "pu") or (said and size > 1):
             what = f"--per {per}" if per in ("core", "pu") else f"--cores-per-task {size}"
             raise UnsupportedError(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from hopbytes._arrays import Int32
 from hopbytes.fabrics.hosts import Host
-from hopbytes.machines.base import Int32
 from hopbytes.machines.node.node_tree import NodeTree
 
 

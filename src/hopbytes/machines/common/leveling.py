@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Int64, Level
+from hopbytes.machines.base import Level
+from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeTree
-from hopbytes.machines.common.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from typing import TypedDict
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.machines.base import Int64, TableDistance, UInt64
+from hopbytes._arrays import Int64, UInt64
+from hopbytes.machines.base import TableDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.model.allocation import Allocation
 
 
 class KernelDistances(TypedDict, total=False):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
 from hopbytes.fabrics.switch_tree import LeveledTree, SwitchTree
-from hopbytes.textio.hostlist import expand_hosts
-from hopbytes.machines.base import Int32, Int64, Level, Machine, TreeDistance
-from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
+from hopbytes.machines.base import Level, Machine, TreeDistance
 from hopbytes.machines.common.networked import Count, inside_spec, starts_with_node
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
+from hopbytes.textio.hostlist import expand_hosts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Int64, Level, Machine
-from hopbytes.machines.node.job_environment import Job, same_host
-from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.machines.node.node_tree import NodeTree
-from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
+from hopbytes.machines.base import Level, Machine
 from hopbytes.machines.common.delegating_machine import Wrapped
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
+from hopbytes.machines.node.job_environment import Job, same_host
+from hopbytes.machines.node.node_tree import NodeTree
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 
-from hopbytes.errors import FormatError, UnsupportedError, unknown_name
-from hopbytes.machines.base import NODE_NAMES, Int32, Int64, Level, Machine, TreeDistance, machines
-from hopbytes.machines.network.node_distances import NetworkDistance
-from hopbytes.machines.network.network import Network
-from hopbytes.machines.common.node_machine import NodeMachine
-from hopbytes.machines.common.nested_machine import NodesOn, settle_nodes
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import UnsupportedError, unknown_name
+from hopbytes.machines.base import NODE_NAMES, Level, Machine, TreeDistance
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.node_distances import NetworkDistance
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
 Count = int | tuple[int, ...]
@@ -251,53 +250,3 @@ def _distance(machine: NetworkMachine) -> NetworkDistance:
         machine.endpoint_of_core(),
         machine.hop_distance,
     )
-
-
-def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
-    """Put what `text` describes inside the nodes of a network, or inside the innermost units of a tree.
-
-    Parameters
-    ----------
-    outer : Machine
-    text : str
-        A tree, or a kind that reads as one. Lists may have one number per unit of one node, or, for
-        nodes that differ, per unit of the whole machine.
-    parse : callable
-        From the text of one part to its machine.
-
-    Raises
-    ------
-    UnsupportedError
-        `outer` is neither, or the inside is no tree.
-    FormatError
-        The text breaks the grammar, numbers contradict each other.
-    """
-    from hopbytes.machines.common.named_tree import NamedTree
-
-    if not isinstance(outer, (NetworkMachine, NamedTree, Tree)):
-        raise UnsupportedError(
-            f"{shorten(outer.spec())} cannot have levels inside, expected a network like torus:4x4 or a tree"
-        )
-    units = outer.n_cores if isinstance(outer, Tree) else int(outer.node_of_core()[-1]) + 1
-    try:
-        inside = parse(text)
-    except FormatError:
-        if "[" not in text or text.partition(":")[0] in machines:
-            raise
-        # One number per unit of the whole machine: read it below as many nodes.
-        inside = parse(f"node:{units}@{MAX_DISTANCE} {text}")
-    if isinstance(inside, NodeMachine):
-        nodes, tree = settle_nodes(outer, inside, units)
-        base = nest(outer, text, lambda _: tree)
-        base = base.settled() if isinstance(base, NetworkMachine) else base
-        outside = outer.spec() if isinstance(outer, Tree) else base.spec().partition(" / ")[0]
-        return NodesOn(base, outside, nodes)
-    if not isinstance(inside, Tree):
-        raise UnsupportedError(f"{shorten(text)} inside a node, expected a tree such as 'package:2 core:8'")
-    if isinstance(outer, (NetworkMachine, NamedTree)):
-        return outer.nested(inside)
-    whole = starts_with_node(inside)
-    counts: list[Count] = [
-        count if isinstance(count, int) or whole else count * units for count in inside.children[whole:]
-    ]
-    return Tree((*outer.tiers, *inside.tiers[whole:]), (*outer.children, *counts))

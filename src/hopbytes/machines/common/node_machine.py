@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import Int32, Int64, Level, Machine, TreeDistance
-from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.base import Level, Machine, TreeDistance
 from hopbytes.machines.common.leveling import level
-from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.node_tree import NodeTree
 
 #: Distances at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
 OVERRIDES = re.compile(r"((?::[A-Za-z_][A-Za-z0-9_-]*=[0-9]{1,19})+)$", re.ASCII)

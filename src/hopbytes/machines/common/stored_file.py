@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.textio.hostlist import HOST_NAME
 from hopbytes.machines.base import Level, Machine
-from hopbytes.machines.node.job_environment import Job
-from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
 from hopbytes.machines.common.node_machine import NodeMachine, check_names
-from hopbytes.machines.node.node_tree import MAX_PUS, Gpu, NearAdapter, NodeTree
-from hopbytes.machines.node.sysfs import format_list, parse_list
+from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
+from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree
+from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
+from hopbytes.textio.hostlist import HOST_NAME
 from hopbytes.textio.open_input import open_stream
 
 KIND = "hopbytes machine"

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Int32, Int64, Level, Machine, TableDistance, machines
+from hopbytes.machines.base import Level, Machine, TableDistance, machines
 from hopbytes.machines.common.tree import MAX_DISTANCE, shorten
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB

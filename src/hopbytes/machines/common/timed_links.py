@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hopbytes.machines.base import Machine
+from hopbytes.machines.common.delegating_machine import Wrapped
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import shorten
-from hopbytes.machines.common.delegating_machine import Wrapped
 
 FIELD = re.compile(r":lat=([^:@\s]*)", re.ASCII)
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e[+-]?[0-9]{1,3})?", re.ASCII)

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import MAX_CAPACITY, Int32, Int64, Level, Machine, TreeDistance, machines
+from hopbytes.machines.base import MAX_CAPACITY, Level, Machine, TreeDistance, machines
 from hopbytes.machines.common.level_names import nodes_missing
 
 MAX_CORES = 2**24

@@ -7,8 +7,8 @@ import numpy as np
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.coordinate_files import Coordinates, read_coordinates, sorted_by_place
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.common.attached_hosts import HostsOn
+from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.kinds.torus import Torus
 
 KEYS = {"dims": "8x8x8", "wrap": "1x1x0", "bw": "9375x4680x9375", "hosts": "n[1-8]"}

@@ -7,12 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int64, Level, machines
-from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
+from hopbytes.machines.base import Level, machines
 from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
 
 #: Rules and arrangements in the order of core/routes_hierarchy.hpp.
 RULES = ("minimal", "spread", "valiant")

@@ -7,13 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.base import Int32, Int64, Level, machines
-from hopbytes.machines.kinds.dragonfly import ARRANGEMENTS, peers_of_ports
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.base import Level, machines
 from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import Tree, shorten
+from hopbytes.machines.kinds.dragonfly import ARRANGEMENTS, peers_of_ports
+from hopbytes.machines.network.network import Network, Wiring
 
 RULES = ("minimal", "spread")
 KEYS = {

@@ -7,12 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int32, Int64, Level, TreeDistance, machines
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.base import Level, TreeDistance, machines
 from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.network.network import Network, Wiring
 
 #: How the way up is chosen, in the order of core/routes_hierarchy.hpp.
 RULES = ("dmodk", "smodk", "spread")

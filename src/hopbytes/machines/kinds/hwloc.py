@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 
 from hopbytes.errors import FormatError
-from hopbytes.textio.hostlist import expand_hosts
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.hwloc_file import read_hwloc
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides, distinct
+from hopbytes.machines.node.hwloc_file import read_hwloc
+from hopbytes.textio.hostlist import expand_hosts
 
 
 @machines.register("hwloc")

@@ -7,13 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int64, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.geometry import Geometry
-from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree
+from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 

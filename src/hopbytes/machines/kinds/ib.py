@@ -6,11 +6,11 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.folder import read_fabric
 from hopbytes.fabrics.hosts import Host, group_hosts, read_node_name_map
 from hopbytes.fabrics.shortest import with_shortest_routes
-from hopbytes.textio.hostlist import expand_hosts, match_hosts
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.fabric_machine import FabricMachine, names_hint
 from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.spec_fields import number_of
+from hopbytes.textio.hostlist import expand_hosts, match_hosts
 
 KEYS = {
     "tables": "dump_fts.txt",
@@ -34,7 +34,8 @@ class InfiniBand(FabricMachine):
 
     - ``tables``: file or pattern of the forwarding tables, when there are several sets
     - ``rails``, ``adapters``: which adapters of a host tasks use, see
-      :class:`hopbytes.machines.common.fabric_machine.FabricMachine` and :func:`hopbytes.fabrics.hosts.group_hosts`
+      :class:`hopbytes.machines.common.fabric_machine.FabricMachine` and
+      :func:`hopbytes.fabrics.hosts.group_hosts`
     - ``names``: a node name map for adapters that do not say whose they are
     - ``hosts`` (or ``@n[1-8]``): the hosts to keep
     - ``lid``: which of the 2**lmc addresses of an adapter messages are sent to

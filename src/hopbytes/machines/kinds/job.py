@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
-from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides, distinct
+from hopbytes.machines.kinds.local import this_node
+from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"

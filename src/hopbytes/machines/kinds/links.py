@@ -7,16 +7,17 @@ from itertools import chain, pairwise
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.link_file import LinkFile, read_link_file
 from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
-from hopbytes.machines.base import Int32, Int64, machines
-from hopbytes.machines.common.file_spec import file_spec
-from hopbytes.machines.network.network import Network, Wiring
-from hopbytes.machines.common.networked import NetworkMachine, check_nodes
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.clustered_split import split_by_distance
+from hopbytes.machines.common.file_spec import file_spec
+from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import Tree, shorten
+from hopbytes.machines.network.network import Network, Wiring
 
 RULES = ("shortest", "spread")
 #: Entries of forwarding tables, 4 bytes each.

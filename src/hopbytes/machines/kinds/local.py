@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.node.job_environment import find_job, manager_without_job, same_host
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.node.job_environment import find_job, manager_without_job, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.sysfs import collect, node_from_files
 

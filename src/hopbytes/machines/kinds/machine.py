@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.machines.base import Level, Machine, machines
-from hopbytes.machines.kinds.hwloc import file_and_hosts
+from hopbytes.machines.common.delegating_machine import Timed
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.common.stored_file import Record, within
 from hopbytes.machines.common.tree import Tree
-from hopbytes.machines.common.delegating_machine import Timed
+from hopbytes.machines.kinds.hwloc import file_and_hosts
 
 
 @machines.register("machine")

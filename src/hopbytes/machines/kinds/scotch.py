@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.scotch_target import Target, read_scotch_target
-from hopbytes.machines.base import Int64, Level, Machine, machines
+from hopbytes.machines.base import Level, Machine, machines
 from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.table import MAX_PLACES, Table
-from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.kinds.torus import Torus
 
 KEYS = {"names": "switch,node,core"}
 

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid_file import read_simgrid
 from hopbytes.fabrics.simgrid_platform import Cluster
-from hopbytes.machines.base import Int64, Machine, machines
-from hopbytes.machines.kinds.fattree import FatTree
-from hopbytes.machines.common.file_spec import FileSpec, file_spec
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.attached_hosts import HostsOn
-from hopbytes.machines.network.network import Network
+from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
+from hopbytes.machines.common.spec_fields import bad
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.kinds.fattree import FatTree
+from hopbytes.machines.kinds.torus import Torus
+from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.simgrid_dragonfly import DragonflyCluster
 from hopbytes.machines.network.simgrid_listed import MAX_LISTED, ListedRoutes
-from hopbytes.machines.common.spec_fields import bad
-from hopbytes.machines.kinds.torus import Torus
-from hopbytes.machines.common.tree import Tree
 
 KEYS = {"hosts": "n[1-8]"}
 _SIZES = "[0-9]+(?:,[0-9]+)*"

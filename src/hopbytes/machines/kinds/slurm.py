@@ -6,8 +6,8 @@ from hopbytes.errors import FormatError
 from hopbytes.fabrics.slurm_topology import read_slurm_topology
 from hopbytes.fabrics.slurm_yaml import GridOfHosts, read_slurm_yaml
 from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.common.attached_hosts import HostsOn
+from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.common.named_tree import NamedTree, keep
 from hopbytes.machines.kinds.torus import Torus
 from hopbytes.textio.open_input import plain_name

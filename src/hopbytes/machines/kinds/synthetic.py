@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.textio.hostlist import expand_hosts
-from hopbytes.machines.base import Int64, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides, distinct
-from hopbytes.machines.node.node_tree import MAX_PUS, NodeTree, Part, node_tree
 from hopbytes.machines.common.tree import shorten
+from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
+from hopbytes.textio.cpu_lists import MAX_PUS
+from hopbytes.textio.hostlist import expand_hosts
 
 #: Names of types as hwloc spells them; a beginning that fits only one kind is enough.
 TYPES = {

@@ -7,14 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int64, machines
-from hopbytes.machines.network.curves import hilbert_order
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.geometry import Geometry, occupied
-from hopbytes.machines.network.network import Network, Wiring
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
+from hopbytes.machines.network.curves import hilbert_order
+from hopbytes.machines.network.network import Network, Wiring
 
 AXES = "xyzuvwabcdefghij"
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}

@@ -8,9 +8,9 @@ from hopbytes.errors import FormatError
 from hopbytes.fabrics.coordinate_files import Coordinates, read_xtdb2proc, sorted_by_place
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.kinds.coordinates import on_torus, torus_options
 from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.named_tree import NamedTree, keep
+from hopbytes.machines.kinds.coordinates import on_torus, torus_options
 from hopbytes.machines.kinds.slurm import tree_options
 
 KEYS = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
+from hopbytes._arrays import Int64
 
 #: Curves by name.
 CURVES = ("hilbert", "gray", "morton", "snake", "row")

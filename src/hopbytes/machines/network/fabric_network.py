@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.base import Int64
 from hopbytes.machines.network.network import Network, Wiring
 
 #: Entries of the table that all shortest ways need: one per vertex and adapter.

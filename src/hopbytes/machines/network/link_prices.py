@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import gcd
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from hopbytes.machines.network.network import Network
-
-Int64 = NDArray[np.int64]
+from hopbytes._arrays import Int64
 
 #: Prices are exact where the slowest link needs none above this; else the best ones up to it are looked for.
 MOST_PRICE = 2**16
@@ -35,10 +30,8 @@ class CapacityClasses(NamedTuple):
     start: tuple[int, ...]
 
 
-@lru_cache(maxsize=4)
-def capacity_classes(network: Network) -> CapacityClasses:
-    """Group the links of a network by capacity; O(links log links), numbers that no link has are left out."""
-    capacity = network.capacity
+def capacity_classes(capacity: Int64) -> CapacityClasses:
+    """Group links by capacity, int64[links]; O(links log links), links of capacity 0 are left out."""
     if len(capacity) and int(capacity.min()) == int(capacity.max()) > 0:
         return CapacityClasses((int(capacity[0]),), None, (0, len(capacity)))
     order = np.argsort(capacity, kind="stable")
@@ -47,14 +40,12 @@ def capacity_classes(network: Network) -> CapacityClasses:
     return CapacityClasses(tuple(values.tolist()), order, (*first.tolist(), len(order)))
 
 
-@lru_cache(maxsize=4)
-def link_prices(network: Network) -> tuple[Int64 | None, int]:
+def link_prices(found: CapacityClasses, n_links: int) -> tuple[Int64 | None, int]:
     """Return integers per link for searches, see :meth:`hopbytes.machines.network.network.Network.prices`."""
-    found = capacity_classes(network)
     if len(found.values) < 2 or found.links is None:
         return None, found.values[0] if found.values else 1
     chosen = prices_of(found.values)
-    prices = np.zeros(network.n_links, np.int64)
+    prices = np.zeros(n_links, np.int64)
     prices[found.links] = np.repeat(np.array(chosen, np.int64), np.diff(found.start))
     prices.setflags(write=False)
     return prices, chosen[0] * found.values[0]

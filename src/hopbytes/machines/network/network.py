@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
 from hopbytes.kernels.routes import RouteForm, Routes
-from hopbytes.machines.network.link_prices import link_prices
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.machines.network.link_prices import CapacityClasses, capacity_classes, link_prices
 
 #: Flows whose routes are held at the same time; the lists of links are built batch by batch.
 BATCH = 2**16
@@ -178,7 +176,11 @@ class Network:
         beyond where capacities differ by a factor of more than 2**20. Placements are
         judged by exact fractions all the same, see :func:`hopbytes.cost.objectives.link_sums.traffic`.
         """
-        return link_prices(self)
+        return _prices(self)
+
+    def capacity_classes(self) -> CapacityClasses:
+        """Return the links grouped by capacity, those of capacity 0 left out."""
+        return _capacity_classes(self)
 
     def describe(self) -> dict[str, Any]:
         """Return what there is: endpoints, switches, links, capacities, diameter, mean distance.
@@ -249,3 +251,13 @@ def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
     node = np.arange(nodes, dtype=np.int64)
     ends = np.stack([node, nodes + node // each], axis=1)
     return ends.reshape(-1), ends[:, ::-1].reshape(-1), node
+
+
+@lru_cache(maxsize=4)
+def _capacity_classes(network: Network) -> CapacityClasses:
+    return capacity_classes(network.capacity)
+
+
+@lru_cache(maxsize=4)
+def _prices(network: Network) -> tuple[Int64 | None, int]:
+    return link_prices(_capacity_classes(network), network.n_links)

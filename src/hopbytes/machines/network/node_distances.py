@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
-from hopbytes.machines.network.network import Int32, Int64, Network
+from hopbytes.machines.network.network import Network
 
 #: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
 MAX_NODES_IN_TABLE = 2**13

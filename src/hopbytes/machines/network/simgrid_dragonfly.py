@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.simgrid_platform import Cluster
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int64
 from hopbytes.machines.network.network import Network
 
 PARAMETERS = re.compile(

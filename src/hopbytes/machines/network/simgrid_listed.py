@@ -8,11 +8,11 @@ from itertools import chain
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid_platform import Platform
 from hopbytes.fabrics.simgrid_routes import PlatformRoutes
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Int64
 from hopbytes.machines.network.network import Network
 
 #: Routes between hosts are written down pair by pair.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hopbytes.textio.lines import natural_key
 from hopbytes.machines.node.node_tree import NearAdapter
+from hopbytes.textio.lines import natural_key
 from hopbytes.textio.xml_tree import Element
 
 #: ``osdev_type`` of OpenFabrics devices: a number up to hwloc 2, since hwloc 3 a set of bits, perhaps with

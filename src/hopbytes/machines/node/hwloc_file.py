@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.node.hwloc_gpus import find_gpus
-from hopbytes.machines.node.node_tree import MAX_PUS, NodeTree, Part, node_tree
+from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
+from hopbytes.textio.cpu_lists import MAX_PUS, parse_cpuset
 from hopbytes.textio.xml_tree import Element, read_xml
 
 #: Objects with hardware threads inside, and the kinds they are. Caches of hwloc 1.x tell their level apart.
@@ -21,7 +22,6 @@ OUTSIDE = ("Bridge", "PCIDev", "OSDev", "Misc")
 #: Outermost objects. hwloc 1.x leaves the machine out where something else is the same.
 ROOTS = ("Machine", "System", "NUMANode", "Group", "Package", "Socket", "Die")
 NEWEST = 3
-WORD = re.compile(r"(?:0x)?([0-9a-fA-F]{1,8})?", re.ASCII)
 
 
 def read_hwloc(path: str) -> NodeTree:
@@ -165,39 +165,3 @@ class _Objects:
             what = f"none of its {len(self.pus)} PUs is online and allowed, expected at least one"
             raise FormatError(self.where, machine.line, what)
         return usable
-
-
-def parse_cpuset(text: str, where: str, line: int | None = None) -> set[int]:
-    """Return the members of a set of hwloc: words of 32 bits in hexadecimal, the highest first.
-
-    A first word ``0xf...f`` stands for all higher numbers up to 65535.
-
-    Raises
-    ------
-    FormatError
-        Anything else, or members beyond 65535.
-
-    Examples
-    --------
-    >>> sorted(parse_cpuset("0x00000001,,0x00000003", "example"))
-    [0, 1, 64]
-    """
-    words = text.split(",")
-    infinite = words[0] == "0xf...f"
-    words = words[infinite:]
-    if len(words) > MAX_PUS // 32:
-        raise FormatError(where, line, f"a set of {len(words)} words, expected at most {MAX_PUS // 32}")
-    value = 0
-    for word in words:
-        found = WORD.fullmatch(word.strip())
-        if found is None:
-            raise FormatError(where, line, f"set {text[:40]!r}, expected words like 0x0000ffff,0xffffffff")
-        value = value << 32 | int(found[1] or "0", 16)
-    if infinite:
-        value |= ((1 << MAX_PUS) - 1) ^ ((1 << 32 * len(words)) - 1)
-    members = set()
-    while value:  # lowest bit first, so that sparse sets cost what they hold
-        low = value & -value
-        members.add(low.bit_length() - 1)
-        value ^= low
-    return members

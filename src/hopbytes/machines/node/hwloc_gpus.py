@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from hopbytes.machines.node.hwloc_adapters import adapters_of, find_adapters
 from hopbytes.machines.node.node_tree import Gpu
+from hopbytes.textio.cpu_lists import parse_cpuset
 from hopbytes.textio.xml_tree import Element
 
 #: Names that drivers and runtimes give to GPUs, and the order in which their numbers are believed.
@@ -53,8 +54,6 @@ def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> tu
         GPU are those of the smallest object it hangs in; where that is the whole node and the file has
         bandwidths between GPUs and packages (``distances2hetero``), those of the package it is tied to best.
     """
-    from hopbytes.machines.node.hwloc_file import parse_cpuset
-
     devices: list[_Device] = []
     packages: dict[str, frozenset[int]] = {}
     stack: list[tuple[Element, frozenset[int], _Device | None, tuple[int, ...]]] = [

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.textio.cpu_lists import parse_list
 from hopbytes.textio.hostlist import MAX_HOSTS, expand_hosts
 
 Environment = Mapping[str, str]
@@ -271,6 +272,4 @@ def _number(environment: Environment, name: str) -> int | None:
 
 
 def _numbers(text: str) -> list[int]:
-    from hopbytes.machines.node.sysfs import parse_list
-
     return sorted(parse_list(text, "resource.R"))

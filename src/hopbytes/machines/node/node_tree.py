@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Int32, Int64
 from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
-
-#: No node has more hardware threads, and no operating system numbers them higher.
-MAX_PUS = 2**16
+from hopbytes.textio.cpu_lists import MAX_PUS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
-from hopbytes.machines.node.node_tree import MAX_PUS, Gpu, NodeTree, node_tree, parts_from_sets
+from hopbytes.machines.node.node_tree import Gpu, NodeTree, node_tree, parts_from_sets
+from hopbytes.textio.cpu_lists import parse_list
 
 #: Files that say what a node is, below :data:`ROOT`. The probe (``probe.sh``) reads the same ones.
 PATTERNS = (
@@ -131,42 +132,4 @@ def _gpus(files: Mapping[str, str], usable: set[int], where: str) -> tuple[Gpu, 
     return tuple(gpus)
 
 
-def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
-    """Return the numbers of a list as kernels write them: ``0-3,8``; empty for an empty text.
 
-    Raises
-    ------
-    FormatError
-        Anything else, or numbers beyond 65535.
-
-    Examples
-    --------
-    >>> sorted(parse_list("0-2,8", "example"))
-    [0, 1, 2, 8]
-    """
-    numbers: set[int] = set()
-    for run in filter(None, (word.strip() for word in text.split(","))):
-        found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", run, re.ASCII)
-        low = int(found[1]) if found else 0
-        high = int(found[2] or found[1]) if found else -1
-        if not low <= high < MAX_PUS:
-            raise FormatError(where, line, f"list {text[:40]!r}, expected CPU numbers like 0-3,8")
-        numbers.update(range(low, high + 1))
-    return numbers
-
-
-def format_list(numbers: Collection[int]) -> str:
-    """Return the shortest text from which :func:`parse_list` makes `numbers`.
-
-    Examples
-    --------
-    >>> format_list([8, 0, 1, 2])
-    '0-2,8'
-    """
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes._util.checks import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import NODE_NAMES, Int64, Machine
-from hopbytes.machines.selection.chosen_hosts import choose_hosts
+from hopbytes.machines.base import NODE_NAMES, Machine
 from hopbytes.machines.common.file_spec import with_options
-from hopbytes.machines.common.gpu_level import asked_of_gpus, gpu_of_place, gpu_of_slots
+from hopbytes.machines.common.gpu_level import asked_of_gpus, gpu_of_slots
 from hopbytes.machines.common.level_names import assumed, level_name
-from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.machines.selection.chosen_hosts import choose_hosts
 from hopbytes.machines.selection.units import (
     capacities,
     excluded,
@@ -26,6 +25,8 @@ from hopbytes.machines.selection.units import (
     said_missing,
     units_of,
 )
+from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.model.allocation import Allocation
 
 #: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
 PLACES = (None, "core", "pu")
@@ -144,7 +145,7 @@ def machine(
 def _cut(
     hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], size: int, per: str | None
 ) -> Allocation:
-    of_place = gpu_of_place(hardware)
+    of_place = hardware.gpu_of_core()
     single_leaves = per in PLACES and size == 1 and _place_name(hardware, per) is None
     if single_leaves and allowed.all():
         return replace(Allocation.whole(hardware, names), gpus=of_place)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
+from hopbytes.machines.base import Machine
 from hopbytes.textio.hostlist import match_hosts, read_hosts
-from hopbytes.machines.base import Int64, Machine
 
 
 class ChosenHosts(NamedTuple):
@@ -30,7 +31,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     machine : Machine
     hosts : str, sequence of str or None
         See :func:`hopbytes.textio.hostlist.read_hosts`. None: all nodes. ``nodes:0-15``, ``first:…``,
-        ``scattered:…``, ``sfc:…``: some of them, see :func:`hopbytes.machines.selection.sampled_allocations.sample_nodes`. A file
+        ``scattered:…``, ``sfc:…``: some of them, see
+        :func:`hopbytes.machines.selection.sampled_allocations.sample_nodes`. A file
         with a table of places: see :func:`hopbytes.machines.selection.placed_hosts.placed_hosts`.
 
     Returns
@@ -54,7 +56,7 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     known = machine.node_names()
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
-    from hopbytes.machines.selection.sampled_allocations import sample_nodes, is_sampled
+    from hopbytes.machines.selection.sampled_allocations import is_sampled, sample_nodes
 
     if is_sampled(hosts):
         return ChosenHosts(machine, known, sample_nodes(machine, str(hosts)))

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.base import NODE_NAMES, Int32, Int64, Machine
+from hopbytes.machines.base import NODE_NAMES, Machine
 from hopbytes.machines.selection.units import units_of
 
 

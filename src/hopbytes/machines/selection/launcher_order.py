@@ -7,12 +7,13 @@ from collections.abc import Mapping as Dictionary
 
 import numpy as np
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, Int64
-from hopbytes.model.mapping import Mapping
+from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.selection.slot_counts import asked_by_job, even_counts
 from hopbytes.machines.selection.slot_counts import spread as chosen_slots
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
 
 #: Orders that fill a node before they go on to the next.
 FILLING = ("fill", "socket")
@@ -47,7 +48,8 @@ def launcher_placement(
     oversubscribe : bool
         More tasks than slots are meant; every slot then gets floor(n/k) or ceil(n/k).
     tasks_per_node, per, pack, spread
-        Which slots are used when there are more than tasks, see :func:`hopbytes.machines.selection.slot_counts.spread`; `spread`
+        Which slots are used when there are more than tasks, see
+        :func:`hopbytes.machines.selection.slot_counts.spread`; `spread`
         asks for equally many tasks on every node.
 
     Raises

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
-from hopbytes.textio.hostlist import HOST_NAME, MAX_HOSTS, is_table
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import geometry_of
+from hopbytes.textio.hostlist import HOST_NAME, MAX_HOSTS, is_table
 
 #: Names of the coordinates of grids.
 AXES = ("x", "y", "z", "u", "v", "w")

@@ -7,8 +7,9 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import Int64, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.tree import shorten
 
 #: Ways to draw, with their keys and defaults; ``nodes`` has none.

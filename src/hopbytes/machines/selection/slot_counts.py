@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.model.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.selection.units import units_of
-
-Int64 = NDArray[np.int64]
+from hopbytes.model.allocation import Allocation
 
 
 def spread(

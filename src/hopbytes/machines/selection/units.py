@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.textio.hostlist import expand_hosts, match_hosts
-from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Int64, Machine
-from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Machine
 from hopbytes.machines.common.level_names import level_name
+from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.textio.hostlist import expand_hosts, match_hosts
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
 SHARE = re.compile(r"([1-9][0-9]{0,8})/([^/]+)", re.ASCII)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph
+from hopbytes._util.options import describe
 from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
+from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.mpi.ptram.node_leaders import Leaders
 from hopbytes.mpi.ptram.steps import LedGreedy, LedRefinement
-from hopbytes._util.options import describe
-from hopbytes.algorithms.refiners.refine_ptram import HottestLink
 from hopbytes.solve.map_tasks import map_tasks
 
 

@@ -11,12 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.leaders import LinkChanges, peak_after_each
 from hopbytes.mpi.ptram.own_routes import Flow
 from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 def led_refine(

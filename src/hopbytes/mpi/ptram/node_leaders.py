@@ -6,20 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.two_level import Routed
 from hopbytes.engine.routed_search import HybridTerms, Traffic
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.network.network import Network
+from hopbytes.mpi.ptram.distributed_refinement import led_refine
 from hopbytes.mpi.ptram.greedy import led_greedy
 from hopbytes.mpi.ptram.own_routes import OwnRoutes
 from hopbytes.mpi.ptram.part import Part
-from hopbytes.mpi.ptram.distributed_refinement import led_refine
 from hopbytes.mpi.ptram.wire import Comm, Wire
-from hopbytes.algorithms.two_level import Routed
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 class StrandedError(RuntimeError):

@@ -1,0 +1,1 @@
+"""Small tools that know nothing of mapping: registries, options, checked arguments, integers, deadlines."""

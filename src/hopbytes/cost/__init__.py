@@ -1,0 +1,1 @@
+"""What a mapping costs: objectives, metrics, and the time of its messages."""

@@ -11,7 +11,7 @@ from hopbytes.engine import PartitionSettings, SearchSettings, refine_placement,
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 
 
-def random_unary(rng, n, k, feasible=None):
+def random_linear_cost(rng, n, k, feasible=None):
     """A third of the tasks with prices, a third with forbidden or only allowed PEs, a third without."""
     tasks, pes, costs = [], [], []
     rest = np.zeros(n, np.int64)
@@ -50,7 +50,7 @@ def test_refinement_lowers_the_sum_and_never_enters_a_forbidden_pe(kind, cycles)
         csr = random_csr(rng, 300, 4)
         matrix, near = distances(kind, 8, rng)
         start = rng.integers(0, 8, 300).astype(np.int32)
-        linear_cost = random_unary(rng, 300, 8, start)
+        linear_cost = random_linear_cost(rng, 300, 8, start)
         caps = np.full(8, 60, np.int64)
         pe, _ = refine_placement(
             csr.indptr, csr.targets, csr.weights, None, start, caps, **near, seed=seed, cycles=cycles,
@@ -68,7 +68,7 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
         csr = random_csr(rng, 48, 5)
         matrix, near = distances(kind, 16, rng)
         start = rng.permutation(np.repeat(np.arange(16), 3)).astype(np.int32)
-        linear_cost = random_unary(rng, 48, 16, start)
+        linear_cost = random_linear_cost(rng, 48, 16, start)
         pe, _, _ = swap_refine(
             csr.indptr, csr.targets, csr.weights, None, start, np.full(16, 3), exact=True, **near, seed=seed,
             linear_cost=linear_cost,
@@ -79,7 +79,7 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
 
 
 def test_a_free_task_goes_home_when_that_saves_more_than_it_costs():
-    """Two tasks that talk 5; leaving home costs task 0 either 4 or 6."""
+    """Two tasks that exchange 5; leaving home costs task 0 either 4 or 6."""
     for price, together in ((4, True), (6, False)):
         linear_cost = from_entries(np.array([0]), np.array([1]), np.array([0]), np.array([price, 0]))
         pe, _ = refine_placement(
@@ -101,9 +101,8 @@ def test_partitions_put_fixed_vertices_where_they_belong():
         rest[fixed] = FORBIDDEN
         linear_cost = from_entries(np.sort(fixed), place[np.argsort(fixed)], np.zeros(60, np.int64), rest)
         child, _ = cut_once(
-            csr, [110] * 4, PartitionSettings(
-                repetitions=2, recombinations=1, search=SearchSettings(flow_rounds=1)
-            ),
+            csr, [110] * 4,
+            PartitionSettings(repetitions=2, recombinations=1, search=SearchSettings(flow_rounds=1)),
             seed=seed, linear_cost=linear_cost,
         )
         assert np.array_equal(child[fixed], place)
@@ -119,7 +118,7 @@ def test_repair_keeps_tasks_off_forbidden_pes(seed, tree):
     csr = random_csr(rng, 40, 3)
     graph = hb.CommGraph.from_edges(np.repeat(np.arange(40), np.diff(csr.indptr)), csr.targets, csr.weights)
     start = rng.integers(0, 9, graph.n).astype(np.int32)
-    linear_cost = random_unary(rng, graph.n, 9, start)
+    linear_cost = random_linear_cost(rng, graph.n, 9, start)
     done = meet_bounds(graph, where, start, None, np.full(9, 6, np.int64), linear_cost)
     assert not len(linear_cost.violated(done.pe))
 
@@ -137,7 +136,7 @@ class TestUnary:
     def test_groups_cost_as_their_cheapest_pe(self, seed):
         rng = np.random.default_rng(seed)
         k, n = 12, 9
-        linear_cost = random_unary(rng, n, k)
+        linear_cost = random_linear_cost(rng, n, k)
         parent_of_pe = np.sort(rng.integers(0, 2, k))
         parent_of_pe = parent_of_pe - parent_of_pe[0]
         child_of_pe = np.unique(parent_of_pe * k + np.sort(rng.integers(0, 4, k)), return_inverse=True)[1]
@@ -156,7 +155,7 @@ class TestUnary:
     @given(st.integers(0, 2**32 - 1))
     def test_selecting_pes_keeps_costs(self, seed):
         rng = np.random.default_rng(seed)
-        linear_cost = random_unary(rng, 7, 10)
+        linear_cost = random_linear_cost(rng, 7, 10)
         kept = np.flatnonzero(rng.integers(0, 2, 10))
         if not len(kept):
             return

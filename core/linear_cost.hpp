@@ -1,5 +1,5 @@
-// Costs of a vertex on a block beyond those of its edges: prices of leaving home, forbidden blocks,
-// fixed places. Sparse: a vertex lists some blocks, all others cost it the same.
+// Linear assignment costs of vertices on blocks, in addition to the costs of edges: migration costs,
+// forbidden blocks, fixed vertices. Sparse: a vertex lists some blocks and has the same cost on all others.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace hopbytes {
 
-struct Unary {
-  // This or more: the vertex must not be there. Finite costs sum to at most half of it.
+struct LinearCost {
+  // Costs from this value on mean that the vertex is forbidden on the block. Finite costs sum to at most half
+  // of it.
   static constexpr int64_t kForbidden = int64_t{1} << 60;
 
   std::vector<int64_t> start;  // n + 1
   std::vector<int32_t> block;  // ascending within a vertex
   std::vector<int64_t> cost;
-  std::vector<int64_t> rest;  // on blocks that are not listed
+  std::vector<int64_t> rest;  // cost on blocks that are not listed
   std::vector<int32_t> kind;  // equal for vertices with the same forbidden blocks, 0 for none
 
   int64_t n() const { return static_cast<int64_t>(rest.size()); }
@@ -35,31 +36,32 @@ struct Unary {
 
   bool allows(int64_t v, int32_t b) const { return kind[v] == 0 || (*this)(v, b) < kForbidden; }
 
-  // Some block is cheaper than `own`.
-  bool restless(int64_t v, int32_t own) const {
+  // Returns whether some block is cheaper than `own`.
+  bool has_cheaper_block(int64_t v, int32_t own) const {
     const int64_t here = (*this)(v, own);
     for (int64_t e = start[v]; e < start[v + 1]; ++e)
       if (cost[e] < here) return true;
     return rest[v] < here;
   }
 
-  // Number the sets of forbidden blocks.
+  // Numbers the different sets of forbidden blocks.
   void find_kinds() {
     std::map<std::pair<bool, std::vector<int32_t>>, int32_t> number;
     kind.assign(n(), 0);
     for (int64_t v = 0; v < n(); ++v) {
-      const bool closed = rest[v] >= kForbidden;  // then the listed ones are the only ones allowed
+      const bool closed = rest[v] >= kForbidden;  // The listed blocks are then the only permitted ones.
       std::vector<int32_t> special;
       for (int64_t e = start[v]; e < start[v + 1]; ++e)
         if ((cost[e] >= kForbidden) != closed) special.push_back(block[e]);
       if (!closed && special.empty()) continue;
-      kind[v] = number.try_emplace({closed, std::move(special)}, static_cast<int32_t>(number.size()) + 1).first->second;
+      kind[v] = number.try_emplace({closed, std::move(special)}, static_cast<int32_t>(number.size()) + 1)
+                    .first->second;
     }
   }
 
-  // The rows of some vertices.
-  Unary of(std::span<const int32_t> members) const {
-    Unary part;
+  // Returns the rows of some vertices.
+  LinearCost of(std::span<const int32_t> members) const {
+    LinearCost part;
     part.start.push_back(0);
     for (int32_t v : members) {
       part.block.insert(part.block.end(), block.begin() + start[v], block.begin() + start[v + 1]);
@@ -71,10 +73,10 @@ struct Unary {
     return part;
   }
 
-  // The sums over clusters whose members are of one kind each.
-  Unary contracted(const std::vector<int32_t>& map, int64_t count) const {
+  // Returns the costs of clusters, the sums over their members. The members of a cluster are of one kind.
+  LinearCost contracted(const std::vector<int32_t>& map, int64_t count) const {
     std::vector<std::vector<std::pair<int32_t, int64_t>>> row(count);
-    Unary coarse;
+    LinearCost coarse;
     coarse.rest.assign(count, 0);
     coarse.kind.assign(count, 0);
     for (int64_t v = 0; v < n(); ++v) {
@@ -84,8 +86,11 @@ struct Unary {
       coarse.rest[c] = closed ? kForbidden : coarse.rest[c] + rest[v];
       for (int64_t e = start[v]; e < start[v + 1]; ++e) {
         if (closed && cost[e] >= kForbidden) continue;
-        // What is added to the sum of the rests; where those are forbidden, the whole cost.
-        row[c].push_back({block[e], cost[e] >= kForbidden ? kForbidden : closed ? cost[e] : cost[e] - rest[v]});
+        // Collects the difference to the sum of the unlisted costs; if unlisted blocks are forbidden, the
+        // whole cost.
+        row[c].push_back({block[e], cost[e] >= kForbidden ? kForbidden
+                                    : closed              ? cost[e]
+                                                          : cost[e] - rest[v]});
       }
     }
     coarse.start.push_back(0);
@@ -106,7 +111,8 @@ struct Unary {
     return coarse;
   }
 
-  // The sum over all vertices; `forbidden` counts those where they must not be.
+  // Returns the sum over all vertices that are on permitted blocks and adds the number of all others to
+  // `forbidden`.
   int64_t total(const int32_t* part, int64_t& forbidden) const {
     int64_t sum = 0;
     for (int64_t v = 0; v < n(); ++v) {
@@ -117,49 +123,15 @@ struct Unary {
     return sum;
   }
 
-  // Equal labels where both `label` (may be null) and the kind agree.
+  // Returns equal labels for vertices that agree in both `label` (may be null) and kind.
   std::vector<int32_t> labels(const int32_t* label) const {
     std::map<std::pair<int32_t, int32_t>, int32_t> number;
     std::vector<int32_t> both(n());
     for (int64_t v = 0; v < n(); ++v)
-      both[v] = number.try_emplace({label ? label[v] : 0, kind[v]}, static_cast<int32_t>(number.size())).first->second;
+      both[v] = number.try_emplace({label ? label[v] : 0, kind[v]}, static_cast<int32_t>(number.size()))
+                    .first->second;
     return both;
   }
 };
-
-// Which child each block becomes, so that the sum of cost[block * k + child] is least (Hungarian
-// method with shortest augmenting paths: Jonker, Volgenant 1987). O(k^3).
-inline std::vector<int32_t> best_assignment(const std::vector<double>& cost, int32_t k) {
-  constexpr double endless = std::numeric_limits<double>::infinity();
-  std::vector<double> row_price(k + 1, 0), column_price(k + 1, 0);
-  std::vector<int32_t> row_of(k + 1, 0), before(k + 1, 0);
-  for (int32_t row = 1; row <= k; ++row) {
-    row_of[0] = row;
-    int32_t column = 0;
-    std::vector<double> least(k + 1, endless);
-    std::vector<uint8_t> used(k + 1, 0);
-    do {
-      used[column] = 1;
-      const int32_t current = row_of[column];
-      double step = endless;
-      int32_t next = 0;
-      for (int32_t j = 1; j <= k; ++j) {
-        if (used[j]) continue;
-        const double reduced = cost[(current - 1) * static_cast<int64_t>(k) + j - 1] - row_price[current] - column_price[j];
-        if (reduced < least[j]) least[j] = reduced, before[j] = column;
-        if (least[j] < step) step = least[j], next = j;
-      }
-      for (int32_t j = 0; j <= k; ++j) {
-        if (used[j]) row_price[row_of[j]] += step, column_price[j] -= step;
-        else least[j] -= step;
-      }
-      column = next;
-    } while (row_of[column] != 0);
-    for (; column != 0; column = before[column]) row_of[column] = row_of[before[column]];
-  }
-  std::vector<int32_t> child(k);
-  for (int32_t j = 1; j <= k; ++j) child[row_of[j] - 1] = j - 1;
-  return child;
-}
 
 }  // namespace hopbytes

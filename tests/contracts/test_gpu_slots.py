@@ -12,8 +12,8 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.launching.observed_placement import placement_by_node, placement_seen
 from hopbytes.launching.placement_probe import Seen
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 

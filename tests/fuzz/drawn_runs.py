@@ -14,10 +14,14 @@ from hopbytes.cost.objectives.base import objectives
 from hopbytes.solve.presets import presets
 
 #: What takes long has a limit of its own.
-SHORT = {"tabu": "tabu:work=1", "evolve": "evolve:steps=1,repetitions=1,initial_partitions=1,perturbations=5", "mpipp": "mpipp"}
+SHORT = {
+    "tabu": "tabu:work=1", "evolve": "evolve:steps=1,repetitions=1,initial_partitions=1,perturbations=5",
+    "mpipp": "mpipp"
+}
 OPTIONS = (
     "integrated:per_block=4,fewest=10", "multisection:repetitions=2,recombinations=1,schedule=queue",
-    "multisection:repetitions=3,initial_partitions=1,flow_rounds=2,contraction_limit=10", "multisection:schedule=nb_layer,slack=even",
+    "multisection:repetitions=3,initial_partitions=1,flow_rounds=2,contraction_limit=10",
+    "multisection:schedule=nb_layer,slack=even",
     "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "mpipp:passes=true", "ug:seeds=2",
     "swap:starts=1,chains=1,steps=20,perturbations=20,subtrees=1,repartitionings=1",
     "vcycle:cycles=2,chains=2,overload_percent=50", "congestion:goal=hybrid",

@@ -9,7 +9,9 @@ from engine_cases import csrs, cut_of, cut_once, edges, random_csr, sums
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
 from hopbytes.model.comm_graph import CommGraph
 
-THOROUGH = PartitionSettings(repetitions=2, recombinations=2, initial_partitions=2, search=SearchSettings(flow_rounds=1))
+THOROUGH = PartitionSettings(
+    repetitions=2, recombinations=2, initial_partitions=2, search=SearchSettings(flow_rounds=1)
+)
 
 
 def split(total, blocks):
@@ -153,7 +155,9 @@ def shared_runs(csr, ways, threads=1):
     """Six runs and their recombinations into 4 blocks with little room; the arcs that were looked at, too."""
     n = len(csr.indptr) - 1
     spent = []
-    effort = PartitionSettings(repetitions=6, recombinations=5, initial_partitions=1, coarse_recombinations=0, shared_hierarchies=ways)
+    effort = PartitionSettings(
+        repetitions=6, recombinations=5, initial_partitions=1, initial_recombinations=0, hierarchies=ways
+    )
     cap = n // 4 + n // 100
     child, cut = cut_once(
         csr, [cap] * 4, effort, threads=threads, spend=lambda arcs, whole: spent.append(arcs)
@@ -179,16 +183,21 @@ def test_candidates_never_lose():
     rng = np.random.default_rng(8)
     csr = random_csr(rng, 120)
     caps = split(120, 4)
-    good, best_cut = cut_once(csr, caps, PartitionSettings(repetitions=4, recombinations=4, initial_partitions=8))
+    thorough = PartitionSettings(repetitions=4, recombinations=4, initial_partitions=8)
+    good, best_cut = cut_once(csr, caps, thorough)
     poor = PartitionSettings(
-        initial_partitions=1, region_growings=1, coarsest=2, coarse_recombinations=0, search=SearchSettings(rounds=0)
+        initial_partitions=1, growing_repetitions=1, coarsest=2, initial_recombinations=0,
+        search=SearchSettings(rounds=0),
     )
     _, alone = cut_once(csr, caps, poor)
     assert alone > best_cut, "or this test shows nothing"
     over = np.zeros(120, np.int32)  # cut 0, but everything in one block
     absent = np.full(120, -1, np.int32)
     for combines in (0, 3):
-        effort = PartitionSettings(initial_partitions=1, region_growings=1, coarsest=2, recombinations=combines, search=poor.search)
+        effort = PartitionSettings(
+            initial_partitions=1, growing_repetitions=1, coarsest=2, recombinations=combines,
+            search=poor.search,
+        )
         child, cut = cut_once(csr, caps, effort, candidates=np.array([absent, good, over], np.int32))
         assert cut <= best_cut
         assert cut == cut_of(csr, child)
@@ -208,7 +217,10 @@ def test_a_deadline_in_the_past_still_gives_a_partition():
 def test_more_blocks_than_a_product_of_labels_can_number():
     blocks = 50_000  # blocks**2 > 2**31: partitions are combined by pairs of labels
     csr = edges(300, [(v, v + 1) for v in range(299)])
-    effort = PartitionSettings(repetitions=2, recombinations=1, initial_partitions=1, region_growings=1, coarse_recombinations=0)
+    effort = PartitionSettings(
+        repetitions=2, recombinations=1, initial_partitions=1, growing_repetitions=1,
+        initial_recombinations=0,
+    )
     child, cut = cut_once(csr, [1] * blocks, effort)
     assert len(set(child.tolist())) == 300
     assert cut == 299

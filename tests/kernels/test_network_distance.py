@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopbytes import _core, kernels
-from hopbytes.engine import rescale_to_63_bits, refine_placement, swap_refine
+from hopbytes.engine import refine_placement, rescale_to_63_bits, swap_refine
 from hopbytes.engine.distances import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
 from hopbytes.machines.common.lowering import kernel_distances

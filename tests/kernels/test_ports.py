@@ -13,9 +13,9 @@ from hopbytes.algorithms.two_level import (
     Share,
     groups_of_placement,
     move_groups,
+    neighbourhood_of,
     nodes_of,
     routed_groups,
-    neighbourhood_of,
 )
 from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.cost.objectives.link_sums import endpoints_of
@@ -76,12 +76,14 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     start = grouped.start.tolist()
     assert routed_twin.loads(world, start) == loads(graph, where, pe)
     place, made, _ = congestion_swap(
-        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, delta=5, paper_rule=False, limit=10**6
+        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, delta=5, paper_rule=False,
+        limit=10**6
     )
     assert made > 0
     assert place.tolist() == routed_twin.congestion_swap(world, start, 5)
     place, _, _ = hottest_link_refine(
-        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, nearest=4, rounds=3, paper_rule=False
+        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, nearest=4, rounds=3,
+        paper_rule=False
     )
     assert place.tolist() == routed_twin.hottest_link_refine(world, start, 4, 3, paper=False)
     weights = (1.0, 4.0, 0.5, 0.25)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.two_level import nodes_of, place_distances, routed, neighbourhood_of
+from hopbytes.algorithms.two_level import neighbourhood_of, nodes_of, place_distances, routed
 from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.engine.places import Groups, PlaceDistances, hop_greedy, hop_swap
 from hopbytes.engine.routed_search import (
@@ -215,7 +215,8 @@ def test_the_search_never_makes_it_worse_and_keeps_what_it_was_told(spec, hybrid
         start, problem, world = one.start(rng), one.problem(), one.world
         found = [
             congestion_search(
-                problem.traffic, problem.routing, neighbourhood_of(one.nodes), start, evaluations=2000, nearest=8,
+                problem.traffic, problem.routing, neighbourhood_of(one.nodes), start, evaluations=2000,
+                nearest=8,
                 band_percent=80, threshold=30_000, hop_percent=0, seed=5,
                 hybrid=HybridTerms(*weights, 1.0, 1.0) if hybrid else None,
             )[0]
@@ -255,7 +256,9 @@ def test_sets_that_change_places_together_are_counted_exactly(spec):
         )
         start = np.arange(len(sizes), dtype=np.int32)
         place, made, _ = congestion_search(
-            problem.traffic, problem.routing, neighbourhood_of(nodes, of_pes=of_pes), start, evaluations=20_000,
+            problem.traffic, problem.routing, neighbourhood_of(
+                nodes, of_pes=of_pes
+            ), start, evaluations=20_000,
             nearest=8, band_percent=50, threshold=0, hop_percent=None, seed=seed, set_percent=800,
         )
         assert len(set(place.tolist())) == len(place)

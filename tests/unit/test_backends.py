@@ -95,7 +95,10 @@ def test_unknown_names_are_refused_with_the_known_ones(partitioner, what):
 @needs("kaminpar")
 def test_pieces_with_several_threads_can_go_to_another_one():
     """SharedMap's way; two pieces of a level share two threads, so only the first cut has both."""
-    method = "multisection:repetitions=0,schedule=nb_layer,partitioner=kahip:fast,parallel_partitioner=kaminpar:fast"
+    method = (
+        "multisection:repetitions=0,schedule=nb_layer,partitioner=kahip:fast,"
+        "parallel_partitioner=kaminpar:fast"
+    )
     large = grid(150)  # smaller pieces are not handed round
     serial = hb.map_tasks(large, WHERE, mapper=method, threads=1)
     assert serial.info["work"]["kahip_used"] == 3

@@ -14,8 +14,8 @@ from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.model.comm_graph import CommGraph, Csr
 from hopbytes.partitioners import group_partitions
 from hopbytes.partitioners.dispatch import kaminpar_available
@@ -27,9 +27,12 @@ needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar i
 
 WHERE = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, 4)))
 # Root (2500 vertices) and the three groups below it (about 830 each) are large enough.
-BOTH = Multisection(kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500)
+BOTH = Multisection(
+    kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
+)
 ALONE = Multisection(
-    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
+    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco",
+    kaminpar_from=500
 )
 
 

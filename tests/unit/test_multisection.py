@@ -10,7 +10,7 @@ from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.multisection import effort_per_level as shares
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost, unexpected_shares
-from hopbytes.algorithms.multisection.hierarchy_levels import levels_of, cut_distances
+from hopbytes.algorithms.multisection.hierarchy_levels import cut_distances, levels_of
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 

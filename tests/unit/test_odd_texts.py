@@ -62,8 +62,11 @@ def test_a_folder_is_no_missing_file(tmp_path):
 def test_an_option_that_comes_twice_is_refused():
     with pytest.raises(UnsupportedError, match="pattern 'ml': option 'tp' occurs twice"):
         hb.read("ml:tp=2,dp=2,tp=4")
-    with pytest.raises(UnsupportedError, match="mapper 'multisection': option 'tries' occurs twice"):
-        hb.map_tasks(hb.read("stencil:4"), hb.machine("core:4"), mapper="multisection:initial_partitions=3,initial_partitions=4")
+    with pytest.raises(UnsupportedError, match="mapper 'multisection': option 'tries' twice"):
+        hb.map_tasks(
+            hb.read("stencil:4"), hb.machine("core:4"),
+            mapper="multisection:initial_partitions=3,initial_partitions=4"
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The refiners that move whole units: subtrees, resplit."""
+"""The refiners that move whole units: subtrees, pairwise_repartitioning."""
 
 import itertools
 
@@ -70,7 +70,7 @@ def test_no_exchange_of_units_built_alike_gains_in_the_end(spec):
                 assert cost.value(graph, where, place[found]) >= least
 
 
-@pytest.mark.parametrize("name", ["subtrees", "resplit", "chains"])
+@pytest.mark.parametrize("name", ["subtrees", "pairwise_repartitioning", "chains"])
 def test_fixed_tasks_stay_and_prices_count(name):
     where, cost = hb.machine("node:4@100 package:2@10 core:2@1"), CommCost()
     for seed in range(6):
@@ -83,7 +83,9 @@ def test_fixed_tasks_stay_and_prices_count(name):
         rest[paying] = 50
         listed = np.concatenate([fixed, paying])
         linear_cost = from_entries(listed, pe[listed].astype(np.int64), np.zeros(5, np.int64), rest)
-        found = build(refiners, name).refine(graph, where, pe, bounds_of(where, linear_cost), Effort(seed=seed))
+        found = build(refiners, name).refine(
+            graph, where, pe, bounds_of(where, linear_cost), Effort(seed=seed)
+        )
         assert np.array_equal(found[fixed], pe[fixed])
         assert sorted(found.tolist()) == list(range(where.k))
         assert cost.value(graph, where, found) + linear_cost.total(found) <= cost.value(graph, where, pe)

@@ -9,9 +9,9 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.shared.search_distances import both_ways_differ
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 
@@ -95,7 +95,8 @@ def test_work_is_counted_and_a_limit_on_time_is_kept():
     graph, where = sparse(512, 3000, 2), nodes(32, 16)
     began = time.monotonic()
     limited = map_tasks(
-        graph, where, mapper="random", refine="swap:chains=8,steps=10000000,perturbations=1000000000", time_limit=0.3
+        graph, where, mapper="random", refine="swap:chains=8,steps=10000000,perturbations=1000000000",
+        time_limit=0.3
     )
     assert time.monotonic() - began < 20  # without the limit: hours
     assert 0 < limited.info["work"]["swaps"] < limited.info["work"]["swaps_evaluated"]

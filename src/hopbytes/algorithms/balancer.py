@@ -12,8 +12,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.engine import interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph, Csr
@@ -113,7 +113,9 @@ def _rescheduled(pe: Int32, loads: Int64, caps: Int64, linear_cost: LinearCost |
         helpers *= 2
 
 
-def fill_empty(graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None) -> Rebalanced:
+def fill_empty(
+    graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None
+) -> Rebalanced:
     """Give every empty PE a task from the nearest PE that holds two or more."""
     if np.all(np.bincount(pe, minlength=where.k)):
         return Rebalanced(np.array(pe, np.int32))
@@ -125,7 +127,8 @@ def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:
 
 
 def _run(
-    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, linear_cost: LinearCost | None,
+    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64,
+    linear_cost: LinearCost | None,
     *, fill_empty: bool,
 ) -> Rebalanced:
     pe = np.array(pe, np.int32)

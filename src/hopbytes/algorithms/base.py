@@ -32,7 +32,8 @@ mappers: Registry[type[Mapper]] = Registry(
     "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers")
 )
 refiners: Registry[type[Refiner]] = Registry(
-    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_")
+    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_"),
+    aliases={"resplit": "pairwise_repartitioning"},  # its name in 0.1.0
 )
 
 
@@ -90,7 +91,9 @@ class Bounds:
         over = 0
         if not self.exact:
             over = int(np.maximum(group_sums(pe, graph.loads, where.k) - self.load, 0).sum())
-        return over, CommCost().value(graph, where, pe) + (0 if self.linear_cost is None else self.linear_cost.total(pe))
+        return over, CommCost().value(graph, where, pe) + (
+            0 if self.linear_cost is None else self.linear_cost.total(pe)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

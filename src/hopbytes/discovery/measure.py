@@ -15,10 +15,12 @@ from hopbytes._util.programs import START_TIMEOUT, run_program
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import Level, Machine, TreeDistance
-from hopbytes.machines.common.delegating_machine import Timed
+from hopbytes.machines.base import Machine
+from hopbytes.machines.common.measured_machine import MeasuredMachine
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.textio.cpu_lists import parse_list
 
@@ -146,8 +148,9 @@ def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) 
         return replace(machine, tiers=outermost_first)
     if isinstance(machine, NodeMachine):
         return replace(machine, known_tiers=outermost_first, replaced={})
-    base = machine.base if isinstance(machine, Timed) else machine
-    return Timed(base.with_distances({tier.name: tier.distance for tier in outermost_first}), outermost_first)
+    base = machine.base if isinstance(machine, MeasuredMachine) else machine
+    base = base.with_distances({tier.name: tier.distance for tier in outermost_first})
+    return MeasuredMachine(base, outermost_first)
 
 
 def read_places(lines: Sequence[str]) -> list[RankPlace]:

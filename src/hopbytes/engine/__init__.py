@@ -1,7 +1,7 @@
-"""The compiled search kernels (partitioning, refinement) with typed signatures, kept interruptible.
+"""The compiled search kernels (partitioning, refinement) with typed signatures; calls are interruptible.
 
-These are heuristics: they have no definition to compare with, so they have no twin in
-:mod:`hopbytes.reference`; tests check their properties instead.
+The searches are heuristics: their results have no definition to compare with, so most have no twin in
+:mod:`hopbytes.reference`; tests check properties of the results instead.
 """
 
 from hopbytes.engine.control import (
@@ -9,8 +9,8 @@ from hopbytes.engine.control import (
     SMALL,
     Spend,
     interruptible,
-    rescale_to_63_bits,
     rescale_linear_cost,
+    rescale_to_63_bits,
     stop_asked,
     stopping_when,
 )
@@ -26,10 +26,10 @@ __all__ = [
     "SearchSettings",
     "Spend",
     "interruptible",
-    "moderate",
-    "rescale_linear_cost",
     "partition_many",
     "refine_placement",
+    "rescale_linear_cost",
+    "rescale_to_63_bits",
     "stop_asked",
     "stopping_when",
     "swap_refine",

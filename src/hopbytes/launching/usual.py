@@ -37,7 +37,7 @@ def usual_order(form: str | None, where: Allocation) -> str:
     can = _capabilities(form)
     if can is not None and can.launcher:
         return can.usual_order
-    in_slurm = SLURM_JOB in os.environ and where.machine.job() is not None
+    in_slurm = SLURM_JOB in os.environ and where.machine.job is not None
     return "block" if in_slurm else "fill"
 
 

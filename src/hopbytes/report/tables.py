@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.plain_text import HEADINGS, notes, rows
 from hopbytes.errors import printable
-from hopbytes.machines.base import NODE_NAMES
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 
 if TYPE_CHECKING:

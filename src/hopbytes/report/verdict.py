@@ -14,7 +14,7 @@ from hopbytes.model.mapping import Mapping
 #: Below these shares of the objective a gain is next to nothing, and small; from the last on it is large.
 NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30
 
-#: Descriptions of launchers' default orders, by their names in
+#: How the launcher's own order is called, by its name in
 #: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",

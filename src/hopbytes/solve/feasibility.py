@@ -41,10 +41,14 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
     if linear_cost is not None and bounds.exact:
         if overload(problem, steps[-1].pe):  # only others than those that may go could
             steps.append(meet_bounds(graph, where, steps[-1].pe, None, bounds.load))
-        steps.append(Rebalanced(evict_forbidden(where, steps[-1].pe, None, bounds.load, linear_cost, exact=True)))
+        steps.append(
+            Rebalanced(evict_forbidden(where, steps[-1].pe, None, bounds.load, linear_cost, exact=True))
+        )
     if problem.zero_load_bounds is not None and graph.loads is not None:
         zero_load = (graph.loads == 0).astype(np.int64)
-        steps.append(meet_bounds(graph, where, steps[-1].pe, zero_load, problem.zero_load_bounds, linear_cost))
+        steps.append(
+            meet_bounds(graph, where, steps[-1].pe, zero_load, problem.zero_load_bounds, linear_cost)
+        )
     if problem.none_empty and not bounds.exact:
         steps.append(fill_empty(graph, where, steps[-1].pe, linear_cost))
     _count_work(effort, steps)
@@ -106,7 +110,9 @@ def verify(problem: Problem, pe: Int32) -> None:
     if problem.zero_load_bounds is not None and problem.graph.loads is not None:
         zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=k)
         if np.any(zero_load > problem.zero_load_bounds) and linear_cost is None:
-            raise _our_fault(f"PE {int(np.argmax(idle))} holds {int(idle.max())} tasks without load")
+            raise _our_fault(
+                f"PE {int(np.argmax(zero_load))} holds {int(zero_load.max())} tasks without load"
+            )
     if problem.none_empty and int(counts.min()) == 0 and linear_cost is None:
         raise _our_fault(f"PE {int(counts.argmin())} is empty")
 

@@ -110,12 +110,14 @@ def map_tasks(
         Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
         `partition` says otherwise it means processes, however large n.
     pack, spread, tasks_per_node, per
-        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` takes the
+        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
+        `pack` takes the
         first n, as ``mpirun`` does; `spread` gives every node equally many, as ``srun`` does, which
         leaves each process more memory bandwidth; the others are hard counts for every node, or for
         every unit of a level (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
         By default all three are tried, nodes filled, spread, and any slots that the pattern prefers, and the
-        cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job says how
+        cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job
+        says how
         many tasks each node gets, that is kept.
     equal_nodes : bool
         By default use only nodes with the same number of tasks each, which some launchers ask for.
@@ -195,7 +197,9 @@ def map_tasks(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
     request = dataclasses.replace(request, mapper_chooses=steps.mapper.chooses_slots)
-    task = Task(form.graph, form.where, request, constraints, objective, goal, in_order_counts=preset is not None)
+    task = Task(
+        form.graph, form.where, request, constraints, objective, goal, in_order_counts=preset is not None
+    )
     if clock.limited:
         check_scale(form.graph, form.where)
         clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(graph.n, np.int32)))
@@ -258,7 +262,9 @@ def _work_notice(effort: Effort, time_limit: float | None, *, early: bool) -> li
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
     constraints = ["stopped early: the best placement until then"] if early else []
     if cut_short:
-        return [*constraints, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"]
+        return [
+            *constraints, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"
+        ]
     return [*constraints, f"{arcs} arcs looked at; --work-limit {arcs} instead of {limit} repeats this run"]
 
 

@@ -167,7 +167,9 @@ def eco() -> Chain:
     return chain(
         Multisection(repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1),
         VCycle(cycles=1),
-        Swap(starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360),
+        Swap(
+            starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360
+        ),
         weaker="fast",
     )
 
@@ -181,10 +183,12 @@ def strong() -> Chain:
         Multisection(repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2),
         VCycle(cycles=3, chains=2),
         Swap(
-            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6, perturbations=5000, one_way=100
+            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,
+            perturbations=5000, one_way=100
         ),
         Evolve(
-            steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4, perturbations=150, work=200
+            steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,
+            perturbations=150, work=200
         ),
         link_effort=16,
         weaker="eco",

@@ -16,7 +16,7 @@ from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import InfeasibleError, UnsupportedError
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.machines.selection.slot_counts import spread, even_counts
+from hopbytes.machines.selection.slot_counts import even_counts, spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
@@ -164,7 +164,8 @@ def _check_places(problem: Problem, linear_cost: LinearCost) -> None:
 
 
 def _without_places(
-    graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction, linear_cost: LinearCost | None,
+    graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction,
+    linear_cost: LinearCost | None,
     home: Int32 | None,
 ) -> Problem:
     n, k = graph.n, where.k

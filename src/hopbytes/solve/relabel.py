@@ -36,7 +36,8 @@ def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int
     --------
     >>> import hopbytes as hb
     >>> where = hb.machine("node:2 core:2")
-    >>> relabel_units(where, np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32), np.ones(4, np.int64))
+    >>> pe, home = np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32)
+    >>> relabel_units(where, pe, home, np.ones(4, np.int64))
     array([3, 2, 0, 1], dtype=int32)
     """
     current: Int32 = pe.copy()

@@ -12,11 +12,11 @@ from hopbytes._util.options import describe
 from hopbytes.algorithms.base import Effort, Refiner, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.solve.feasibility import overload, enforce_bounds
+from hopbytes.solve.feasibility import enforce_bounds, overload
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem
 from hopbytes.solve.relabel import relabel_units
-from hopbytes.solve.zero_load import zero_load_excess, place_zero_load, refine_in_turns
+from hopbytes.solve.zero_load import place_zero_load, refine_in_turns, zero_load_excess
 
 #: Draws of a quick chain end when they have taken one part in so many of the work before them,
 DRAWS_SHARE = 8

@@ -158,8 +158,12 @@ def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64
     An exchange with a silent task is a move to a free slot, so every mapper and every refiner has such moves.
     """
     n = task.graph.n
-    constraints = dataclasses.replace(task.constraints, initial=_with_homes_of_empty_tasks(task.constraints.initial, pes))
-    problem = formulate(_with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints)
+    constraints = dataclasses.replace(
+        task.constraints, initial=_with_homes_of_empty_tasks(task.constraints.initial, pes)
+    )
+    problem = formulate(
+        _with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints
+    )
     pe, notices = _solved(task, problem, steps, effort)
     return pes[problem.pes[pe[:n]]], notices
 

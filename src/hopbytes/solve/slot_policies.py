@@ -112,7 +112,8 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
 def _free_to_leave(task: Task) -> bool:
     """Whether tasks have one slot each now, others are free, and nothing is said against going there."""
     constraints, n = task.constraints, task.graph.n
-    if constraints.initial is None or constraints.price or constraints.fixed is not None or constraints.forbidden is not None:
+    restricted = constraints.fixed is not None or constraints.forbidden is not None
+    if constraints.initial is None or constraints.price or restricted:
         return False
     whole = task.request.chooses_slots or task.request.partition or task.request.mapper_chooses
     return not whole and 0 < n < task.where.k and len(np.unique(constraints.initial)) == n

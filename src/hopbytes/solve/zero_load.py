@@ -22,13 +22,16 @@ def zero_load_excess(problem: Problem, pe: Int32) -> int:
     """How many tasks without load the worst PE holds beyond its cap."""
     if problem.zero_load_bounds is None:
         return 0
-    return max(0, int((group_sums(pe, _zero_load(problem), problem.where.k) - problem.zero_load_bounds).max()))
+    return max(
+        0, int((group_sums(pe, _zero_load(problem), problem.where.k) - problem.zero_load_bounds).max())
+    )
 
 
 def place_zero_load(problem: Problem, mapper: Mapper, pe: Int32, effort: Effort) -> Int32:
     """Map the tasks without load anew around the others, which stay; PEs hold an even number of them.
 
-    The mapper must honour ``Bounds.linear_cost``, or the result is worth as little as the caller's check says.
+    The mapper must honour ``Bounds.linear_cost``, or the result is worth as little as the caller's check
+    says.
     """
     assert problem.zero_load_bounds is not None
     graph, bounds = _zero_load_side(problem, problem.bounds, pe)
@@ -65,4 +68,6 @@ def _zero_load_side(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[CommGr
     zero_load = _zero_load(problem)
     caps = np.maximum(problem.zero_load_bounds, group_sums(pe, zero_load, problem.where.k))
     graph = dataclasses.replace(problem.graph, loads=zero_load)
-    return graph, dataclasses.replace(bounds, load=caps, linear_cost=held(bounds.linear_cost, zero_load == 0, pe))
+    return graph, dataclasses.replace(
+        bounds, load=caps, linear_cost=held(bounds.linear_cost, zero_load == 0, pe)
+    )

@@ -64,9 +64,12 @@ class Integrated(Mapper):
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         search = SearchSettings(
-            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width, self.overload_percent
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
         )
-        cutter = Multisection(self.repetitions, self.initial_partitions, self.recombinations, **asdict(search))
+        cutter = Multisection(
+            self.repetitions, self.initial_partitions, self.recombinations, **asdict(search)
+        )
         if bounds.exact or where.k < 2 or graph.n == 0:
             return cutter.map(graph, where, bounds, effort)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=False)
@@ -81,7 +84,9 @@ class Integrated(Mapper):
                 group = _refined(subproblem, levels[depth - 1], group, where, each, search, effort)
             deep = self._depth(subproblem.n, levels) if number else len(levels)
             if deep > depth:
-                subproblem = Subproblem(depth, 0, (), None, subproblem.csr, subproblem.loads, subproblem.linear_cost)
+                subproblem = Subproblem(
+                    depth, 0, (), None, subproblem.csr, subproblem.loads, subproblem.linear_cost
+                )
                 group = cutter.descend(subproblem, levels[:deep], each, False, effort, None, group)
                 group = _refined(subproblem, levels[deep - 1], group, where, each, search, effort)
                 depth = deep
@@ -124,12 +129,16 @@ def _refined(
     linear_cost = None
     if subproblem.linear_cost is not None:
         nothing, all_groups = np.zeros(subproblem.n, np.int32), np.arange(groups)
-        linear_cost = subproblem.linear_cost.grouped(nothing, rank[level.child_of_pe], np.zeros(groups, np.int64), all_groups)
+        linear_cost = subproblem.linear_cost.grouped(
+            nothing, rank[level.child_of_pe], np.zeros(groups, np.int64), all_groups
+        )
         linear_cost = linear_cost.scaled(1, each)
     total = int(group_sums(group * 0, subproblem.loads, 1)[0])
     caps = child_bounds(total, level.shares, level.leaf_bounds, level.left)
     better, moves = refine_placement(
-        *subproblem.csr, subproblem.loads, rank[group], np.maximum(caps, np.maximum(level.held, level.sure))[order],
+        *subproblem.csr, subproblem.loads, rank[group], np.maximum(
+            caps, np.maximum(level.held, level.sure)
+        )[order],
         **kernel_distances(where.select(first[order])), seed=effort.seed, search=search,
         threads=effort.threads, deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
     )

@@ -13,10 +13,11 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.algorithms.two_level import nodes_of, place_inside
-from hopbytes.algorithms.two_level.node_level import run_control_of, settings_of, capacity_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, run_control_of, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.common.geometry import Geometry, occupied
+from hopbytes.machines.common.geometry import occupied
+from hopbytes.machines.network.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

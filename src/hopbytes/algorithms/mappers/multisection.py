@@ -14,7 +14,7 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
 from hopbytes.algorithms.multisection.executor import run_schedule
-from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, Problem, group_seeds, levels_of
+from hopbytes.algorithms.multisection.hierarchy_levels import Problem, Subproblem, group_seeds, levels_of
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
@@ -69,7 +69,8 @@ class Multisection(Mapper):
     partitioner : str
         A partitioner that cuts every group instead: ``"kahip:eco"``, ``"mtkahypar:quality"``,
         ``"kaminpar:strong"`` (:mod:`hopbytes.partitioners.backends`), once unless `kaminpar_partitions` and
-        `kaminpar_inner_partitions` say more. With ``repetitions=0`` the built-in one cuts only where it fails.
+        `kaminpar_inner_partitions` say more. With ``repetitions=0`` the built-in one cuts only where it
+        fails.
     parallel_partitioner : str
         A second one, for pieces that a schedule gives several threads: what SharedMap calls eco is
         ``repetitions=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
@@ -89,12 +90,14 @@ class Multisection(Mapper):
     Notes
     -----
     After SharedMap (Schulz and Woydt, 2025), with these differences: integer caps that every later
-    cut can meet (:func:`hopbytes.model.capacities.child_bounds`), the outer ones as roomy as that allows (`slack`);
+    cut can meet (:func:`hopbytes.model.capacities.child_bounds`), the outer ones as roomy as that allows
+    (`slack`);
     levels of equal distance are one cut; seeds
     derive from the place in the hierarchy, so the answer does not depend on threads; every cut
     keeps the best of several runs and recombines them; inner cuts, which decide less of the cost,
     get proportionally fewer runs and tries; where a level then decides far more than expected
-    (:mod:`hopbytes.algorithms.multisection.effort_per_level`) all are cut again with what each deserves. Where blocks have little
+    (:mod:`hopbytes.algorithms.multisection.effort_per_level`) all are cut again with what each deserves.
+    Where blocks have little
     room, as deep in a hierarchy, cuts start from blocks of equal size. Blocks of exact sizes are made by
     halves (``core/exact.hpp``).
 
@@ -212,7 +215,7 @@ class Multisection(Mapper):
         task is in already, unless all are in that of the piece.
         """
         csr, cost = subproblem.csr, 0
-        low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside this piece
+        low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
         if group is None:
             group = np.zeros(subproblem.n, np.int32)
         else:
@@ -234,7 +237,9 @@ class Multisection(Mapper):
                 *problem, self._settings(level.share, effort), candidates=others,
                 threads=effort.threads, deadline=effort.deadline,
                 watch=effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count),
-                spend=effort.spend, linear_cost=level.linear_cost(subproblem.linear_cost, group + np.int32(low), each),
+                spend=effort.spend, linear_cost=level.linear_cost(
+                    subproblem.linear_cost, group + np.int32(low), each
+                ),
                 control=effort.cancel,
             )
             cost += each * level.distance * int(cut.sum())
@@ -246,7 +251,11 @@ class Multisection(Mapper):
 
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
         if spent.used_up:  # a placement is owed, but nothing beyond
-            return PartitionSettings(repetitions=min(1, self.repetitions), recombinations=0, initial_partitions=1, coarse_recombinations=0)
+            return PartitionSettings(
+                repetitions=min(
+                    1, self.repetitions
+                ), recombinations=0, initial_partitions=1, coarse_recombinations=0
+            )
 
         # The root of the share: several cheap inner cuts are worth more tries than their share says,
         # measured on meshes, circuits and social graphs alike.
@@ -261,9 +270,15 @@ class Multisection(Mapper):
                 overload_percent=self.overload_percent,
             )
         return PartitionSettings(
-            repetitions=max(min(1, self.repetitions), part(self.repetitions)), recombinations=part(self.recombinations),
-            initial_partitions=max(1, part(self.initial_partitions)), contraction_limit=self.contraction_limit,
-            coarse_recombinations=part(self.coarse_recombinations), bisection_repetitions=max(1, part(self.bisection_repetitions)),
+            repetitions=max(min(1, self.repetitions), part(self.repetitions)), recombinations=part(
+                self.recombinations
+            ),
+            initial_partitions=max(
+                1, part(self.initial_partitions)
+            ), contraction_limit=self.contraction_limit,
+            coarse_recombinations=part(self.coarse_recombinations), bisection_repetitions=max(
+                1, part(self.bisection_repetitions)
+            ),
             shared_hierarchies=self.shared_hierarchies, search=search,
         )
 

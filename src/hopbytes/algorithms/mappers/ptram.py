@@ -11,8 +11,15 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level import Grouped, Routed, move_groups, ports_of, routed_groups, neighbourhood_of
-from hopbytes.algorithms.two_level.node_level import cut, finish, run_control_of, settings_of, capacity_of
+from hopbytes.algorithms.two_level import (
+    Grouped,
+    Routed,
+    move_groups,
+    neighbourhood_of,
+    ports_of,
+    routed_groups,
+)
+from hopbytes.algorithms.two_level.node_level import capacity_of, cut, finish, run_control_of, settings_of
 from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.engine.routed_search import HybridTerms, hybrid_greedy, route_classes
@@ -97,7 +104,9 @@ class HybridGreedy(Mapper):
         problem = routed_groups(graph, grouped, seated, "mapper ptram")
         found = place(grouped, problem, self._terms(graph, where, seated, problem), effort)
         moved = move_groups(
-            graph, grouped, seated, found, capacity_of(graph, bounds), settings_of(1, 4), run_control_of(effort)
+            graph, grouped, seated, found, capacity_of(
+                graph, bounds
+            ), settings_of(1, 4), run_control_of(effort)
         )
         worse = self.guarded and _top(graph, where, seated) < _top(graph, where, moved)
         return seated if worse else moved

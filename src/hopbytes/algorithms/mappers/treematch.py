@@ -144,7 +144,9 @@ class TreeMatch(Mapper):
         found, _ = partition_many(
             *csr, None, np.zeros(objects, np.int32), np.array([0, objects // arity], np.int64),
             np.full(objects // arity, arity, np.int64), np.array([effort.seed % 2**64], np.uint64),
-            PartitionSettings(initial_partitions=self.initial_partitions), threads=effort.threads, deadline=effort.deadline,
+            PartitionSettings(
+                initial_partitions=self.initial_partitions
+            ), threads=effort.threads, deadline=effort.deadline,
             spend=effort.spend,
         )
         credit = self.credit if which == "packed" else 0

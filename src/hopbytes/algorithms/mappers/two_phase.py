@@ -79,4 +79,6 @@ class TwoPhase(Mapper):
         if self.model == "rms":
             return Multisection(initial_partitions=self.initial_partitions).map(graph, where, bounds, effort)
         every = np.arange(where.k)
-        return bisected(halved([every.astype(np.int32)]), every, graph, bounds, effort, self.initial_partitions)
+        return bisected(
+            halved([every.astype(np.int32)]), every, graph, bounds, effort, self.initial_partitions
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level import Grouped, place_distances, neighbourhood_of
+from hopbytes.algorithms.two_level import Grouped, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
 from hopbytes.engine.places import Groups, hop_greedy
 from hopbytes.errors import UnsupportedError
@@ -59,7 +59,11 @@ class HopGreedy(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        grouped = cut(graph, where, bounds, effort, settings_of(self.repetitions, self.initial_partitions, self.region_growings))
+        grouped = cut(
+            graph, where, bounds, effort, settings_of(
+                self.repetitions, self.initial_partitions, self.region_growings
+            )
+        )
         return finish(graph, grouped, self.place(grouped), bounds, effort)
 
     def place(self, grouped: Grouped) -> Int32:

@@ -30,7 +30,8 @@ class Level:
     distance, inside : int
         Distance across this cut and across the next inner one.
     share : float
-        How much of the cost these cuts are likely to decide (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
+        How much of the cost these cuts are likely to decide
+        (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
     """
 
     start: Int64

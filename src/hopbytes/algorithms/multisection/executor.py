@@ -16,7 +16,7 @@ from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
-from hopbytes.algorithms.multisection.scheduling import WorkItem, Schedule
+from hopbytes.algorithms.multisection.scheduling import Schedule, WorkItem
 from hopbytes.errors import FormatError, no_thread
 
 #: Tasks and arcs below which a piece is cut down to single PEs at once: handing its parts round would
@@ -86,7 +86,9 @@ def run_schedule(
         )
         finish = subproblem.size < WHOLE_BELOW or subproblem.depth + 1 == last
         groups = cut(subproblem, last if finish else subproblem.depth + 1, own)
-        children = [] if finish else list(subproblem.parts(groups, int(levels[subproblem.depth].start[subproblem.group])))
+        children = [] if finish else list(
+            subproblem.parts(groups, int(levels[subproblem.depth].start[subproblem.group]))
+        )
         end = time.monotonic()
         return _Done(order, groups if finish else None, children, own.work, start - began, end - began)
 
@@ -117,7 +119,9 @@ def run_schedule(
     return result
 
 
-def _submitted(threads: ThreadPoolExecutor, solve: Callable[[WorkItem], _Done], order: WorkItem) -> Future[_Done]:
+def _submitted(
+    threads: ThreadPoolExecutor, solve: Callable[[WorkItem], _Done], order: WorkItem
+) -> Future[_Done]:
     try:
         return threads.submit(copy_context().run, solve, order)
     except RuntimeError:
@@ -150,7 +154,9 @@ def _write(file: IO[bytes], trace: str, done: _Done) -> None:
     subproblem = done.order.subproblem
     line = {
         "start": round(done.start, 6), "end": round(done.end, 6), "worker": done.order.worker,
-        "threads": done.order.threads, "path": "/" + "/".join(map(str, subproblem.path)), "vertices": subproblem.n,
+        "threads": done.order.threads, "path": "/" + "/".join(
+            map(str, subproblem.path)
+        ), "vertices": subproblem.n,
         "cuts": done.work.get("cuts", 0), "arcs": done.work.get("arcs", 0),
     }  # fmt: skip
     try:

@@ -20,8 +20,8 @@ class ExternalPartitions:
     Parameters
     ----------
     backends : list of (name, setting)
-        See :data:`hopbytes.partitioners.backends.BACKENDS`. The second of two is for
-        callers with several threads.
+        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several
+        threads.
     initial_partitions, inner_tries : int
         Partitions of the outermost cut and of every other one.
     smallest : int

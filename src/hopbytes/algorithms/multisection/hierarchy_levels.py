@@ -14,7 +14,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
-from hopbytes.engine import rescale_to_63_bits, rescale_linear_cost
+from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, sure_loads
@@ -72,7 +72,9 @@ def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
     if linear_cost is None:
         return np.zeros(k, np.int64)
     alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
-    return group_sums(linear_cost.pes[linear_cost.indptr[:-1][alone]], None if loads is None else loads[alone], k)
+    return group_sums(
+        linear_cost.pes[linear_cost.indptr[:-1][alone]], None if loads is None else loads[alone], k
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +125,9 @@ class Subproblem:
         weights, arcs = self.csr.weights, len(self.csr.targets)
         seen, _ = rescale_to_63_bits(weights, arcs)
         linear_cost = rescale_linear_cost(self.linear_cost, weights, arcs, None)
-        return self if seen is weights else replace(self, csr=self.csr._replace(weights=seen), linear_cost=linear_cost)
+        return self if seen is weights else replace(
+            self, csr=self.csr._replace(weights=seen), linear_cost=linear_cost
+        )
 
     def parts(self, group: Int32, first: int) -> Iterator[Subproblem]:
         """Yield what each group of the next level holds, given the group of every member; O(size).

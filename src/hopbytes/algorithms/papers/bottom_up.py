@@ -62,6 +62,8 @@ class BottomUp(Mapper):
         group, _ = partition_many(
             *csr, None if int(size.max()) == 1 else size, np.zeros(len(size), np.int32),
             np.array([0, len(caps)], np.int64), caps, np.array([(effort.seed + depth) % 2**64], np.uint64),
-            PartitionSettings(initial_partitions=self.initial_partitions), threads=effort.threads, deadline=effort.deadline,
+            PartitionSettings(
+                initial_partitions=self.initial_partitions
+            ), threads=effort.threads, deadline=effort.deadline,
         )
         return group

@@ -36,7 +36,8 @@ class Mpipp(Mapper):
         which to use. The paper exchanges the cores of two processes only: ``free=no`` starts anywhere on the
         machine and stays on the PEs of the start.
     passes : bool
-        As in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): passes in which every task
+        As in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): passes in which
+        every task
         moves once, also where that loses, of which the best prefix is kept; for some hundred tasks.
 
     Raises

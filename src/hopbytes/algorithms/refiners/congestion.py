@@ -13,12 +13,12 @@ from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
     Routed,
     groups_of_placement,
+    neighbourhood_of,
     nodes_of,
     routed,
     routed_groups,
-    neighbourhood_of,
 )
-from hopbytes.algorithms.two_level.node_level import record_work, capacity_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.engine.places import Neighbourhood
@@ -126,7 +126,8 @@ class Congestion(Refiner):
         return graph.messages if self.goal == "max_messages" else graph.volumes
 
     def _search(
-        self, problem: Routed, start: Int32, work: int, around: Neighbourhood, graph: CommGraph, where: Allocation,
+        self, problem: Routed, start: Int32, work: int, around: Neighbourhood, graph: CommGraph,
+        where: Allocation,
         effort: Effort, step: int,
     ) -> Int32:
         terms = None

@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.shared.search_distances import kernel_distances, priced, is_dense
+from hopbytes.algorithms.shared.search_distances import is_dense, kernel_distances, priced
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.model.allocation import Allocation
@@ -51,7 +51,8 @@ class Evolve(Refiner):
     Notes
     -----
     A step is a multisection in which the cuts of all members compete with new ones at every level, and are
-    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.WarmStart`). Its result is then recombined with the
+    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.WarmStart`). Its result is then
+    recombined with the
     best placement: what both agree on is contracted, and refinement under true distances chooses between
     them elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of
     partitions after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With exact counts
@@ -106,7 +107,9 @@ class Evolve(Refiner):
         if not self.work:
             return self.steps
         # Measured with tries=4: what a multisection looks at, per arc and task.
-        each = (350 * self.repetitions + self.perturbations) * (graph.n + len(graph.symmetric_positive().targets))
+        each = (350 * self.repetitions + self.perturbations) * (
+            graph.n + len(graph.symmetric_positive().targets)
+        )
         return min(self.steps, self.work * MILLION // max(1, each))
 
     def _crowded(self, graph: CommGraph) -> bool:
@@ -117,7 +120,9 @@ class Evolve(Refiner):
         own = replace(effort, seed=seed, progress=_live(population, step, effort))
         graph, where, bounds = population.graph, population.where, population.bounds
         maker = Multisection(
-            repetitions=self.repetitions, initial_partitions=self.initial_partitions, recombinations=max(1, self.repetitions - 1), flow_rounds=self.flow_rounds
+            repetitions=self.repetitions, initial_partitions=self.initial_partitions, recombinations=max(
+                1, self.repetitions - 1
+            ), flow_rounds=self.flow_rounds
         )
 
         def new() -> Int32:
@@ -128,7 +133,9 @@ class Evolve(Refiner):
                 pe = more.again(graph, where, bounds, own, known)
             elif population.full and step % 2:
                 known = [population.best, population.another(seed)]
-                pe = replace(maker, repetitions=1, recombinations=len(known) + 1).again(graph, where, bounds, own, known)
+                pe = replace(maker, repetitions=1, recombinations=len(known) + 1).again(
+                    graph, where, bounds, own, known
+                )
             else:
                 pe = maker.map(graph, where, bounds, own)
             return self._recombined(population, pe, [], own)
@@ -149,7 +156,10 @@ class Evolve(Refiner):
         """Return `pe` recombined with others, one after another, and after a V-cycle."""
         graph, where, bounds = population.graph, population.where, population.bounds
         if bounds.exact:  # only exchanges keep the counts
-            options = f"perturbations={self.perturbations},subtrees={self.subtrees},repartitionings={self.repartitionings}"
+            options = (
+                f"perturbations={self.perturbations},subtrees={self.subtrees},"
+                f"repartitionings={self.repartitionings}"
+            )
             return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
         csr = graph.symmetric_positive()
         weights, linear_cost = priced(graph, where, bounds.linear_cost)

@@ -9,8 +9,14 @@ from typing import ClassVar
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
-from hopbytes.algorithms.two_level import Grouped, Routed, groups_of_placement, routed_groups, neighbourhood_of
-from hopbytes.algorithms.two_level.node_level import record_work, capacity_of
+from hopbytes.algorithms.two_level import (
+    Grouped,
+    Routed,
+    groups_of_placement,
+    neighbourhood_of,
+    routed_groups,
+)
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
 from hopbytes.engine.routed_search import hottest_link_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation

@@ -107,7 +107,9 @@ class Routed(Refiner):
             weight = "messages" if self.goal == "max_messages" else "volume"
             other = HopGreedy(weight=weight).map(graph, where, bounds, effort)
             if bounds.exact or graph.loads is None:
-                other = meet_bounds(graph, where, other, None if bounds.exact else graph.loads, bounds.load).pe
+                other = meet_bounds(
+                    graph, where, other, None if bounds.exact else graph.loads, bounds.load
+                ).pe
                 found.append(self._improved(graph, where, other, bounds, effort, limits))
         judge = objectives[self.goal]()
         best = min(

@@ -13,9 +13,9 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, mappers, 
 from hopbytes.algorithms.shared.search_distances import (
     both_ways_differ,
     cheaper,
+    is_dense,
     kernel_distances,
     priced,
-    is_dense,
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import swap_refine
@@ -59,7 +59,7 @@ class Swap(Refiner):
     subtrees : int
         Passes of the refiner ``subtrees`` over the best start, before anything is annealed or shaken.
     repartitionings : int
-        Partners per unit of the refiner ``resplit``, which then follows.
+        Partners per unit of the refiner ``pairwise_repartitioning``, which then follows.
     perturbations : int
         Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
         at random, their surroundings descend again, and what got worse is taken back. Ends once a third of
@@ -127,9 +127,11 @@ class Swap(Refiner):
             steps = Subtrees(self.subtrees, self.all_pairs_up_to, singles=False)
             best = steps.refine(graph, where, best, bounds, effort)
         if self.repartitionings and not effort.used_up:
-            from hopbytes.algorithms.refiners.resplit import PairwiseRepartitioning
+            from hopbytes.algorithms.refiners.pairwise_repartitioning import PairwiseRepartitioning
 
-            best = PairwiseRepartitioning(partners=self.repartitionings).refine(graph, where, best, bounds, effort)
+            best = PairwiseRepartitioning(partners=self.repartitionings).refine(
+                graph, where, best, bounds, effort
+            )
         if chains + self.perturbations > 0 and not effort.used_up:
             # All pairs were looked at before; what has moved since is found by its neighbours.
             near = self if chains else replace(self, all_pairs_up_to=0)
@@ -187,12 +189,16 @@ class Swap(Refiner):
     ) -> Int32:
         csr = graph.symmetric_positive()
         weights, linear_cost = priced(graph, where, bounds.linear_cost)
-        perturbations = min(perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(csr.targets)))
+        perturbations = min(
+            perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(csr.targets))
+        )
         found = swap_refine(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
             all_pairs_up_to=self.all_pairs_up_to, reach=self.neighbourhood, chains=chains, steps=self.steps,
-            perturbations=perturbations, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+            perturbation_work=perturbations, threads=effort.threads, deadline=effort.deadline,
+            spend=effort.spend,
+            linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

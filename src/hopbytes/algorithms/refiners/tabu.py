@@ -68,7 +68,9 @@ class Tabu(Refiner):
         if not graph.total_volume or not distance.any():
             return pe
         linear_cost = dense_linear_cost(bounds.linear_cost, n, graph.total_volume * int(distance.max()))
-        settings = EvolutionSettings(self.population, self.short, self.long, self.fruitless_generations, self.renewals)
+        settings = EvolutionSettings(
+            self.population, self.short, self.long, self.fruitless_generations, self.renewals
+        )
         better, exchanges = evolve(
             DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, seed=effort.seed,
             limit=self._limit(effort), deadline=effort.deadline, threads=effort.threads, settings=settings,

@@ -11,11 +11,11 @@ from hopbytes.algorithms.two_level import (
     Grouped,
     groups_of_placement,
     move_groups,
+    neighbourhood_of,
     place_distances,
     routed_groups,
-    neighbourhood_of,
 )
-from hopbytes.algorithms.two_level.node_level import record_work, run_control_of, settings_of, capacity_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work, run_control_of, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.engine.places import hop_swap
 from hopbytes.engine.routed_search import congestion_swap
@@ -47,7 +47,9 @@ def swap_for_hops(
     if grouped is None or grouped.nodes.count < 2:
         return pe
     place, evaluations = hop_swap(
-        weighed(grouped, weight), neighbourhood_of(grouped.nodes), place_distances(grouped.nodes), grouped.start,
+        weighed(grouped, weight), neighbourhood_of(grouped.nodes), place_distances(
+            grouped.nodes
+        ), grouped.start,
         delta, effort.deadline,
     )
     record_work(effort, grouped.graph, evaluations)

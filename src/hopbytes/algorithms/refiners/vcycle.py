@@ -54,12 +54,14 @@ class VCycle(Refiner):
         csr = graph.symmetric_positive()
         weights, linear_cost = priced(graph, where, bounds.linear_cost)
         search = SearchSettings(
-            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width, self.overload_percent
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
         )
         better, moves = refine_placement(
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
-            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
+            linear_cost=linear_cost,
         )
         effort.count(moves=moves)
         return cheaper(graph, where, pe, better, bounds.linear_cost)

@@ -8,15 +8,17 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import MOST
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.machines.base import TableDistance
 from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.place_distances import TableDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-__all__ = ["both_ways_differ", "cheaper", "kernel_distances", "priced", "is_dense"]
+__all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "priced"]
 
 
-def priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[Int64 | None, LinearCost | None]:
+def priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[
+    Int64 | None, LinearCost | None
+]:
     """Return weights of ``graph.symmetric_positive()`` and the prices that belong beside them.
 
     Searches count every edge once, J both of its arcs: so prices are halved where the two arcs weigh the
@@ -67,7 +69,8 @@ def cheaper(
     """Return `after` unless it costs more, prices of single tasks included.
 
     Compiled searches compare exactly, with two exceptions: volumes and distances so large that they were
-    rounded (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a diagonal, of which
+    rounded (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a diagonal,
+    of which
     searches see the mean of both directions. Only then the costs are computed here.
     """
     distance = where.distance

@@ -2,10 +2,10 @@
 
 from hopbytes.algorithms.two_level.host_graph import HostGraph, host_graph
 from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
-from hopbytes.algorithms.two_level.neighbourhood import place_distances, neighbourhood_of
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_problem import (
-    Grouped,
     Capacity,
+    Grouped,
     cut_into_groups,
     groups_of_placement,
     move_groups,
@@ -15,16 +15,17 @@ from hopbytes.algorithms.two_level.ports import ports_of
 from hopbytes.algorithms.two_level.within_node import place_inside
 
 __all__ = [
+    "Capacity",
     "Grouped",
     "HostGraph",
     "Nodes",
-    "RunControl",
     "Routed",
-    "Capacity",
+    "RunControl",
     "cut_into_groups",
     "groups_of_placement",
     "host_graph",
     "move_groups",
+    "neighbourhood_of",
     "nodes_of",
     "partition_to_nodes",
     "place_distances",
@@ -33,5 +34,4 @@ __all__ = [
     "quotient",
     "routed",
     "routed_groups",
-    "neighbourhood_of",
 ]

@@ -9,11 +9,11 @@ from hopbytes._arrays import Int32, Int64, UInt16
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine.places import PlaceDistances, Neighbourhood
+from hopbytes.engine.places import Neighbourhood, PlaceDistances
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.place_distances import TreeDistance
 
 #: With more sites than this, only those near in machine order are looked at.
 MOST_SITES = 4096
@@ -34,7 +34,9 @@ def neighbourhood_of(nodes: Nodes, *, of_pes: bool = False) -> Neighbourhood:
     places = np.arange(nodes.count)
     if of_pes:
         return Neighbourhood(near, hops, nodes.of_pe, nodes.start, nodes.pes.astype(np.int32))
-    return Neighbourhood(near, hops, places.astype(np.int32), np.arange(nodes.count + 1), places.astype(np.int32))
+    return Neighbourhood(
+        near, hops, places.astype(np.int32), np.arange(nodes.count + 1), places.astype(np.int32)
+    )
 
 
 def _rows(nodes: Nodes) -> tuple[Int32, UInt16]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.two_level import Grouped, RunControl, Capacity, cut_into_groups, place_inside
+from hopbytes.algorithms.two_level import Capacity, Grouped, RunControl, cut_into_groups, place_inside
 from hopbytes.engine import PartitionSettings, SearchSettings
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -22,7 +22,8 @@ def capacity_of(graph: CommGraph, bounds: Bounds) -> Capacity:
 def settings_of(runs: int, tries: int, region_growings: int = 4) -> PartitionSettings:
     """Effort of the cut into groups."""
     return PartitionSettings(
-        repetitions=runs, initial_partitions=tries, region_growings=region_growings, recombinations=max(0, runs - 1),
+        repetitions=runs, initial_partitions=tries, region_growings=region_growings,
+        recombinations=max(0, runs - 1),
         search=SearchSettings(flow_rounds=1),
     )
 

@@ -19,8 +19,8 @@ from hopbytes.cost.message_time.levels import (
     time_by_level,
 )
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

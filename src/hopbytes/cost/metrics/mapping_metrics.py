@@ -17,7 +17,7 @@ from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.metrics.traffic import TrafficMetrics, measure_traffic
 from hopbytes.cost.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import TreeDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -9,8 +9,8 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -38,7 +38,7 @@ class CommCost(Objective):
 
         Examples
         --------
-        >>> from hopbytes.machines.base import Level
+        >>> from hopbytes.machines.topology import Level
         >>> from hopbytes.machines.common.tree import Tree
         >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
         >>> arc = CommGraph.from_edges([0], [1], [5])

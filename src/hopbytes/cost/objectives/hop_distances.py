@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 
 

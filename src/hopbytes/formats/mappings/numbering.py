@@ -1,4 +1,4 @@
-"""Numbers of the cores of a node: by position, among the allowed cores, or of the operating system."""
+"""How launchers count the cores of a node: by position, among those allowed, or by the operating system."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from numpy.typing import NDArray
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
+from hopbytes.machines.node.inventory import NodeInventory
 
 #: Names of innermost levels whose units are hardware threads, not cores.
 THREAD_NAMES = ("pu", "thread", "hwthread")
 
-#: Bound of the CPU numbers of an operating system that are accepted.
+#: Largest CPU number of an operating system that is believed.
 MAX_CPU = 2**20
 
 Numbers = tuple[int, ...]
+
+
+def _distinct(numbers: Int64) -> Int64:
+    """Return the distinct numbers, ascending; asked for indices NumPy need not load its masked arrays."""
+    found: Int64 = np.unique(numbers, return_index=True)[0]
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,20 +35,20 @@ class Numbering:
     Parameters
     ----------
     position : int64[places]
-        Number of the place in its node.
+        Place counted from the first of its node.
     rank : int64[places]
-        Number of the place among those of its node that the job may use.
+        Place counted over those of its node that the job may use.
     core : int64[places]
-        Core that contains the place; the place itself unless places are hardware threads.
+        Core the place lies in; itself unless places are hardware threads.
     core_rank : int64[places]
-        Number of the core among those of its node that have a place the job may use.
+        Core counted over those of its node of which the job may use a place.
     usable : bool[places]
-        Whether the job may use the place at launch.
+        The job may use the place at launch.
     restricted : bool
-        Whether the user restricted the usable places.
-    cpu_start, cpus : int64[places + 1], int64[...] or None
-        CPU numbers of the operating system of each place; None if they are unknown. Positions are then
-        used in their place.
+        Somebody said which places may be used.
+    cpus : int64[places] or None
+        CPU number of the operating system of each place; None when nobody knows them. Positions are
+        then taken for them.
     """
 
     position: Int64
@@ -50,7 +57,6 @@ class Numbering:
     core_rank: Int64
     usable: NDArray[np.bool_]
     restricted: bool
-    cpu_start: Int64 | None = None
     cpus: Int64 | None = None
 
     @classmethod
@@ -62,47 +68,42 @@ class Numbering:
         Raises
         ------
         FormatError
-            `allowed` is not a list like ``0-15,32-47``.
+            `allowed` is no list like ``0-15,32-47``.
         """
         node = machine.node_of_core().astype(np.int64)
         position = _counted(np.ones(len(node), np.int64), node)
-        start, cpus = machine.os_cpus() or (None, None)
+        cpus = None if machine.inventory is None else machine.inventory.os_cpus()
         usable = np.ones(len(node), np.bool_)
         if allowed is not None:
             wanted = np.array(sorted(parse_cpus(allowed)), np.int64)
-            if start is None or cpus is None:
-                usable = np.isin(position, wanted)
-            else:
-                owner = np.repeat(np.arange(len(node)), np.diff(start))
-                usable = np.bincount(owner[np.isin(cpus, wanted)], minlength=len(node)) > 0
+            usable = np.isin(position if cpus is None else cpus, wanted)
         core = _core_of_place(machine, node)
         first_usable = np.zeros(len(node), np.int64)
         first_usable[np.flatnonzero(usable)[np.unique(core[usable], return_index=True)[1]]] = 1
-        # All places of a core get the number of the core's first usable place.
+        # A core's own number is that of its first usable place, wherever in the core a place lies.
         core_rank = np.maximum(_counted(first_usable, node) + first_usable - 1, 0)
         rank = _counted(usable.astype(np.int64), node)
-        return cls(position, rank, core, core_rank, usable, allowed is not None, start, cpus)
+        return cls(position, rank, core, core_rank, usable, allowed is not None, cpus)
 
     @property
     def known(self) -> bool:
-        """Whether the CPU numbers of the operating system are known rather than assumed."""
+        """CPU numbers of the operating system are known, not assumed."""
         return self.cpus is not None
 
     def whole_nodes(self, places: Int64) -> bool:
-        """Tell whether the job has, as far as is known, all CPUs of the nodes that contain some places.
+        """Whether nothing says that the job has a part only of the nodes some places lie on.
 
-        If the CPU numbers of a node are not 0, 1, 2 …, the missing CPUs belong to other jobs or to the
-        system, or they are off.
+        Where the CPUs of a node are not simply 0, 1, 2 …, some are somebody else's, the system's, or off.
         """
         if self.restricted:
             return False
-        if self.cpus is None or self.cpu_start is None:
+        if self.cpus is None:
             return True
-        nodes = np.searchsorted(self._first_of_nodes, np.unique(places), side="right") - 1
+        nodes = np.searchsorted(self._first_of_nodes, _distinct(places), side="right") - 1
         ends = np.append(self._first_of_nodes, len(self.position))
-        for node in np.unique(nodes).tolist():
-            own = self.cpus[self.cpu_start[ends[node]] : self.cpu_start[ends[node + 1]]]
-            if int(own.max(initial=-1)) + 1 != len(np.unique(own)):
+        for node in _distinct(nodes).tolist():
+            own = self.cpus[ends[node] : ends[node + 1]]
+            if int(own.max(initial=-1)) + 1 != len(_distinct(own)):
                 return False
         return True
 
@@ -111,39 +112,44 @@ class Numbering:
         return np.flatnonzero(self.position == 0)
 
     def in_node(self, places: Int64) -> Numbers:
-        """Return the numbers of places in their node."""
+        """Places counted from the first of their node."""
         return tuple(self.position[places].tolist())
 
     def os_cpus(self, places: Int64) -> Numbers:
-        """Return the ascending CPU numbers of the operating system of some places."""
-        if self.cpu_start is None or self.cpus is None:
+        """CPU numbers of the operating system, ascending."""
+        if self.cpus is None:
             return self.in_node(places)
-        numbers = [self.cpus[self.cpu_start[p] : self.cpu_start[p + 1]] for p in places.tolist()]
-        return tuple(sorted(int(number) for part in numbers for number in part))
+        return tuple(sorted(self.cpus[places].tolist()))
 
     def launcher_places(self, places: Int64) -> Numbers:
-        """Return the numbers of places among those of their node that the job may use."""
+        """Places counted over those of their node that the job may use."""
         return tuple(self.rank[places].tolist())
 
     def launcher_cores(self, places: Int64) -> Numbers | None:
-        """Return the numbers of cores among the usable ones of their node; None if a core is not complete."""
-        cores = np.unique(self.core[places])
+        """Cores counted over those of their node that the job may use; None when one is cut in two."""
+        cores = _distinct(self.core[places])
         low, high = np.searchsorted(self.core, cores), np.searchsorted(self.core, cores, side="right")
         if sum(int(self.usable[a:b].sum()) for a, b in zip(low, high, strict=True)) != len(places):
             return None
         return tuple(self.core_rank[high - 1].tolist())
 
     def whole_cores(self, places: Int64) -> int:
-        """Return the number of cores that contain the places."""
-        return len(np.unique(self.core[places]))
+        """How many cores some places lie in."""
+        return len(_distinct(self.core[places]))
 
     def check_allowed(self, places: Int64, host: str) -> None:
-        """Raise InfeasibleError, with the CPU numbers, for places that the job may not use at launch."""
+        """Refuse places the job may not use at launch.
+
+        Raises
+        ------
+        InfeasibleError
+            Names the CPUs.
+        """
         if not self.usable[places].all():
             outside = ", ".join(map(str, self.os_cpus(places[~self.usable[places]])[:4]))
             raise InfeasibleError(
                 f"CPU {outside} of {host} is used but not allowed there, expected slots of allowed CPUs only "
-                "(map inside the job, or to a machine without the other CPUs)"
+                "(map inside the job, or on a machine without the others)"
             )
 
 
@@ -153,7 +159,7 @@ def parse_cpus(text: str, where: str = "--allowed") -> set[int]:
     Raises
     ------
     FormatError
-        The text has another form, or a number is not below 2**20.
+        Anything else, or a number beyond 2**20.
     """
     numbers: set[int] = set()
     for run in text.strip().split(","):
@@ -167,16 +173,16 @@ def parse_cpus(text: str, where: str = "--allowed") -> set[int]:
 
 
 def _counted(marks: Int64, node: Int64) -> Int64:
-    """Return int64[places]: the sum of the marks of the preceding places of the same node."""
+    """int64[places]: marks of the node before each place."""
     before = np.cumsum(marks) - marks
     counted: Int64 = (before - before[np.searchsorted(node, node)]).astype(np.int64)
     return counted
 
 
 def _core_of_place(machine: Machine, node: Int64) -> Int64:
-    """Return the core of every place, ascending: the place itself unless places are hardware threads."""
-    if machine.node_tree(0) is not None:
-        return _cores_of_trees(machine, node)
+    """Core every place lies in, ascending: itself, unless places are hardware threads inside cores."""
+    if machine.inventory is not None:
+        return _cores_of_trees(machine.inventory)
     levels = machine.levels
     core = machine.level_named(("core",))
     if not levels or levels[-1].name not in THREAD_NAMES or core is None:
@@ -184,13 +190,12 @@ def _core_of_place(machine: Machine, node: Int64) -> Int64:
     return machine.ancestors(core).astype(np.int64)
 
 
-def _cores_of_trees(machine: Machine, node: Int64) -> Int64:
-    """Return the core of every place from the nodes' own trees, in which cores may have unequal sizes."""
+def _cores_of_trees(inventory: NodeInventory) -> Int64:
+    """Cores as the trees of the nodes have them, which may be uneven."""
     parts: list[Int64] = []
     before = 0
-    for number, places in enumerate(np.bincount(node).tolist()):
-        tree = machine.node_tree(number)
-        own = np.arange(places, dtype=np.int64) if tree is None else tree.cores
+    for node in range(inventory.n_nodes):
+        own = inventory.tree(node).cores
         parts.append(own + before)
         before += int(own[-1]) + 1
     return np.concatenate(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import Source
 from hopbytes.machines.base import Machine
+from hopbytes.machines.common.geometry import torus_geometry_of
 from hopbytes.model.allocation import Allocation
 
 
@@ -22,14 +22,13 @@ def node_coordinates(machine: Machine, form: str, dimensions: tuple[int, ...]) -
     UnsupportedError
         The machine is not a torus or mesh with one node per router, or has another number of dimensions.
     """
-    torus: Any = getattr(machine, "base", machine)
-    found = getattr(torus, "coordinates", None)
+    found = torus_geometry_of(machine)
     wanted = " or ".join(map(str, dimensions))
     expected = f"{form} maps ranks by coordinates, expected a torus or mesh of {wanted} dimensions"
     if found is None:
         raise UnsupportedError(f"{expected} (--on 'torus:4x4x4 / core:4')")
     nodes = int(machine.node_of_core()[-1]) + 1
-    places: Int64 = np.asarray(found(np.arange(nodes, dtype=np.int64))).T
+    places: Int64 = found.places.T
     if places.shape[1] not in dimensions:
         raise UnsupportedError(f"{expected}, found {places.shape[1]}")
     if len(np.unique(places, axis=0)) != nodes:

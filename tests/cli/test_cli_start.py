@@ -83,7 +83,7 @@ def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_p
 
 @pytest.mark.parametrize("said", [None, "3"])
 def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
-    from hopbytes.cli.app import load_numpy
+    from hopbytes.cli.commands import load_numpy
 
     seen = []
     monkeypatch.delenv(BLAS, raising=False)

@@ -35,13 +35,13 @@ def map(
     json: Json = False,
     quiet: Quiet = False,
     all: All = False,
-    placement: ComparedOrder = None,
+    compare_with: ComparedOrder = None,
 ) -> None:
-    """Place every task of PATTERN on the machine, verify the placement and write it.
+    """Map every task of PATTERN to the machine, verify the mapping and write it.
 
-    The placement goes to -o FILE, or to stdout unless --json is given. A summary goes to stderr.
-    With a limit or preset best, Ctrl-C (or SIGTERM) ends the search and writes the best found; a
-    second one gives up.
+    The mapping goes to -o FILE, otherwise to standard output unless --json is given; a summary goes to
+    standard error. With a limit or with preset best, Ctrl-C (or SIGTERM) ends the search and writes the
+    best mapping found; a second one gives up.
     """
     from hopbytes.cli.output import advice_for, launch_lines, print_json, seconds_of, tell
     from hopbytes.cli.stopping import early_stop
@@ -64,6 +64,6 @@ def map(
     if json:
         print_json(record)
     elif not quiet:
-        launcher = placement or usual_order(writing.format, where)
+        launcher = compare_with or usual_order(writing.format, where)
         summary = map_summary(graph, mapping, launcher=launcher, chance=all)
         tell(*record["notices"], *summary, *launch_lines(advice))

@@ -53,6 +53,11 @@ def catalogue(kind: str) -> list[Row]:
     return KINDS[kind]()
 
 
+def kinds() -> list[Row]:
+    """Return one row per kind of thing that can be listed, in the order in which people meet them."""
+    return [{"name": kind, "summary": summary} for kind, summary in KIND_SUMMARIES.items()]
+
+
 def describe(rows: list[Row]) -> str:
     """Lay rows out as aligned text, one line each, details indented below."""
     width = max((len(row["name"]) for row in rows), default=0)
@@ -174,6 +179,17 @@ def _formats() -> list[Row]:
         )
     return rows
 
+
+#: What each kind is.
+KIND_SUMMARIES = {
+    "presets": "how much effort goes into a mapping (--preset)",
+    "machines": "kinds of machines and files that describe them (--on)",
+    "patterns": "generators of communication patterns (PATTERN)",
+    "formats": "files of patterns, mappings and launchers (--format, --input-format)",
+    "objectives": "what can be minimised (--objective)",
+    "mappers": "algorithms that make a mapping (--mapper)",
+    "refiners": "algorithms that improve a mapping (--refine)",
+}
 
 KINDS: dict[str, Callable[[], list[Row]]] = {
     "mappers": _mappers,

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
 from hopbytes.kernels import checked_sum
 from hopbytes.kernels.linear_cost import Unary
@@ -23,6 +24,9 @@ Spend = Callable[[int, bool], None]
 
 #: What Python writes into the control word that compiled code polls.
 GO_ON, HURRY = 0, 1
+
+#: Seconds that a call which was interrupted has to end, before it is left alone.
+GRACE = 0.3
 
 #: Below this many tasks, arcs and blocks together a call lasts milliseconds: not worth a thread.
 SMALL = 4_000
@@ -106,7 +110,7 @@ def interruptible(
     """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
 
     Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
-    at the deadline the control word tells it to come home, which takes milliseconds; so it does once
+    at the deadline the control word makes it return as soon as it can; so it does once
     :func:`stop_asked`, unless the work has to come `to_the_end`. Meanwhile `watch` is told a few times a
     second what ``control[1]`` counts, and at the end `spend` what was added to `spent`, and whether the
     work came to its own end.
@@ -120,7 +124,8 @@ def interruptible(
         control[0] = HURRY
     if size < SMALL:
         whole = control[0] != HURRY
-        result = work()
+        with followed(spent):
+            result = work()
         _tell(spend, spent, whole=whole)
         return result
     outcome: list[Result] = []
@@ -141,21 +146,23 @@ def interruptible(
         thread.start()
     except RuntimeError:
         raise no_thread() from None
-    whole = False
     try:
-        while not home.is_set():
-            left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
-            home.wait(min(max(left, 0.0), 0.2))
-            if watch is not None:
-                watch(int(control[1]))
-            if late():
-                control[0] = HURRY
-        whole = control[0] != HURRY
-    finally:
-        if not home.is_set():
-            control[0] = HURRY
-        home.wait()
-        thread.join()
+        with followed(spent):
+            while not home.is_set():
+                left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
+                home.wait(min(max(left, 0.0), 0.2))
+                if watch is not None:
+                    watch(int(control[1]))
+                if late():
+                    control[0] = HURRY
+            whole = control[0] != HURRY
+    except BaseException:
+        control[0] = HURRY
+        # Between two looks at the flag large graphs take seconds. Nobody wants the result any more, and the
+        # thread keeps alive what it works on, so it may end by itself.
+        home.wait(GRACE)
+        raise
+    thread.join()
     if failure:
         raise failure[0]
     _tell(spend, spent, whole=whole)

@@ -90,7 +90,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "measure": (
         (
             "Measure latency and bandwidth of a job",
-            "hopbytes measure --on job.machine.json -o measured.json -- mpirun -n 64 --bind-to core",
+            "hopbytes measure --on job.json -o measured.json -- mpirun -n 64",
         ),
     ),
     "show": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import textwrap
 from dataclasses import dataclass, field
@@ -11,13 +10,14 @@ from typing import Any
 
 from hopbytes.cli.declare import Declared
 from hopbytes.cli.examples import EXAMPLES, START, SUMMARIES
+from hopbytes.report.layout import entry_lines, width
 
 #: Headings in the order in which they appear.
 PANELS = (
     "Arguments", "Options", "Machine", "Problem", "Method", "Launching", "Input", "Output", "InfiniBand"
 )
-#: Width of the column of names, and of a text without a terminal.
-NAMES, WIDTH, WIDEST = 26, 80, 100
+#: Widths of the column of names: of options, and of verbs.
+NAMES, VERB_NAMES = 26, 18
 
 
 @dataclass
@@ -97,11 +97,6 @@ def _default(parameter: Any) -> Any:
     return None if type(value).__name__ == "Sentinel" else value  # click's word for "no default"
 
 
-def width() -> int:
-    """Return the columns to fill: those of the terminal or of COLUMNS, else 80; not more than 100."""
-    return max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST))
-
-
 def print_help(command: Any, *, complete: bool = False) -> None:
     """Print the help text of a command; the options that few people need only if it is `complete`."""
     print(terminal_text(page_of(command), width(), complete=complete, bold=_is_bold()))
@@ -124,7 +119,7 @@ def terminal_text(page: Page, columns: int, *, complete: bool, bold: bool = Fals
         if shown:
             lines += ["", heading(name, bold)]
             for entry in shown:
-                lines += entry_lines(entry.spelling, entry.text, columns)
+                lines += entry_lines(entry.spelling, entry.text, columns, NAMES)
     if page.examples:
         lines += ["", heading("Examples", bold)]
         for told, command in page.examples:
@@ -141,18 +136,6 @@ def heading(text: str, bold: bool) -> str:
     return f"\x1b[1m{text}:\x1b[0m" if bold else f"{text}:"
 
 
-def entry_lines(name: str, text: str, columns: int, names: int = NAMES) -> list[str]:
-    """Return a name and its meaning side by side; below one another where the name is long."""
-    indent = " " * names
-    wrapped = textwrap.wrap(
-        text, columns, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
-    if len(name) > names - 4:
-        return [f"  {name}", *wrapped]
-    first = wrapped[0][names:] if wrapped else ""
-    return [f"  {name:<{names - 2}}{first}".rstrip(), *wrapped[1:]]
-
-
 def print_overview(program: Any) -> None:
     """Print what the program is for, where to start, and its verbs in the order of use."""
     columns, bold = width(), _is_bold()
@@ -162,9 +145,10 @@ def print_overview(program: Any) -> None:
         lines += [f"  {told}:", f"    {command}"]
     lines += ["", heading("Verbs", bold)]
     for verb in program.list_commands(None):
-        lines += entry_lines(verb, SUMMARIES[verb], columns, 18)
+        lines += entry_lines(verb, SUMMARIES[verb], columns, VERB_NAMES)
     lines += ["", f"{heading('Options', bold)}"]
-    lines += entry_lines("-h, --help", "Print this page, or behind a verb the page of the verb.", columns, 18)
-    lines += entry_lines("--help-all", "Behind a verb: print all of its options.", columns, 18)
-    lines += entry_lines("--version", "Print the version.", columns, 18)
+    told = "Print this page, or behind a verb the page of the verb."
+    lines += entry_lines("-h, --help", told, columns, VERB_NAMES)
+    lines += entry_lines("--help-all", "Behind a verb: print all of its options.", columns, VERB_NAMES)
+    lines += entry_lines("--version", "Print the version.", columns, VERB_NAMES)
     print("\n".join(lines))

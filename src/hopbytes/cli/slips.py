@@ -77,7 +77,7 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
     unknown = getattr(error, "option_name", None)
     if unknown is not None:
         error.message = f"no such option: {unknown}"
-        error.possibilities = difflib.get_close_matches(unknown, sorted(options), n=1, cutoff=0.75)
+        error.possibilities = difflib.get_close_matches(unknown, sorted(options), n=2, cutoff=0.75)
     launcher = next((word for word in args if LAUNCHERS.fullmatch(os.path.basename(word))), None)
     if launcher is not None and "--" not in args:
         rest = " ".join(args[args.index(launcher) :])

@@ -34,6 +34,7 @@ def completed(tmp_path, words):
         ("hopbytes ''", {"map", "eval", "compare-runs"}, {"where", "replay"}),
         ("hopbytes ma", {"map"}, {"eval"}),
         ("hopbytes map --pre", {"--preset"}, {"--on"}),
+        ("hopbytes map --p", {"--per", "--preset", "--pack"}, {"--placement"}),
         ("hopbytes map --preset ''", {"fast", "eco", "strong"}, {"map"}),
         ("hopbytes map x --format sl", {"slurm"}, {"openmpi"}),
         ("hopbytes map x --mapper mul", {"multisection"}, {"swap"}),

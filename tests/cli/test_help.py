@@ -82,7 +82,7 @@ def test_an_option_means_the_same_in_every_verb():
     meant = {}
     for command in COMMANDS.values():
         for parameter in command.params:
-            for name in parameter.declared.names:
+            for name in () if parameter.declared.hidden else parameter.declared.names:
                 meant.setdefault(name, set()).add(parameter.declared.metavar)
     assert {name: words for name, words in meant.items() if len(words) > 1} == {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gc
@@ -178,8 +179,9 @@ def prepare_streams() -> None:
 
     A stream that was closed goes nowhere; were it left closed, the next file opened would take its
     number, and what others print would end in that file. A character that the encoding lacks is
-    written as its number.
+    written plainly (``..`` for an ellipsis), others as their numbers.
     """
+    codecs.register_error("hopbytes", _plainer)
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
@@ -191,7 +193,19 @@ def prepare_streams() -> None:
             setattr(sys, name, open(descriptor, "w", closefd=False))  # noqa: SIM115 (stays open)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="hopbytes")
+
+
+#: How signs are written in encodings that lack them.
+PLAINER = str.maketrans({"…": "..", "×": "x", "→": "->", "≥": ">=", "≤": "<=", "·": "*", "–": "-"})
+
+
+def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Replace what an encoding lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(PLAINER)
+    return text.encode("ascii", "backslashreplace").decode(), error.end
 
 
 def _forget_what_has_no_room() -> None:

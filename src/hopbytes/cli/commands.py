@@ -35,6 +35,11 @@ class Verb(click.Command):
             error.ctx = ctx
             raise
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Return what can follow, without former names of options."""
+        former = {name for parameter in self.params for name in parameter.declared.old}  # type: ignore[attr-defined]
+        return [item for item in super().shell_complete(ctx, incomplete) if item.value not in former]
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
         load_numpy()
@@ -90,7 +95,7 @@ def parameter_of(name: str, annotation: Any, default: Any) -> click.Parameter:
     else:
         found = click.Option(
             [name, *declared.names, *declared.old], type=value_type, required=required, multiple=several,
-            nargs=length, metavar=declared.metavar, help=declared.help,
+            nargs=length, metavar=declared.metavar, hidden=declared.hidden,
             **({} if required else {"default": default}),
         )
     found.declared = declared  # type: ignore[attr-defined]

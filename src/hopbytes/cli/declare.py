@@ -40,6 +40,8 @@ class Declared:
         Shown by ``--help-all`` only.
     old : tuple of str
         Former names, understood but shown nowhere.
+    hidden : bool
+        Shown nowhere: understood for one release only.
     values : str or None
         What shell completion offers, see :func:`hopbytes.cli.completion.candidates`; None: nothing.
     """
@@ -53,6 +55,7 @@ class Declared:
     default: str | None = None
     rare: bool = False
     old: tuple[str, ...] = ()
+    hidden: bool = False
     values: str | None = None
 
 

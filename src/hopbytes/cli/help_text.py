@@ -50,6 +50,8 @@ def page_of(command: Any) -> Page:
     panels: dict[str, list[Entry]] = {}
     for parameter in command.params:
         declared: Declared = parameter.declared
+        if declared.hidden:
+            continue
         panel = declared.panel if declared.names else "Arguments"
         panels.setdefault(panel, []).append(
             Entry(spelling(parameter), sentence(parameter), declared.rare)

@@ -25,7 +25,7 @@ def compare(
         str | None, argument(metavar="OTHER", values="files", help="The mapping to compare it with.")
     ] = None,
     mapping_format: MappingFormat = None,
-    baseline: Annotated[str | None, option(old=("--baseline",), panel="Input")] = None,
+    baseline: Annotated[str | None, option("--baseline", metavar="TOOL", hidden=True)] = None,
     json: Json = False,
 ) -> None:
     """Compare two mappings of PATTERN: what is sent where, and how many tasks would move."""

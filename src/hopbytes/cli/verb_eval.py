@@ -54,7 +54,7 @@ def eval(
     from hopbytes.launching.usual import usual_order
     from hopbytes.machines.selection.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
-    from hopbytes.report.verdict import verdict
+    from hopbytes.report.verdict import verdict, volume_unit
 
     if mapping is None and placement is None:
         raise UsageError("say what to evaluate: either MAPPING or --placement ORDER")
@@ -75,4 +75,4 @@ def eval(
         print_json({"verdict": verdict(evaluation, placed), **evaluation.to_dict()})
     else:
         print_text("\n".join([*verdict(evaluation, placed), ""]))
-        print_table(evaluation, complete=all)
+        print_table(evaluation, complete=all, unit=volume_unit(evaluation, placed))

@@ -43,7 +43,7 @@ def map(
     standard error. With a limit or with preset best, Ctrl-C (or SIGTERM) ends the search and writes the
     best mapping found; a second one gives up.
     """
-    from hopbytes.cli.output import advice_for, launch_lines, print_json, tell
+    from hopbytes.cli.output import advice_for, launch_lines, print_json, tell, written
     from hopbytes.cli.watching import watched
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import map_record, map_summary
@@ -57,7 +57,7 @@ def map(
         options |= writing.constraints(options, launching.launched)
         mapping = watch.map(blocks, where, options)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
-    receipt = writing.write(mapping, output, **extra) if output is not None or not json else None
+    receipt = written(writing, mapping, output, extra, json=json)
     record = map_record(graph, mapping, watch.read_seconds, receipt)
     advice = advice_for(receipt, writing.format, record)
     if json:

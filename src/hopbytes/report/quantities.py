@@ -15,11 +15,22 @@ def amount(volume: float, unit: str = "B") -> str:
     """
     if unit != "B":
         return f"{volume:,.0f} {unit}".rstrip()
+    return short_amount(volume, unit)
+
+
+def short_amount(volume: float, unit: str = "") -> str:
+    """Return a number with three digits, a decimal prefix and a unit.
+
+    Examples
+    --------
+    >>> short_amount(154138408, "B"), short_amount(999), short_amount(1234567)
+    ('154 MB', '999', '1.23 M')
+    """
     value, prefixes = float(volume), list(PREFIXES)
     while value >= 999.5 and len(prefixes) > 1:
         value, prefixes = value / 1000, prefixes[1:]
     digits = f"{value:.0f}" if value >= 99.95 or not value % 1 else f"{value:.3g}"
-    return f"{digits} {prefixes[0]}{unit}"
+    return f"{digits} {prefixes[0]}{unit}".rstrip()
 
 
 def number(value: float) -> str:

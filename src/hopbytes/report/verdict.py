@@ -71,6 +71,12 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
+def volume_unit(evaluation: Evaluation, mapping: Mapping) -> str:
+    """Return "B" where volumes are bytes, "" where they are something else."""
+    unit = _unit_of_volume(evaluation, mapping.info)[0]
+    return unit if unit == "B" else ""
+
+
 def slots_sentence(mapping: Mapping) -> str:
     """Return which slots are used and what the alternatives would cost; "" where there was no choice."""
     info = mapping.info

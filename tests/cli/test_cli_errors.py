@@ -69,7 +69,7 @@ OUR_ERRORS = [
     ("show of a near miss", ("show", "multisectoin"), ["multisectoin", "'multisection'"]),
     (
         "an option beyond compiled integers",
-        ("map", EXAMPLE, *ON, "--mapper", "multisection:runs=99999999999999999999"),
+        ("map", EXAMPLE, *ON, "--mapper", "multisection:repetitions=99999999999999999999"),
         ["runs", "2147483647"],
     ),
     ("list of nothing known", ("list", "mapers"), ["mapers", "'mappers'"]),

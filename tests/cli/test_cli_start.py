@@ -78,7 +78,10 @@ def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_p
     machine = ("--hierarchy", "2:2", "--distance", "1:10", "--partition", "--preset", "fast")
     written = ("-o", str(tmp_path / "placement"), "--format", "plain", "--quiet")
     modules = modules_after("map", str(graph), *machine, *written)
-    unused = {"numpy.ma", "hopbytes.algorithms.two_level", "hopbytes.cost.message_time.times", "hopbytes.cost.metrics.evaluation"}
+    unused = {
+        "numpy.ma", "hopbytes.algorithms.two_level", "hopbytes.cost.message_time.times",
+        "hopbytes.cost.metrics.evaluation"
+    }
     assert not modules & unused
     assert "hopbytes.algorithms.mappers.multisection" in modules
 

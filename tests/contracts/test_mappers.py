@@ -132,8 +132,8 @@ def test_loads(name, kind):
         check(graph, where, mapping)
         held = np.bincount(mapping.pe, weights=graph.loads, minlength=where.k)
         assert held.max() <= -(-graph.total_load // where.k) + graph.loads.max()
-        idle = np.bincount(mapping.pe[graph.loads == 0], minlength=where.k)
-        assert idle.max() <= np.ceil(1.03 * np.count_nonzero(graph.loads == 0) / where.k)
+        zero_load = np.bincount(mapping.pe[graph.loads == 0], minlength=where.k)
+        assert zero_load.max() <= np.ceil(1.03 * np.count_nonzero(graph.loads == 0) / where.k)
 
 
 @pytest.mark.parametrize("name", MAPPERS)

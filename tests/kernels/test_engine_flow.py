@@ -24,15 +24,15 @@ class Definition:
         self.pierced = 0
 
     def run(self):
-        costs, seams = {}, {}
+        costs, cuts = {}, {}
         for v, row in enumerate(self.near):
             for u, w in row:
                 pair = tuple(sorted((int(self.pe[v]), int(self.pe[u]))))
                 if pair[0] != pair[1]:
                     costs[pair] = costs.get(pair, 0) + w * int(self.matrix[pair])
-                    seams.setdefault(pair, set()).add(v)
+                    cuts.setdefault(pair, set()).add(v)
         for pair in sorted(costs, key=lambda pair: (-costs[pair], pair)):
-            self.improve(*pair, sorted(seams[pair]))
+            self.improve(*pair, sorted(cuts[pair]))
         return self.pe
 
     def region(self, a, b, seam):

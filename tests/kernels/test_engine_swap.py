@@ -75,7 +75,7 @@ def test_the_claimed_change_is_the_true_one(kind):
         for all_pairs, chains, shakes in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
             after, call = pe.copy(), Call.prepare(*csr, None, **near)
             change = _core.swap_refine(
-                call.graph, call.distances, call.unary, call.steering, np.full(16, 40, np.int64), seed,
+                call.graph, call.distances, call.linear_cost, call.steering, np.full(16, 40, np.int64), seed,
                 np.array([all_pairs, 3, chains, 50, shakes, 1], np.int64), after, np.zeros(2, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
@@ -97,7 +97,7 @@ def test_shakes_in_vain_end_early():
     call = Call.prepare(*csr, None, **near)
     after = np.arange(64, dtype=np.int32)
     change = _core.swap_refine(
-        call.graph, call.distances, call.unary, call.steering, np.ones(64, np.int64), 0,
+        call.graph, call.distances, call.linear_cost, call.steering, np.ones(64, np.int64), 0,
         np.array([0, 3, 0, 0, 20_000, 1], np.int64), after, np.zeros(2, np.int64),
     )
     budget = 20_000 * (len(csr.targets) + 64)

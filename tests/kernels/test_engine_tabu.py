@@ -22,12 +22,12 @@ def matrices(seed, n, largest, *, symmetric):
     return found
 
 
-def true_cost(flow, distance, place, unary=None):
+def true_cost(flow, distance, place, linear_cost=None):
     """The definition, in Python's integers."""
     n = len(flow)
     pairs = itertools.product(range(n), repeat=2)
     total = sum(int(flow[i, j]) * int(distance[place[i], place[j]]) for i, j in pairs)
-    return total + (0 if unary is None else sum(int(unary[i, place[i]]) for i in range(n)))
+    return total + (0 if linear_cost is None else sum(int(linear_cost[i, place[i]]) for i in range(n)))
 
 
 def starts(seed, n, count):
@@ -46,14 +46,16 @@ SHAPES = [(), ("flow",), ("distance",), ("flow", "distance")]
 def test_the_change_is_exact(seed, n, symmetric, largest, with_unary, kicks):
     # Larger and larger numbers make the compiled side use floats, narrow integers, doubles and wide integers.
     flow, distance = matrices(seed, n, largest, symmetric=symmetric)
-    unary = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_unary else None
-    problem = DenseProblem.build(flow, distance, unary)
+    linear_cost = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_unary else None
+    problem = DenseProblem.build(flow, distance, linear_cost)
     begin = starts(seed, n, 3)
     chosen = TabuSettings(iterations=40, patience=7 if kicks else 0, aspiration=15)
     place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
     for before, after, gained, moves in zip(begin, place, change, done, strict=True):
         assert sorted(after.tolist()) == list(range(n))
-        difference = true_cost(flow, distance, after, unary) - true_cost(flow, distance, before, unary)
+        difference = true_cost(flow, distance, after, linear_cost) - true_cost(
+            flow, distance, before, linear_cost
+        )
         assert difference == gained <= 0
         assert problem.cost(after) - problem.cost(before) == gained
         assert moves >= 40

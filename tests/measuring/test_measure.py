@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-import simulated_machine as simulated
+from bench.studies import simulated_machine as simulated
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.measure import measure, read_places, read_times, with_measured
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of

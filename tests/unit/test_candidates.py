@@ -27,9 +27,12 @@ needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar i
 
 WHERE = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, 4)))
 # Root (2500 vertices) and the three groups below it (about 830 each) are large enough.
-BOTH = Multisection(kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500)
+BOTH = Multisection(
+    kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
+)
 ALONE = Multisection(
-    runs=0, kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500
+    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco",
+    kaminpar_from=500
 )
 
 
@@ -137,7 +140,7 @@ def test_a_hub_goes_to_the_built_in_partitioner():
 
 def test_unknown_preset_is_refused_when_the_mapper_is_made():
     with pytest.raises(UnsupportedError, match="did you mean 'strong'"):
-        hb.map_tasks(grid(5), WHERE, mapper="multisection:kaminpar_tries=1,kaminpar_preset=storng")
+        hb.map_tasks(grid(5), WHERE, mapper="multisection:kaminpar_partitions=1,kaminpar_preset=storng")
 
 
 # -------------------------------------------------------------- candidates
@@ -249,7 +252,7 @@ def test_a_candidate_stands_when_there_are_no_runs():
     cuts = {}
     for runs in (0, 1):
         child, cut = partition_many(
-            *csr, None, group, start, caps, seeds, PartitionSettings(runs=runs), candidates=given_rows
+            *csr, None, group, start, caps, seeds, PartitionSettings(repetitions=runs), candidates=given_rows
         )
         assert np.bincount(2 * group + child).max() <= 100
         cuts[runs] = cut.tolist()

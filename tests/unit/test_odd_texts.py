@@ -63,7 +63,10 @@ def test_an_option_that_comes_twice_is_refused():
     with pytest.raises(UnsupportedError, match="pattern 'ml': option 'tp' twice"):
         hb.read("ml:tp=2,dp=2,tp=4")
     with pytest.raises(UnsupportedError, match="mapper 'multisection': option 'tries' twice"):
-        hb.map_tasks(hb.read("stencil:4"), hb.machine("core:4"), mapper="multisection:tries=3,tries=4")
+        hb.map_tasks(
+            hb.read("stencil:4"), hb.machine("core:4"),
+            mapper="multisection:initial_partitions=3,initial_partitions=4"
+        )
 
 
 @pytest.mark.parametrize(

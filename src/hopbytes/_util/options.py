@@ -16,6 +16,18 @@ T = TypeVar("T")
 _WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
 #: Options are counts and limits that compiled code takes; nothing sensible is larger.
 LARGEST_INTEGER = 2**31 - 1
+#: Options of 0.1.0 and their present names; they are understood until the release after the next, and not
+#: listed.
+FORMER_NAMES = {
+    "bisections": "bisection_repetitions", "combines": "recombinations",
+    "crowded_up_to": "dense_pattern_up_to",
+    "growths": "region_growings", "kaminpar_inner_tries": "kaminpar_inner_partitions",
+    "kaminpar_tries": "kaminpar_partitions", "middle": "contraction_limit",
+    "middle_combines": "coarse_recombinations", "patience": "fruitless_moves", "reach": "neighbourhood",
+    "resplits": "repartitionings", "runs": "repetitions", "shake_work": "perturbation_work",
+    "shakes": "perturbations", "stale": "fruitless_generations", "tries": "initial_partitions",
+    "venture_percent": "overload_percent", "ways": "shared_hierarchies",
+}  # fmt: skip
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -27,7 +39,7 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     registry : Registry of dataclasses
         Their fields are the options.
     choice : str or instance
-        ``"random"``, ``"multisection:tries=3"``; an instance is returned as it is. Dashes and
+        ``"random"``, ``"multisection:initial_partitions=3"``; an instance is returned as it is. Dashes and
         underscores mean the same.
 
     Raises
@@ -50,6 +62,8 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     for item in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = item.partition("=")
         key = key.strip().replace("-", "_")
+        if key not in _hints(kind) and FORMER_NAMES.get(key) in _hints(kind):
+            key = FORMER_NAMES[key]
         hint = _hints(kind).get(key)
         if hint is None or not equals:
             meant = _meant(key, value, list(_hints(kind)))

@@ -30,7 +30,7 @@ class EvolutionSettings:
         Solutions kept.
     short, long : int
         Exchanges of one tabu search over n, for wide and for narrow spread of local optima.
-    stale : int
+    fruitless_generations : int
         Children in a row that enter nothing, per member, after which the population is renewed.
     crowd : int
         Most tasks for which there is time for a population; with more, one placement is searched on and on.
@@ -42,7 +42,7 @@ class EvolutionSettings:
     population: int = 16
     short: int = 2
     long: int = 10
-    stale: int = 4
+    fruitless_generations: int = 4
     renewals: int = 20
     crowd: int = FEW_TASKS
 
@@ -51,11 +51,11 @@ class EvolutionSettings:
 class _Population:
     members: Int32
     costs: Int64
-    stale: int = 0
+    fruitless_generations: int = 0
 
     def add(self, place: Int32, cost: int, limit: int) -> None:
         """Take a child in, in place of the worst one when full; twins and the worse stay out."""
-        self.stale += 1
+        self.fruitless_generations += 1
         same_cost = self.costs == cost
         if np.any(np.all(self.members[same_cost] == place, axis=1)):
             return
@@ -67,7 +67,7 @@ class _Population:
             if cost >= self.costs[worst]:
                 return
             self.members[worst], self.costs[worst] = place, cost
-        self.stale = 0
+        self.fruitless_generations = 0
 
 
 def evolve(
@@ -200,8 +200,9 @@ class _Run:
                 break
             parents = self.randomly(WIDTH) if first is None else first[begin : begin + WIDTH]
             self.rear(pool, parents, length, size)
-        pool.stale = 0
-        while not self.over and len(pool.costs) > 1 and pool.stale < settings.stale * size:
+        pool.fruitless_generations = 0
+        limit = settings.fruitless_generations * size
+        while not self.over and len(pool.costs) > 1 and pool.fruitless_generations < limit:
             pairs = [self.rng.choice(len(pool.costs), 2, replace=False) for _ in range(WIDTH)]
             self.rear(pool, np.stack([self.child(*pool.members[pair]) for pair in pairs]), length, size)
 

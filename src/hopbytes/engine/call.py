@@ -9,10 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes.engine.control import Spend, interruptible, moderate_unary
+from hopbytes.engine.control import Spend, interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import optional
-from hopbytes.kernels.linear_cost import Unary, as_arrays
+from hopbytes.kernels.linear_cost import LinearCost, as_arrays
 
 Result = TypeVar("Result")
 
@@ -21,14 +21,14 @@ Result = TypeVar("Result")
 class Call:
     """Arguments shared by compiled searches (``core/bindings/search_arguments.hpp``), see :meth:`prepare`.
 
-    `graph` is indptr, targets, weights and loads; `distances` labels, bit costs and table; `unary` row
+    `graph` is indptr, targets, weights and loads; `distances` labels, bit costs and table; `linear_cost` row
     starts, blocks, costs and rests; `steering` the control word and the arcs looked at. Numbers are within
     bounds, what is missing is an empty array.
     """
 
     graph: tuple[Int64, Int32, Int64, Int64]
     distances: tuple[UInt64, Int64, Int64]
-    unary: tuple[Int64, Int32, Int64, Int64]
+    linear_cost: tuple[Int64, Int32, Int64, Int64]
     steering: tuple[Int32, Int64]
 
     @classmethod
@@ -42,7 +42,7 @@ class Call:
         labels: UInt64 | None = None,
         bit_costs: Int64 | None = None,
         table: Int64 | None = None,
-        unary: Unary | None = None,
+        linear_cost: LinearCost | None = None,
         control: Int32 | None = None,
     ) -> Call:
         """Scale what could overflow and put it in the form compiled code takes.
@@ -59,7 +59,7 @@ class Call:
             Words to share with other calls.
         """
         seen, distances, scale = prepare(weights, len(targets), labels, bit_costs, table)
-        priced = as_arrays(moderate_unary(unary, weights, len(targets), scale))
+        priced = as_arrays(rescale_linear_cost(linear_cost, weights, len(targets), scale))
         control = np.zeros(2, np.int32) if control is None else control
         graph = (indptr, targets, optional(seen), optional(loads))
         return cls(graph, distances, priced, (control, np.zeros(1, np.int64)))

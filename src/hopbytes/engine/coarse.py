@@ -8,7 +8,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend
 from hopbytes.kernels.base import compiled
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 #: More levels than a coarsening that shrinks by a twentieth at least can have.
 _MOST_LEVELS = 1000
@@ -25,7 +25,7 @@ def coarsen_once(
     fewest: int,
     seed: int = 0,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> list[Int32]:
     """Contract heavy edges between light vertices until few are left (``core/coarsen.hpp``).
 
@@ -47,9 +47,9 @@ def coarsen_once(
     n = len(indptr) - 1
     # Levels shrink by a factor of nearly three; a coarsening that does not ends earlier.
     maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
-    call = Call.prepare(indptr, targets, weights, loads, unary=unary)
+    call = Call.prepare(indptr, targets, weights, loads, linear_cost=linear_cost)
     levels = compiled.coarsen_once(
-        call.graph, call.unary, call.steering, caps, per_block, fewest, seed % 2**64, maps, sizes
+        call.graph, call.linear_cost, call.steering, caps, per_block, fewest, seed % 2**64, maps, sizes
     )
     if spend is not None:
         spend(int(call.steering[1][0]), True)

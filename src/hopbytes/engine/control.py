@@ -15,7 +15,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
 from hopbytes.kernels import checked_sum
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 Result = TypeVar("Result")
 
@@ -56,7 +56,7 @@ def stop_asked() -> bool:
     return asked is not None and asked()
 
 
-def moderate(
+def rescale_to_63_bits(
     weights: Int64 | None, arcs: int, distances: Int64 | None = None
 ) -> tuple[Int64 | None, Int64 | None]:
     """Scale weights and distances down where sums of their products could exceed :data:`MOST`.
@@ -67,7 +67,7 @@ def moderate(
 
     Examples
     --------
-    >>> moderate(np.array([2**60, 1]), 2)
+    >>> rescale_to_63_bits(np.array([2**60, 1]), 2)
     (array([288230376151711744,                  1]), None)
     """
     furthest, shift = excess_bits(weights, arcs, distances)
@@ -79,14 +79,14 @@ def moderate(
     return weights, distances
 
 
-def moderate_unary(
-    unary: Unary | None, weights: Int64 | None, arcs: int, distances: Int64 | None
-) -> Unary | None:
-    """Scale costs of single vertices down as :func:`moderate` does with the products."""
-    if unary is None:
+def rescale_linear_cost(
+    linear_cost: LinearCost | None, weights: Int64 | None, arcs: int, distances: Int64 | None
+) -> LinearCost | None:
+    """Scale costs of single vertices down as :func:`rescale_to_63_bits` does with the products."""
+    if linear_cost is None:
         return None
     _, shift = excess_bits(weights, arcs, distances)
-    return unary.scaled(1, 2**shift) if shift else unary
+    return linear_cost.scaled(1, 2**shift) if shift else linear_cost
 
 
 def excess_bits(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hopbytes._arrays import Int64, UInt64
-from hopbytes.engine.control import excess_bits, moderate
+from hopbytes.engine.control import excess_bits, rescale_to_63_bits
 
 #: Where a packed network (``NetworkDistance`` in core/distance.hpp) says its largest distance.
 LARGEST = 4
@@ -16,7 +16,8 @@ LARGEST = 4
 class Prepared(NamedTuple):
     """Arguments of a compiled search.
 
-    `weights` int64[m] or None, scaled by :func:`hopbytes.engine.moderate`; `arrays` labels, bit costs and
+    `weights` int64[m] or None, scaled by :func:`hopbytes.engine.rescale_to_63_bits`; `arrays` labels, bit
+    costs and
     table; `scale` the distances that decided about scaling.
     """
 
@@ -35,7 +36,8 @@ def prepare(
     weights : int64[arcs] or None
     labels, bit_costs, table
         A tree (labels and costs), a dense table, or a network (labels, and as `table` what
-        :class:`hopbytes.machines.network.node_distances.LoweredNetwork` packs). Distances of a network are never
+        :class:`hopbytes.machines.network.node_distances.LoweredNetwork` packs). Distances of a network are
+        never
         scaled, only weights are.
     """
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
@@ -46,7 +48,7 @@ def prepare(
             weights = np.maximum(weights >> shift, 1)
         return Prepared(weights, (labels, np.zeros(65, np.int64), table), scale)
     given = bit_costs if table is None else table
-    seen, near = moderate(weights, arcs, given)
+    seen, near = rescale_to_63_bits(weights, arcs, given)
     if table is not None:
         return Prepared(seen, (nobody, np.zeros(65, np.int64), nothing if near is None else near), given)
     costs = np.zeros(65, np.int64) if near is None else near

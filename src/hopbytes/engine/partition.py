@@ -11,7 +11,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import PartitionSettings
 from hopbytes.kernels.base import compiled
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 
 def partition_many(
@@ -31,7 +31,7 @@ def partition_many(
     watch: Callable[[int], None] | None = None,
     spend: Spend | None = None,
     control: Int32 | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[Int32, Int64]:
     """Cut every group of vertices into its own blocks.
 
@@ -64,13 +64,13 @@ def partition_many(
     cut : int64[g]
         Weight between blocks of each group, every edge once.
     """
-    call = Call.prepare(indptr, targets, weights, loads, unary=unary, control=control)
+    call = Call.prepare(indptr, targets, weights, loads, linear_cost=linear_cost, control=control)
     child = np.zeros(len(indptr) - 1, np.int32)
     cut = np.zeros(len(cap_start) - 1, np.int64)
     given = np.empty(0, np.int32) if candidates is None else np.ascontiguousarray(candidates).reshape(-1)
     call.run(
         lambda: compiled.partition_many(
-            call.graph, call.unary, call.steering, group, cap_start, caps, seeds, given,
+            call.graph, call.linear_cost, call.steering, group, cap_start, caps, seeds, given,
             settings.array(threads), child, cut,
         ),
         call_size(indptr, targets, caps, settings.repeats), deadline, spend, watch,

@@ -13,7 +13,7 @@ from hopbytes.engine.distances import prepare
 from hopbytes.kernels.base import compiled, optional
 
 
-class Vicinity(NamedTuple):
+class Neighbourhood(NamedTuple):
     """Sites (nodes), the sites around each of them, and the places at each.
 
     Parameters
@@ -66,7 +66,7 @@ class Groups(NamedTuple):
 
 
 def hop_greedy(
-    groups: Groups, vicinity: Vicinity, distances: PlaceDistances, seeds: int
+    groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, seeds: int
 ) -> tuple[Int32, int]:
     """Place groups one after another, each near those it talks to.
 
@@ -74,19 +74,19 @@ def hop_greedy(
     -------
     int32[G], int
         Place of every group; sum over pairs of weight x distance (on rounded numbers where sums could
-        overflow, see :func:`hopbytes.engine.moderate`).
+        overflow, see :func:`hopbytes.engine.rescale_to_63_bits`).
     """
     weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
     place = np.full(len(groups.sizes), -1, np.int32)
     cost = compiled.hop_greedy(
-        groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *vicinity,
+        groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
         *arrays, seeds, place,
     )
     return place, int(cost)
 
 
 def hop_swap(
-    groups: Groups, vicinity: Vicinity, distances: PlaceDistances, place: Int32, delta: int,
+    groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, place: Int32, delta: int,
     deadline: float | None = None,
 ) -> tuple[Int32, int]:
     """Exchange groups (or move one to a free place) as long as that lowers weight x distance.
@@ -100,9 +100,9 @@ def hop_swap(
     control, result = np.zeros(2, np.int32), place.copy()
     _, evaluations = interruptible(
         lambda: compiled.hop_swap(
-            groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *vicinity,
+            groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
             *arrays, delta, control, result,
         ),
-        control, deadline, len(groups.targets) + len(vicinity.near),
+        control, deadline, len(groups.targets) + len(neighbourhood.near),
     )
     return result, int(evaluations)

@@ -11,7 +11,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import SearchSettings
 from hopbytes.kernels.base import compiled
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 DEFAULT_SEARCH = SearchSettings()
 
@@ -36,7 +36,7 @@ def refine_placement(
     threads: int = 1,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a placement by moves of single tasks or of clusters.
 
@@ -49,7 +49,8 @@ def refine_placement(
     labels, bit_costs
         Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
     table : int64[k*k]
-        symmetric distances row by row. Both labels and a table: a network, see ``machines/common/lowering.py``.
+        symmetric distances row by row. Both labels and a table: a network, see
+        ``machines/common/lowering.py``.
     cycles : int
         V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
     chains : int
@@ -65,18 +66,20 @@ def refine_placement(
     Returns
     -------
     int32[n], int
-        A placement that costs no more (after rounding by :func:`moderate`), and the number of moves
+        A placement that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of moves
         that were tried.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     result = pe.copy()
     options = np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64)
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = call.run(
         lambda: compiled.refine_placement(
-            call.graph, call.distances, call.unary, call.steering, caps, seed % 2**64, options, partners,
+            call.graph, call.distances, call.linear_cost, call.steering, caps, seed % 2**64, options,
+            partners,
             result,
         ),
         call_size(indptr, targets, caps, chains * max(1, cycles)), deadline, spend,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.control import interruptible
-from hopbytes.engine.places import Vicinity
+from hopbytes.engine.places import Neighbourhood
 from hopbytes.kernels.base import compiled, optional, optional32
 
 
@@ -83,7 +83,8 @@ _NO_WEIGHTS = np.zeros(6)
 
 
 def congestion_swap(
-    traffic: Traffic, routing: Routing, vicinity: Vicinity, place: Int32, *, delta: int, paper_rule: bool,
+    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, delta: int,
+    paper_rule: bool,
     limit: int, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
     """Relieve the hottest links by exchanges, `delta` places tried per group.
@@ -93,11 +94,14 @@ def congestion_swap(
     int32[G], int, int
         Places; exchanges made (at most `limit`) and evaluated.
     """
-    return _search(_SWAP, traffic, routing, vicinity, place, (delta, paper_rule, limit), deadline=deadline)
+    return _search(
+        _SWAP, traffic, routing, neighbourhood, place, (delta, paper_rule, limit), deadline=deadline
+    )
 
 
 def congestion_search(
-    traffic: Traffic, routing: Routing, vicinity: Vicinity, place: Int32, *, evaluations: int, nearest: int,
+    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, evaluations: int,
+    nearest: int,
     band_percent: int, threshold: int, hop_percent: int | None, seed: int, hybrid: HybridTerms | None = None,
     set_percent: int = 0, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
@@ -131,11 +135,11 @@ def congestion_search(
         evaluations, nearest, band_percent, threshold, limit, seed % 2**63, hybrid is not None, set_percent
     )
     weights = _NO_WEIGHTS if hybrid is None else np.array(hybrid, np.float64)
-    return _search(_SEARCH, traffic, routing, vicinity, place, options, weights, deadline=deadline)
+    return _search(_SEARCH, traffic, routing, neighbourhood, place, options, weights, deadline=deadline)
 
 
 def hybrid_greedy(
-    traffic: Traffic, routing: Routing, vicinity: Vicinity, terms: HybridTerms, classes: Int32, *,
+    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, terms: HybridTerms, classes: Int32, *,
     by_share: bool = False, deadline: float | None = None,
 ) -> tuple[Int32, int]:
     """Place groups one by one where the hybrid metric of all that is placed is least.
@@ -154,13 +158,14 @@ def hybrid_greedy(
     place = np.full(len(traffic.sizes), -1, np.int32)
     weights = np.array(terms, np.float64)
     found, _, evaluations = _search(
-        _GREEDY, traffic, routing, vicinity, place, (by_share,), weights, classes, deadline
+        _GREEDY, traffic, routing, neighbourhood, place, (by_share,), weights, classes, deadline
     )
     return found, evaluations
 
 
 def hottest_link_refine(
-    traffic: Traffic, routing: Routing, vicinity: Vicinity, place: Int32, *, nearest: int, rounds: int,
+    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, nearest: int,
+    rounds: int,
     paper_rule: bool, nearby: bool = False, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
     """Make, in each round, the one exchange that relieves the hottest links most.
@@ -179,7 +184,7 @@ def hottest_link_refine(
         Places; rounds won; exchanges evaluated.
     """
     options = (nearest, rounds, paper_rule, nearby)
-    return _search(_REFINE, traffic, routing, vicinity, place, options, deadline=deadline)
+    return _search(_REFINE, traffic, routing, neighbourhood, place, options, deadline=deadline)
 
 
 def route_classes(routing: Routing, capacities: Int64) -> Int32:
@@ -190,7 +195,8 @@ def route_classes(routing: Routing, capacities: Int64) -> Int32:
 
 
 def _search(
-    job: int, traffic: Traffic, routing: Routing, vicinity: Vicinity, place: Int32, options: tuple[int, ...],
+    job: int, traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
+    options: tuple[int, ...],
     weights: NDArray[np.float64] = _NO_WEIGHTS, classes: Int32 | None = None, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
     control, result = np.zeros(2, np.int32), place.copy()
@@ -200,9 +206,9 @@ def _search(
         lambda: compiled.routed_search(
             job, *routing[:6], routing.links, optional(routing.prices), routing.shift,
             traffic.indptr, traffic.targets, optional(traffic.volumes), traffic.sizes, traffic.capacities,
-            routing.ports, optional32(routing.out_ports), optional32(routing.in_ports), *vicinity,
+            routing.ports, optional32(routing.out_ports), optional32(routing.in_ports), *neighbourhood,
             np.array(options, np.int64), weights, classes, control, result,
         ),
-        control, deadline, len(traffic.targets) + len(vicinity.near),
+        control, deadline, len(traffic.targets) + len(neighbourhood.near),
     )
     return result, int(made), int(evaluations)

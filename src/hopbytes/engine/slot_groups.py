@@ -11,7 +11,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import SMALL, Spend, call_size
 from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import compiled, implementation
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 _implementation = implementation("slots")
 
@@ -32,7 +32,7 @@ def chain_search(
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> Searched:
     """Make chains of exchanges through losses (``core/chains.hpp``).
 
@@ -48,12 +48,14 @@ def chain_search(
         Arcs to look at, about.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     call.run(
         lambda: _implementation.chain_search(
-            call.graph, call.distances, call.unary, call.steering, patience, budget, order, caps, result,
+            call.graph, call.distances, call.linear_cost, call.steering, patience, budget, order, caps,
+            result,
             counted,
         ),
         min(SMALL, len(targets) * (patience + 1)), deadline, spend,
@@ -62,7 +64,7 @@ def chain_search(
 
 
 @dataclass(frozen=True, slots=True)
-class ResplitSettings:
+class RepartitioningSettings:
     """How hard to try.
 
     Parameters
@@ -88,7 +90,7 @@ def resplit_pairs(
     k: int,
     unit_start: Int64,
     pairs: Int32,
-    settings: ResplitSettings,
+    settings: RepartitioningSettings,
     *,
     seed: int = 0,
     labels: UInt64 | None = None,
@@ -96,7 +98,7 @@ def resplit_pairs(
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[Searched, int]:
     """Free the tasks of two units at a time and cut them anew (``core/resplit.hpp``).
 
@@ -114,7 +116,8 @@ def resplit_pairs(
         A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
     """
     call = Call.prepare(
-        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(4, np.int64), pe.copy()
     room = np.full(k, len(indptr), np.int64)
@@ -122,7 +125,8 @@ def resplit_pairs(
     options = np.array([settings.tries, settings.rounds, settings.budget], np.int64)
     call.run(
         lambda: compiled.resplit_pairs(
-            call.graph, call.distances, call.unary, call.steering, flat, unit_start, options, seed % 2**64,
+            call.graph, call.distances, call.linear_cost, call.steering, flat, unit_start, options,
+            seed % 2**64,
             room, result, counted,
         ),
         call_size(indptr, targets, room) * (1 + settings.tries), deadline, spend,

@@ -13,7 +13,7 @@ from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import MOST, Spend
 from hopbytes.kernels.base import implementation
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
@@ -45,7 +45,7 @@ def pair_search(
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> Searched:
     """Exchange two tasks at a time until no pair of one kind gains (``core/pair_search.hpp``).
 
@@ -68,14 +68,16 @@ def pair_search(
         See :func:`hopbytes.engine.refine_placement`.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     turns = np.empty(0, np.int32) if order is None else order
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
     call.run(
         lambda: _implementation.pair_search(
-            call.graph, call.distances, call.unary, call.steering, kind, reach, turns, caps, result, counted
+            call.graph, call.distances, call.linear_cost, call.steering, kind, reach, turns, caps, result,
+            counted
         ),
         len(targets) + len(pe) * min(most, len(pe)), deadline, spend,
     )

@@ -9,7 +9,7 @@ from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import compiled
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 
 
 def swap_refine(
@@ -29,11 +29,11 @@ def swap_refine(
     reach: int = 64,
     chains: int = 0,
     steps: int = 0,
-    shakes: int = 0,
+    perturbations: int = 0,
     threads: int = 1,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> Searched:
     """Lower the communication cost by exchanges of two tasks.
 
@@ -46,16 +46,17 @@ def swap_refine(
         A placement that costs no more, and how many exchanges were evaluated and made.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     room = np.full(len(caps), len(indptr), np.int64) if exact else caps
-    options = np.array([all_pairs_up_to, reach, chains, steps, shakes, threads], np.int64)
+    options = np.array([all_pairs_up_to, reach, chains, steps, perturbations, threads], np.int64)
     call.run(
         lambda: compiled.swap_refine(
-            call.graph, call.distances, call.unary, call.steering, room, seed % 2**64, options, result,
+            call.graph, call.distances, call.linear_cost, call.steering, room, seed % 2**64, options, result,
             counted,
         ),
-        call_size(indptr, targets, caps) * (1 + chains * steps + shakes), deadline, spend,
+        call_size(indptr, targets, caps) * (1 + chains * steps + perturbations), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))

@@ -48,7 +48,7 @@ class DenseProblem:
 
     flow: Int64
     distance: Int64
-    unary: Int64
+    linear_cost: Int64
     symmetric: bool
 
     @property
@@ -57,7 +57,7 @@ class DenseProblem:
         return len(self.flow)
 
     @classmethod
-    def build(cls, flow: Int64, distance: Int64, unary: Int64 | None = None) -> DenseProblem:
+    def build(cls, flow: Int64, distance: Int64, linear_cost: Int64 | None = None) -> DenseProblem:
         """Bring a problem into the form that is cheapest to search.
 
         Parameters
@@ -76,15 +76,15 @@ class DenseProblem:
         """
         n = len(flow)
         total, furthest = checked_sum(np.ascontiguousarray(flow).reshape(-1)), int(distance.max(initial=0))
-        dearest = 0 if unary is None else int(unary.max(initial=0))
+        dearest = 0 if linear_cost is None else int(linear_cost.max(initial=0))
         shift = max(0, (8 * total * furthest + 8 * dearest).bit_length() - MOST.bit_length())
         if shift:
             less = min(shift, max(0, furthest.bit_length() - 20))
             distance, flow = distance >> less, flow >> (shift - less)
-            unary = None if unary is None else unary >> shift
+            linear_cost = None if linear_cost is None else linear_cost >> shift
         loops = np.diag(flow)[:, None] * np.diag(distance)[None, :]
-        if unary is not None:
-            loops = loops + unary
+        if linear_cost is not None:
+            loops = loops + linear_cost
         flow, distance = flow.astype(np.int64), distance.astype(np.int64)
         np.fill_diagonal(flow, 0)
         np.fill_diagonal(distance, 0)
@@ -103,7 +103,7 @@ class DenseProblem:
         """Cost of a permutation, from scratch; O(n^2)."""
         apart = self.flow * self.distance[np.ix_(place, place)]
         total = int(np.triu(apart).sum() if self.symmetric else apart.sum())
-        return total + (int(self.unary[np.arange(self.n), place].sum()) if len(self.unary) else 0)
+        return total + (int(self.linear_cost[np.arange(self.n), place].sum()) if len(self.linear_cost) else 0)
 
 
 def tabu_many(
@@ -146,7 +146,7 @@ def tabu_many(
     change, done = np.zeros(len(seeds), np.int64), np.zeros(len(seeds), np.int64)
     interruptible(
         lambda: compiled.tabu_many(
-            problem.flow.reshape(-1), problem.distance.reshape(-1), problem.unary.reshape(-1),
+            problem.flow.reshape(-1), problem.distance.reshape(-1), problem.linear_cost.reshape(-1),
             problem.symmetric, seeds, np.array(astuple(settings), np.int64), threads, control,
             spent, result.reshape(-1), change, done,
         ),

@@ -43,5 +43,6 @@ def comm_cost_table(
 def comm_cost_network(
     indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, labels: UInt64, packed: Int64
 ) -> int:
-    """Return J on the nodes of a network; arrays as in ``LoweredNetwork`` (machines/network/node_distances.py)."""
+    """Return J on the nodes of a network; arrays as in ``LoweredNetwork``
+    (machines/network/node_distances.py)."""
     return int(_kernel.comm_cost_network(indptr, targets, optional(volumes), pe, labels, packed))

@@ -6,13 +6,13 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.kernels.base import compiled, optional
-from hopbytes.kernels.linear_cost import Unary, as_arrays
+from hopbytes.kernels.linear_cost import LinearCost, as_arrays
 
 
 def repair(
     graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, caps: Int64,
     labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[int, int, int]:
     """Move tasks, in place, until no PE holds more than its cap, as far as moves and swaps can.
 
@@ -44,9 +44,13 @@ def repair(
     shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
     if labels is None or len(distances) > 65:
         scanned = np.empty(0, np.uint64) if labels is None else labels
-        moves, swaps, change = compiled.repair_table(*shared, scanned, distances, control, as_arrays(unary))
+        moves, swaps, change = compiled.repair_table(
+            *shared, scanned, distances, control, as_arrays(linear_cost)
+        )
     else:
-        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control, as_arrays(unary))
+        moves, swaps, change = compiled.repair_tree(
+            *shared, labels, distances, control, as_arrays(linear_cost)
+        )
     return int(moves), int(swaps), int(change)
 
 

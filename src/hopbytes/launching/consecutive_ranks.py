@@ -167,7 +167,9 @@ def map_in_blocks(
     counts = _tasks_of_nodes(where, pes)
     if options.get("weight") == "time":
         raise UnsupportedError("weight time speaks of single messages, not of blocks of ranks: use bytes")
-    seen = graph.weighing(options.get("weight", "bytes"))  # sums over arcs of a block keep this weight only
+    seen = graph.with_weights(
+        options.get("weight", "bytes")
+    )  # sums over arcs of a block keep this weight only
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:
         inner["time_limit"] /= 2 * (1 + len(counts) * inside)

@@ -147,7 +147,8 @@ Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"
 class Machine(ABC):
     """Hardware that exists: `n_cores` places numbered from 0 in machine order (logical numbers).
 
-    A machine is final and frozen; what a job may use of it is an :class:`hopbytes.model.allocation.Allocation`.
+    A machine is final and frozen; what a job may use of it is an
+    :class:`hopbytes.model.allocation.Allocation`.
     """
 
     __slots__ = ()

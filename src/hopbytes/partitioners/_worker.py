@@ -1,6 +1,7 @@
 """The worker process: partitions graphs with libraries that hold the interpreter lock while they work.
 
-Started by :mod:`hopbytes.partitioners.pool` as ``python -m hopbytes.partitioners._worker CHANNEL PARENT`` (a socket's number
+Started by :mod:`hopbytes.partitioners.pool` as ``python -m hopbytes.partitioners._worker CHANNEL PARENT`` (a
+socket's number
 and a process id). It may be killed at any moment: it owns nothing but its own memory.
 
 A request is one line of JSON with the number of an open graph file attached to it; the reply is one

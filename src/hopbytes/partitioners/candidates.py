@@ -87,7 +87,8 @@ def candidates(
     """Partition every large group of vertices, all tries side by side.
 
     Groups below `settings.smallest`, those cut into fewer than two blocks and those that it
-    must not see (:func:`hopbytes.partitioners.dispatch.objection`) are left out; failed tries are ignored. Without
+    must not see (:func:`hopbytes.partitioners.dispatch.objection`) are left out; failed tries are ignored.
+    Without
     the package nothing happens.
 
     Parameters

@@ -90,7 +90,11 @@ class _Worker:
             # Started beside the package, so that the worker imports the same one, and nothing from the
             # user's folder. It must not write to the user's output.
             process = subprocess.Popen(
-                [sys.executable, "-m", "hopbytes.partitioners._worker", str(theirs.fileno()), str(os.getpid())],
+                [
+                    sys.executable, "-m", "hopbytes.partitioners._worker", str(
+                        theirs.fileno()
+                    ), str(os.getpid())
+                ],
                 pass_fds=[theirs.fileno()], cwd=Path(__file__).resolve().parents[2],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip

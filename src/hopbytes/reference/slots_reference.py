@@ -150,11 +150,11 @@ def _near(search: _Search, reach: int, order: Int32) -> None:
 
 
 def pair_search(
-    graph: Graph, distances: Distances, unary: Prices, steering: Steering, kind: int, reach: int,
+    graph: Graph, distances: Distances, linear_cost: Prices, steering: Steering, kind: int, reach: int,
     order: Int32, caps: Int64, pe: Int32, counted: Int64,
 ) -> None:
     """Exchange tasks of one kind of pairs until none gains; count evaluations and exchanges."""
-    places = _Places(graph, distances, unary)
+    places = _Places(graph, distances, linear_cost)
     search = _Search(places, graph[3], caps, pe, counted)
     n = len(pe)
     if kind == ALL_PAIRS:
@@ -242,11 +242,11 @@ class _Chains:
 
 
 def chain_search(
-    graph: Graph, distances: Distances, unary: Prices, steering: Steering, patience: int, budget: int,
+    graph: Graph, distances: Distances, linear_cost: Prices, steering: Steering, patience: int, budget: int,
     order: Int32, caps: Int64, pe: Int32, counted: Int64,
 ) -> None:
     """Make chains of exchanges from all tasks, and again from those around a chain that gained."""
-    places = _Places(graph, distances, unary)
+    places = _Places(graph, distances, linear_cost)
     search = _Search(places, graph[3], caps, pe, counted)
     chains, queue = _Chains(search, patience, budget), [int(v) for v in order]
     while queue and search.arcs < budget:

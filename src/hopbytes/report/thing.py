@@ -104,10 +104,10 @@ def draw_thing(
     """
     from hopbytes.report.picture import write_picture
 
-    write_picture(_drawn(thing, machine_options or {}), output, force=force)
+    write_picture(_restarted(thing, machine_options or {}), output, force=force)
 
 
-def _drawn(thing: str, options: Facts) -> Allocation:
+def _restarted(thing: str, options: Facts) -> Allocation:
     """Return the machine to draw; UnsupportedError for a pattern, or a placement that names no machine."""
     from hopbytes.machines.selection.allocate import machine
 

@@ -18,7 +18,7 @@ SURPRISE = 4.0
 WORTH = 0.25
 
 
-def shares_of_cost(seams: Sequence[int], counts: Sequence[int], innermost: int = 0) -> list[float]:
+def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 0) -> list[float]:
     """Guess how much of the cost each level of cuts decides, before anything is cut.
 
     Parameters
@@ -50,10 +50,10 @@ def shares_of_cost(seams: Sequence[int], counts: Sequence[int], innermost: int =
     [1.0, 0.0]
     """
     volumes = [float(np.sqrt(count)) for count in counts]
-    return _relative(seams, [*seams[1:], innermost], volumes) or [1.0] * len(seams)
+    return _relative(cuts, [*cuts[1:], innermost], volumes) or [1.0] * len(cuts)
 
 
-def surprising_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[Level]:
+def unexpected_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[Level]:
     """Return the levels with the shares that a placement shows, if one of them is a surprise.
 
     Parameters

@@ -14,14 +14,15 @@ from hopbytes.partitioners.candidates import CandidateSettings, candidates
 from hopbytes.partitioners.pool import START_WORK, WorkerPool
 
 
-class Outside:
+class ExternalPartitions:
     """Whom to ask for partitions, and how often.
 
     Parameters
     ----------
     backends : list of (name, setting)
-        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several threads.
-    tries, inner_tries : int
+        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several
+        threads.
+    initial_partitions, inner_tries : int
         Partitions of the outermost cut and of every other one.
     smallest : int
         Vertices a group needs to be asked about.
@@ -39,7 +40,7 @@ class Outside:
         self._mine = threading.local()
         self._pools: list[WorkerPool] = []
 
-    def __enter__(self) -> Outside:
+    def __enter__(self) -> ExternalPartitions:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -23,7 +23,8 @@ MOST_DIMENSIONS = 16
 
 
 def place_geometry(where: Allocation, wanted: str) -> Geometry:
-    """Return the coordinates of the places of an allocation (see :class:`hopbytes.algorithms.two_level.Nodes`).
+    """Return the coordinates of the places of an allocation (see
+    :class:`hopbytes.algorithms.two_level.Nodes`).
 
     Raises
     ------

@@ -19,7 +19,8 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
     """int32[n]: tasks where a launcher puts them by itself, in order of their numbers.
 
     Fewer processes than PEs take the PEs that the launcher would take (`order`, see
-    :func:`hopbytes.machines.selection.launcher_order.launcher_placement`), unless the mapping was made for counts per node that its
+    :func:`hopbytes.machines.selection.launcher_order.launcher_placement`), unless the mapping was made for
+    counts per node that its
     user asked for: a launcher would be told these, too. Otherwise every PE gets as many tasks as in
     `mapping`. Only in the partition problem with loads, where equal counts would be no fair split, the PEs
     get contiguous blocks of about equal load: a task goes to the PE in whose share of the total the middle

@@ -32,7 +32,8 @@ class CommCost(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return J, exact while it stays below 2**63 (see :func:`hopbytes.cost.metrics.scale.check_scale`); O(m).
+        """Return J, exact while it stays below 2**63 (see :func:`hopbytes.cost.metrics.scale.check_scale`);
+        O(m).
 
         Examples
         --------

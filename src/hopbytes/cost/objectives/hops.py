@@ -31,4 +31,4 @@ class Hops(Objective):
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         """Return the graph and the allocation on which J is TH, up to ways back that differ and detours."""
-        return graph.weighing("messages"), mostly_hops(where, "objective hops")
+        return graph.with_weights("messages"), mostly_hops(where, "objective hops")

@@ -32,4 +32,4 @@ class MaxMessages(Objective):
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
         """Return the graph weighed by messages, of which J then counts how far they go."""
         network_of(where, "objective max-messages")
-        return graph.weighing("messages"), where
+        return graph.with_weights("messages"), where

@@ -29,7 +29,8 @@ class Hosts(HostList):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per node in use.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe`, `allowed` (see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`).
 
         Raises
         ------

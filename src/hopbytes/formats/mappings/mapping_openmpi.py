@@ -53,7 +53,8 @@ class OpenMpi(Format):
     def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the rankfile, the hostfile ``.hosts`` and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`);
+        Options: `hosts`, `oversubscribe`, `allowed` (see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`);
         `version`, ``"4"`` or ``"5"`` for the command of that version alone. Slots with GPUs, or of
         different numbers of cores, need ``.place.sh``, which tells every rank its own and binds as well.
         Without host names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.

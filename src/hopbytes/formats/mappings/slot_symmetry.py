@@ -30,8 +30,8 @@ def renumbered(mapping: Mapping) -> Int32:
     for task, pe in enumerate(mapping.pe.tolist()):
         holds[pe].append(task)
     result: Int32 = mapping.pe.copy()
-    seams = np.flatnonzero(np.diff(where.node_of_pe)) + 1
-    for pes in np.split(np.arange(where.k), seams):
+    cuts = np.flatnonzero(np.diff(where.node_of_pe)) + 1
+    for pes in np.split(np.arange(where.k), cuts):
         _, arranged = _arrange(pes.tolist(), [unit.tolist() for unit in units], holds, mapping)
         for pe, tasks in zip(pes.tolist(), arranged, strict=True):
             result[list(tasks)] = pe

@@ -1,6 +1,7 @@
 """The process that reads an OTF2 archive, with the ``otf2`` package, and prints who sent what to whom.
 
-Started by :mod:`hopbytes.formats.patterns.graph_otf2` as ``python -m hopbytes.formats.patterns._otf2_events ARCHIVE``. The library
+Started by :mod:`hopbytes.formats.patterns.graph_otf2` as ``python -m hopbytes.formats.patterns._otf2_events
+ARCHIVE``. The library
 behind the package writes its complaints to standard error and may not survive a damaged archive, so it gets a
 process of its own. Prints one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and
 ``collectives`` (rank, members, kind, root, bytes, calls).
@@ -39,7 +40,8 @@ def _name(value: Any) -> str:
 
 
 def _block(share: str, sent: int, received: int, size: int) -> int:
-    """Return the bytes of one rank's block as :func:`hopbytes.patterns.collective_messages.expand` wants it."""
+    """Return the bytes of one rank's block as :func:`hopbytes.patterns.collective_messages.expand` wants
+    it."""
     if share == "none":
         return 0
     if share.startswith("both"):

@@ -46,7 +46,8 @@ class Traffic:
         self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
         first: int = 0,
     ) -> None:
-        """Add the messages of a collective among `members` (see :func:`hopbytes.patterns.collective_messages.expand`)."""
+        """Add the messages of a collective among `members` (see
+        :func:`hopbytes.patterns.collective_messages.expand`)."""
         messages = (
             expand_between(kind, model, volumes, first, root, calls) if first
             else expand(kind, model, volumes, root, calls)

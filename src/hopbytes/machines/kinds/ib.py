@@ -34,7 +34,8 @@ class InfiniBand(FabricMachine):
 
     - ``tables``: file or pattern of the forwarding tables, when there are several sets
     - ``rails``, ``adapters``: which adapters of a host tasks use, see
-      :class:`hopbytes.machines.common.fabric_machine.FabricMachine` and :func:`hopbytes.fabrics.hosts.group_hosts`
+      :class:`hopbytes.machines.common.fabric_machine.FabricMachine` and
+      :func:`hopbytes.fabrics.hosts.group_hosts`
     - ``names``: a node name map for adapters that do not say whose they are
     - ``hosts`` (or ``@n[1-8]``): the hosts to keep
     - ``lid``: which of the 2**lmc addresses of an adapter messages are sent to

@@ -31,7 +31,8 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     machine : Machine
     hosts : str, sequence of str or None
         See :func:`hopbytes.textio.hostlist.read_hosts`. None: all nodes. ``nodes:0-15``, ``first:…``,
-        ``scattered:…``, ``sfc:…``: some of them, see :func:`hopbytes.machines.selection.sampled_allocations.draw_nodes`. A file
+        ``scattered:…``, ``sfc:…``: some of them, see
+        :func:`hopbytes.machines.selection.sampled_allocations.sample_nodes`. A file
         with a table of places: see :func:`hopbytes.machines.selection.placed_hosts.placed_hosts`.
 
     Returns
@@ -55,10 +56,10 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     known = machine.node_names()
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
-    from hopbytes.machines.selection.sampled_allocations import draw_nodes, is_drawn
+    from hopbytes.machines.selection.sampled_allocations import is_sampled, sample_nodes
 
-    if is_drawn(hosts):
-        return ChosenHosts(machine, known, draw_nodes(machine, str(hosts)))
+    if is_sampled(hosts):
+        return ChosenHosts(machine, known, sample_nodes(machine, str(hosts)))
     from hopbytes.machines.selection.placed_hosts import placed_hosts
 
     placed = None if known and machine.keeps_names() else placed_hosts(machine, hosts)

@@ -22,12 +22,12 @@ LISTED = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?", re.ASCII)
 DECIMAL = re.compile(r"[0-9]{0,4}(\.[0-9]{1,9})?", re.ASCII)
 
 
-def is_drawn(hosts: object) -> bool:
+def is_sampled(hosts: object) -> bool:
     """Tell whether hosts are drawn (``sfc:…``) or numbered (``nodes:0-15``) instead of named."""
     return isinstance(hosts, str) and hosts.partition(":")[0] in (*WAYS, "nodes") and ":" in hosts
 
 
-def draw_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
+def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     """bool[nodes]: which nodes a job gets.
 
     Parameters
@@ -53,7 +53,7 @@ def draw_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     Examples
     --------
     >>> from hopbytes.machines.spec import parse_machine
-    >>> draw_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
+    >>> sample_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
     [1, 1, 0, 0, 0, 0, 0, 0, 1]
     """
     way, _, rest = text.partition(":")

@@ -103,14 +103,14 @@ def _as_the_job_asked(where: Allocation, n: int) -> Int64 | None:
     return chosen if len(chosen) == n else None
 
 
-def spread_counts(where: Allocation, n: int) -> Int64:
+def even_counts(where: Allocation, n: int) -> Int64:
     """Return int64[k]: tasks per PE, floor(n/k) or ceil(n/k), the larger ones spread evenly.
 
     Examples
     --------
     >>> import hopbytes as hb
-    >>> from hopbytes.machines.selection.slot_counts import spread_counts
-    >>> spread_counts(hb.machine("node:2 core:2"), 6).tolist()
+    >>> from hopbytes.machines.selection.slot_counts import even_counts
+    >>> even_counts(hb.machine("node:2 core:2"), 6).tolist()
     [2, 1, 2, 1]
     """
     counts = np.full(where.k, n // where.k, np.int64)

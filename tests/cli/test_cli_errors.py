@@ -70,7 +70,7 @@ OUR_ERRORS = [
     (
         "an option beyond compiled integers",
         ("map", EXAMPLE, *ON, "--mapper", "multisection:repetitions=99999999999999999999"),
-        ["runs", "2147483647"],
+        ["repetitions", "2147483647"],
     ),
     ("list of nothing known", ("list", "mapers"), ["mapers", "'mappers'"]),
     ("compare without file", ("compare-runs", "nope.jsonl"), ["nope.jsonl"]),

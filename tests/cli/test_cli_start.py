@@ -100,6 +100,14 @@ def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
     assert seen == ([] if said else [("numpy", "1")])
 
 
+def test_suffixes_that_one_format_has_are_not_those_of_others():
+    from hopbytes.formats.base import formats
+    from hopbytes.formats.recognition import ALONE
+
+    for suffix, name in ALONE.items():
+        assert [key for key, form in formats.items() if suffix.endswith(tuple(form.suffixes) or "?")] == [name]
+
+
 def test_the_small_example_needs_no_scipy():
     """SciPy takes longer to import than the example takes to map; only formats that need it may load it."""
     machine = "node:8@10 package:2@3 core:4@1"

@@ -157,6 +157,7 @@ def test_lists_show_no_marks_of_python_documentation(hopbytes, kind):
     [
         (["map"], ["PATTERN is missing"]),
         (["run", "--", "mpirun"], ["--pattern is missing"]),
+        (["run", "--pattern"], ["--pattern", "requires an argument"]),
         (["map", "P", "--threads", "0"], ["--threads", "0"]),
         (["map", "P", "--seed", "x"], ["--seed", "'x'"]),
         (["map", "P", "--time-limit", "soon"], ["--time-limit", "'soon'", "5m"]),

@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from click import UsageError
+from click import NoSuchOption, UsageError
 
 #: Option that is meant by a name other programs have for it.
 MEANT = {
@@ -74,7 +74,7 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
     options : set of str
         The options the verb has.
     """
-    unknown = getattr(error, "option_name", None)
+    unknown = error.option_name if isinstance(error, NoSuchOption) else None
     if unknown is not None:
         error.message = f"no such option: {unknown}"
         error.possibilities = difflib.get_close_matches(unknown, sorted(options), n=2, cutoff=0.75)

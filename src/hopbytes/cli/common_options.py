@@ -40,7 +40,7 @@ Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Print nothing 
 All: TypeAlias = Annotated[
     bool, _output("--all", help="Print every metric, and compare with random mappings as well.")
 ]
-ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode or plane=N"
+ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, socket or plane=N"
 ComparedOrder: TypeAlias = Annotated[
     str | None,
     _output(

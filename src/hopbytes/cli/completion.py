@@ -15,7 +15,7 @@ PROGRAM, VARIABLE = "hopbytes", "_HOPBYTES_COMPLETE"
 
 #: Words for values that no registry holds.
 WORDS = {
-    "orders": ("fill", "block", "cyclic", "bynode", "plane="),
+    "orders": ("fill", "block", "cyclic", "bynode", "socket", "plane="),
     "weights": ("bytes", "messages", "time"),
     "shells": SHELLS,
     "words": (),

@@ -16,7 +16,7 @@ import click
 from hopbytes._version import __version__
 from hopbytes.cli.commands import command_of
 from hopbytes.cli.ending import clean_end
-from hopbytes.cli.help_text import print_overview
+from hopbytes.cli.help_text import overview
 from hopbytes.errors import HopbytesError, printable
 
 #: Exit codes.
@@ -122,7 +122,7 @@ def _answer(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> Non
     if parameter.name == "version":
         print(f"hopbytes {__version__}")
     else:
-        print_overview(ctx.command)
+        print(overview(ctx.command))
     ctx.exit()
 
 
@@ -148,7 +148,7 @@ def answer(arguments: list[str]) -> int:
     """
     try:
         if not arguments:
-            print_overview(app)
+            print(overview(app))
             return 0
         with app.make_context("hopbytes", list(arguments)) as ctx:
             app.invoke(ctx)

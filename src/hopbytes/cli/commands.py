@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 import types
 import typing
 from typing import Any
@@ -13,7 +14,7 @@ import click
 
 from hopbytes.cli import slips
 from hopbytes.cli.declare import Declared
-from hopbytes.cli.help_text import print_help
+from hopbytes.cli.help_text import help_for_terminal
 from hopbytes.cli.spread import spread_options
 
 #: Types of click; values of any other type are taken as they are typed.
@@ -138,7 +139,8 @@ def help_options() -> list[click.Parameter]:
 
     def answer(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
         if wanted and not ctx.resilient_parsing:
-            print_help(ctx.command, complete=parameter.name == "help_all")
+            # Bold headings are orders to the terminal, and ours.
+            sys.stdout.write(help_for_terminal(ctx.command, complete=parameter.name == "help_all") + "\n")
             ctx.exit()
 
     options: list[click.Parameter] = []

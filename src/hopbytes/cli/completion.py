@@ -8,6 +8,7 @@ from typing import Any
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hopbytes.cli.declare import BadParameter
+from hopbytes.cli.output import print_text
 
 SHELLS = ("bash", "zsh", "fish")
 #: The program's name, and the variable by which the script asks.
@@ -41,7 +42,7 @@ def complete(program: Any, instruction: str) -> int:
     kind = get_completion_class(shell) if shell in SHELLS else None
     if kind is None or what != "complete":
         return 1
-    print(kind(program, {}, PROGRAM, VARIABLE).complete())
+    print_text(kind(program, {}, PROGRAM, VARIABLE).complete())
     return 0
 
 

@@ -99,9 +99,9 @@ def _default(parameter: Any) -> Any:
     return None if type(value).__name__ == "Sentinel" else value  # click's word for "no default"
 
 
-def print_help(command: Any, *, complete: bool = False) -> None:
-    """Print the help text of a command; the options that few people need only if it is `complete`."""
-    print(terminal_text(page_of(command), width(), complete=complete, bold=_is_bold()))
+def help_for_terminal(command: Any, *, complete: bool = False) -> str:
+    """Return the help text of a command; the options that few people need only if it is `complete`."""
+    return terminal_text(page_of(command), width(), complete=complete, bold=_is_bold())
 
 
 def _is_bold() -> bool:
@@ -138,8 +138,8 @@ def heading(text: str, bold: bool) -> str:
     return f"\x1b[1m{text}:\x1b[0m" if bold else f"{text}:"
 
 
-def print_overview(program: Any) -> None:
-    """Print what the program is for, where to start, and its verbs in the order of use."""
+def overview(program: Any) -> str:
+    """Return what the program is for, where to start, and its verbs in the order of use."""
     columns, bold = width(), _is_bold()
     lines = [f"{heading('Usage', bold)} hopbytes VERB [OPTIONS]", "", *textwrap.wrap(program.help, columns)]
     lines += ["", heading("Start here", bold)]
@@ -153,4 +153,4 @@ def print_overview(program: Any) -> None:
     lines += entry_lines("-h, --help", told, columns, VERB_NAMES)
     lines += entry_lines("--help-all", "Behind a verb: print all of its options.", columns, VERB_NAMES)
     lines += entry_lines("--version", "Print the version.", columns, VERB_NAMES)
-    print("\n".join(lines))
+    return "\n".join(lines)

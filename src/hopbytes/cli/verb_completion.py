@@ -17,5 +17,6 @@ def completion(
     for fish to ~/.config/fish/completions/hopbytes.fish.
     """
     from hopbytes.cli.completion import script
+    from hopbytes.cli.output import print_text
 
-    print(script(shell))
+    print_text(script(shell))

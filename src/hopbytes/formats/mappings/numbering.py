@@ -22,6 +22,12 @@ MAX_CPU = 2**20
 Numbers = tuple[int, ...]
 
 
+def _distinct(numbers: Int64) -> Int64:
+    """Return the distinct numbers, ascending; asked for indices NumPy need not load its masked arrays."""
+    found: Int64 = np.unique(numbers, return_index=True)[0]
+    return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbering:
     """Numbers of a machine's places (its innermost units) within their nodes.
@@ -93,11 +99,11 @@ class Numbering:
             return False
         if self.cpus is None:
             return True
-        nodes = np.searchsorted(self._first_of_nodes, np.unique(places), side="right") - 1
+        nodes = np.searchsorted(self._first_of_nodes, _distinct(places), side="right") - 1
         ends = np.append(self._first_of_nodes, len(self.position))
-        for node in np.unique(nodes).tolist():
+        for node in _distinct(nodes).tolist():
             own = self.cpus[ends[node] : ends[node + 1]]
-            if int(own.max(initial=-1)) + 1 != len(np.unique(own)):
+            if int(own.max(initial=-1)) + 1 != len(_distinct(own)):
                 return False
         return True
 
@@ -121,7 +127,7 @@ class Numbering:
 
     def launcher_cores(self, places: Int64) -> Numbers | None:
         """Cores counted over those of their node that the job may use; None when one is cut in two."""
-        cores = np.unique(self.core[places])
+        cores = _distinct(self.core[places])
         low, high = np.searchsorted(self.core, cores), np.searchsorted(self.core, cores, side="right")
         if sum(int(self.usable[a:b].sum()) for a, b in zip(low, high, strict=True)) != len(places):
             return None
@@ -129,7 +135,7 @@ class Numbering:
 
     def whole_cores(self, places: Int64) -> int:
         """How many cores some places lie in."""
-        return len(np.unique(self.core[places]))
+        return len(_distinct(self.core[places]))
 
     def check_allowed(self, places: Int64, host: str) -> None:
         """Refuse places the job may not use at launch.

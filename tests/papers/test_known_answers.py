@@ -4,8 +4,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hopbytes.cost.metrics.placement import measure
 
+from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from hopbytes._util.programs import heard
+from hopbytes._util.programs import run_program
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.machine import Stored
@@ -83,10 +83,10 @@ def script() -> str:
 
 
 def _output(command: Sequence[str]) -> list[str]:
-    said, code = heard(command, expected="a command that starts programs")
+    printed, code = run_program(command, expected="a command that starts programs")
     if code:
         raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {code}")
-    return said.splitlines()
+    return printed.splitlines()
 
 
 @dataclass

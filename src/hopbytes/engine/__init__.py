@@ -18,6 +18,7 @@ from hopbytes.engine.partition import partition_many
 from hopbytes.engine.refinement import refine_placement
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
 from hopbytes.engine.swap_search import swap_refine
+from hopbytes.engine.work_meter import WorkMeter, metered_by
 
 __all__ = [
     "MOST",
@@ -25,7 +26,9 @@ __all__ = [
     "PartitionSettings",
     "SearchSettings",
     "Spend",
+    "WorkMeter",
     "interruptible",
+    "metered_by",
     "partition_many",
     "refine_placement",
     "rescale_linear_cost",

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
 from hopbytes.kernels import Int32, Int64, checked_sum
 from hopbytes.kernels.linear_cost import LinearCost
@@ -22,6 +23,9 @@ Spend = Callable[[int, bool], None]
 
 #: Values of the control flag, which compiled code polls.
 GO_ON, HURRY = 0, 1
+
+#: Seconds that a call which was interrupted has to end, before it is left alone.
+GRACE = 0.3
 
 #: Below this many tasks, arcs and blocks together a call takes milliseconds, too little for a thread.
 SMALL = 4_000
@@ -118,7 +122,8 @@ def interruptible(
         control[0] = HURRY
     if size < SMALL:
         whole = control[0] != HURRY
-        result = work()
+        with followed(spent):
+            result = work()
         _tell(spend, spent, whole=whole)
         return result
     outcome: list[Result] = []
@@ -139,21 +144,23 @@ def interruptible(
         thread.start()
     except RuntimeError:
         raise no_thread() from None
-    whole = False
     try:
-        while not finished.is_set():
-            left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
-            finished.wait(min(max(left, 0.0), 0.2))
-            if watch is not None:
-                watch(int(control[1]))
-            if late():
-                control[0] = HURRY
-        whole = control[0] != HURRY
-    finally:
-        if not finished.is_set():
-            control[0] = HURRY
-        finished.wait()
-        thread.join()
+        with followed(spent):
+            while not finished.is_set():
+                left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
+                finished.wait(min(max(left, 0.0), 0.2))
+                if watch is not None:
+                    watch(int(control[1]))
+                if late():
+                    control[0] = HURRY
+            whole = control[0] != HURRY
+    except BaseException:
+        control[0] = HURRY
+        # Between two looks at the flag large graphs take seconds. Nobody wants the result any more, and the
+        # thread keeps alive what it works on, so it may end by itself.
+        finished.wait(GRACE)
+        raise
+    thread.join()
     if failure:
         raise failure[0]
     _tell(spend, spent, whole=whole)

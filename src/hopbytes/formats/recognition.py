@@ -19,6 +19,8 @@ INSTEAD = {
     ),
     rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii",
 }
+#: Suffixes that one format has alone, so that the others need not be loaded to find that out.
+ALONE = {".csv": "csv", ".pattern": "pattern", ".npz": "npz"}
 OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
 
 
@@ -36,6 +38,9 @@ def format_named(name: str, holds: str | None = None) -> Format:
 def recognise(source: Source, holds: str | None = None) -> Format:
     """Return the format of an opened file by its suffix, or by its content if several formats share it."""
     name = plain_name(os.path.basename(source.name)).lower()
+    alone = next((key for suffix, key in ALONE.items() if name.endswith(suffix)), None)
+    if alone is not None and holds == "pattern":
+        return formats[alone]
     named = "graph_" if holds == "pattern" else ""
     known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
     candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]

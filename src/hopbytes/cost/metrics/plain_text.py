@@ -28,8 +28,14 @@ class Row(NamedTuple):
     random_range: str = ""
 
 
-def rows(evaluation: Measurements, complete: bool = True) -> list[Row]:
-    """Return the lines of the table, the most important ones first; without `complete`, fewer of them."""
+def rows(
+    evaluation: Measurements, complete: bool = True, volume: Callable[[float], str] | None = None
+) -> list[Row]:
+    """Return the lines of the table, what matters most first; all of them, or those most people want.
+
+    `volume` writes amounts that are sent, exactly unless it is given.
+    """
+    volume = volume or _count
     table = [
         _row(evaluation, "communication cost J", lambda one: one.comm_cost, _count),
         _against_in_order(evaluation),
@@ -42,9 +48,9 @@ def rows(evaluation: Measurements, complete: bool = True) -> list[Row]:
         _row(evaluation, "PEs used", lambda one: one.used_pes, _count),
         _tasks_per_pe(evaluation),
     ]
-    table += _traffic_rows(evaluation) + _link_rows(evaluation)
+    table += _traffic_rows(evaluation, volume) + _link_rows(evaluation)
     for number in range(len(evaluation.mapping.levels)):
-        table += _level_rows(evaluation, number)
+        table += _level_rows(evaluation, number, volume)
     return [row for row in table if row is not None and (complete or row.label not in ONLY_COMPLETE)]
 
 
@@ -69,8 +75,8 @@ def _picker(part: str, name: str) -> Callable[[MappingMetrics], float]:
     return pick
 
 
-def _traffic_rows(evaluation: Measurements) -> list[Row]:
-    """Return the rows of traffic between nodes; none if everything stays inside nodes."""
+def _traffic_rows(evaluation: Measurements, volume: Callable[[float], str]) -> list[Row]:
+    """Volumes and messages between nodes; nothing to say on a single node."""
     if not evaluation.mapping.traffic or int(evaluation.mapping.traffic.inter_node_volume) == 0:
         return []
     columns = [
@@ -81,7 +87,8 @@ def _traffic_rows(evaluation: Measurements) -> list[Row]:
         ("most sent by a PE (MSV)", "max_send_volume"), ("  messages (MSM)", "max_send_messages"),
     ]
     return [
-        _row(evaluation, label, _picker("traffic", name), _count) for label, name in columns
+        _row(evaluation, label, _picker("traffic", name), volume if name.endswith("volume") else _count)
+        for label, name in columns
     ]
 
 
@@ -107,13 +114,13 @@ def _link_rows(evaluation: Measurements) -> list[Row]:
     ]
 
 
-def _level_rows(evaluation: Measurements, number: int) -> list[Row]:
+def _level_rows(evaluation: Measurements, number: int, volume: Callable[[float], str]) -> list[Row]:
     messages = "messages" if evaluation.messages_known else "messages (1 per arc)"
     level = evaluation.mapping.levels[number]
     return [
         Row(f"{level.name} (distance {level.distance})"),
         _row(evaluation, "  share of J", lambda one: one.levels[number].cost_share, _percent),
-        _row(evaluation, "  volume", lambda one: one.levels[number].volume, _count),
+        _row(evaluation, "  volume", lambda one: one.levels[number].volume, volume),
         _row(evaluation, "  cut", lambda one: one.levels[number].cut, _count),
         _row(evaluation, "  " + messages, lambda one: one.levels[number].messages, _count),
     ]

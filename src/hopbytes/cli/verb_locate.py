@@ -1,4 +1,4 @@
-"""``hopbytes where``: the mapping of a real launch."""
+"""``hopbytes locate``: the mapping of a real launch."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.machine_options import MachineOptions
 
 
-def where(
+def locate(
     machine: MachineOptions,
     writing: WritingOptions,
     command: CommandWords = None,
     output: OutputFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Start a tiny probe in place of the program and write where the launcher puts every rank."""
+    """Find out where a launcher puts every rank, and write it as a mapping.
+
+    A small probe starts in place of the program.
+    """
     from hopbytes.cli.output import tell
     from hopbytes.launching.command import LaunchCommand
     from hopbytes.launching.start import machine_said

@@ -1,36 +1,45 @@
-"""``hopbytes replay``: how long the messages of a pattern take on a placement."""
+"""``hopbytes bench-pattern``: how long the messages of a pattern take on a placement."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hopbytes.cli.common_options import Json, PatternFile, ReadingOptions
+from hopbytes.cli.declare import argument, option
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
 from hopbytes.cli.machine_options import MachineOptions
 
 
-def replay(
+def bench_pattern(
     pattern: PatternFile,
     mapping: Annotated[
         str,
-        typer.Argument(metavar="MAPPING", help="A placement; or - for wherever the launcher puts ranks."),
+        argument(
+            metavar="MAPPING", values="files",
+            help="Stored mapping, or - for the order of the launcher itself.",
+        ),
     ],
     machine: MachineOptions,
     reading: ReadingOptions,
     launching: LaunchingOptions,
     command: CommandWords = None,
-    rounds: Annotated[int, typer.Option("--rounds", metavar="N", min=1, help="Rounds measured (20).")] = 20,
+    rounds: Annotated[
+        int, option("--rounds", metavar="N", least=1, help="Number of measured rounds.")
+    ] = 20,
     most: Annotated[
-        int, typer.Option("--round-bytes", metavar="N", min=1, help="Most bytes a rank sends in a round.")
+        int,
+        option(
+            "--round-bytes", metavar="N", least=1,
+            help="Most bytes that a rank sends in a round; larger patterns are scaled down.",
+        ),
     ] = 64 * 2**20,
     json: Json = False,
 ) -> None:
-    """Send what PATTERN says under real MPI, without computing, and measure rounds.
+    """Benchmark the communication pattern alone under real MPI.
 
-    Needs mpi4py and hopbytes on the compute nodes. Nothing is judged: compare the numbers yourself.
+    The ranks send the messages of PATTERN in rounds, without any computation. This needs mpi4py and
+    hopbytes on the compute nodes. To see the effect of a mapping, compare the time with that of MAPPING -.
     """
     from hopbytes.cli.output import print_json, print_text
     from hopbytes.launching.replay import replay as replayed

@@ -28,8 +28,8 @@ def openmpi_limits(launch: Launch, threads: bool, version: object = None) -> tup
     the topology of the host that runs mpirun. O(hardware threads of the hosts in use).
     """
     nodes = sorted(set(launch.node.tolist()))
-    trees = {node: launch.mapping.where.machine.node_tree(node) for node in nodes}
-    known = {node: tree for node, tree in trees.items() if tree is not None}
+    inventory = launch.mapping.where.machine.inventory
+    known = {} if inventory is None else {node: inventory.tree(node) for node in nodes}
     notices = []
     single = [launch.hosts[node] for node, tree in known.items() if _begins_with_one_thread(tree)]
     if single and version != "4" and not threads:

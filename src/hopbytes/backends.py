@@ -75,8 +75,8 @@ def check_backend(name: str, setting: str, *, required: bool) -> None:
         raise unknown_name(f"{BACKENDS[name].title} setting", setting, list(BACKENDS[name].settings))
     if required and not available(name):
         raise UnsupportedError(
-            f"{BACKENDS[name].title} is not installed: pip install {name} (or 'hopbytes[partitioners]'), "
-            "or leave the option 'partitioner' out to use the built-in one"
+            f"{BACKENDS[name].title} is not installed: pip install 'hopbytes[partitioners]' "
+            f"(or {name} alone), or leave the option 'partitioner' out to use the built-in one"
         )
 
 

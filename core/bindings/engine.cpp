@@ -1,25 +1,11 @@
-// partition.hpp, refine.hpp and coarse_levels.hpp
+// partition.hpp and coarse_levels.hpp
 #include "coarse_levels.hpp"
 #include "partition.hpp"
-#include "refine.hpp"
 #include "search_arguments.hpp"
+#include "search_settings.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-
-namespace {
-
-// How Python's SearchSettings are flattened, from position `at` on.
-void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search, FlowOptions& flow) {
-  search.rounds = static_cast<int32_t>(set[at]);
-  search.patience = static_cast<int32_t>(set[at + 1]);
-  search.seeds = static_cast<int32_t>(set[at + 2]);
-  flow.rounds = static_cast<int32_t>(set[at + 3]);
-  flow.width = static_cast<double>(set[at + 4]);
-  search.venture_percent = static_cast<int32_t>(set[at + 5]);
-}
-
-}  // namespace
 
 void bind_engine(nb::module_& m) {
   m.def("partition_many",
@@ -49,24 +35,6 @@ void bind_engine(nb::module_& m) {
         "graph"_a.noconvert(), "unary"_a.noconvert(), "steering"_a.noconvert(), "group"_a.noconvert(),
         "cap_start"_a.noconvert(), "caps"_a.noconvert(), "seeds"_a.noconvert(), "candidates"_a.noconvert(),
         "settings"_a.noconvert(), "child"_a.noconvert(), "cut"_a.noconvert());
-  m.def("refine_placement",
-        [](GraphArrays arrays, DistanceArrays distances, UnaryArrays unary, Steering steering, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, InArray<int32_t> others, OutArray<int32_t> pe) {
-          nb::gil_scoped_release release;
-          const auto set = in(settings);
-          RefineOptions options;
-          options.cycles = static_cast<int32_t>(set[0]);
-          options.coarsest = static_cast<int32_t>(set[1]);
-          read_search(set, 2, options.search, options.flow);
-          options.chains = static_cast<int32_t>(set[8]);
-          options.threads = static_cast<int32_t>(set[9]);
-          options.others = in(others);
-          return on_both(arrays, unary, distances, cap.size(), [&](const auto& graph, const auto& distance) {
-            return refine_placement(graph, distance, in(cap), seed, options, control_of(steering), out(pe));
-          });
-        },
-        "graph"_a.noconvert(), "distances"_a.noconvert(), "unary"_a.noconvert(), "steering"_a.noconvert(),
-        "caps"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "others"_a.noconvert(), "pe"_a.noconvert());
   m.def("coarsen_once",
         [](GraphArrays arrays, UnaryArrays unary, Steering steering, InArray<int64_t> cap, int64_t per_block,
            int64_t fewest, uint64_t seed, OutArray<int32_t> maps, OutArray<int64_t> sizes) {

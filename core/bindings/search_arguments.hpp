@@ -30,19 +30,20 @@ template <class Work> auto on_graph(const GraphArrays& graph, const UnaryArrays&
   return with_weights(in(start), in(target), in(weights), in(loads), unary_of(unary), std::move(work));
 }
 
-// Do work(distance), between k blocks.
-template <class Work> auto on_machine(const DistanceArrays& distances, size_t k, Work work) {
-  const auto& [label, bit_cost, table] = distances;
-  return with_distance(in(label), in(bit_cost), in(table), k, std::move(work));
-}
-
-// Do work(graph, distance).
+// Do work(graph, distance). Weights of 32 bits pay where a distance is computed in registers; where it is looked up in
+// a table they do not, so that work is compiled for four combinations and not for six.
 template <class Work>
 auto on_both(const GraphArrays& graph, const UnaryArrays& unary, const DistanceArrays& distances, size_t k,
              Work work) {
-  return on_graph(graph, unary, [&](const auto& view) {
-    return on_machine(distances, k, [&](const auto& distance) { return work(view, distance); });
-  });
+  const auto& [label, bit_cost, table] = distances;
+  if (table.size() == 0)
+    return on_graph(graph, unary,
+                    [&](const auto& view) { return work(view, TreeDistance{label.data(), bit_cost.data()}); });
+  const auto& [start, target, weights, loads] = graph;
+  View<int64_t> view(in(start), in(target), in(weights), in(loads));
+  view.graph.unary = unary_of(unary);
+  if (label.size() == 0) return work(view.graph, TableDistance{table.data(), static_cast<int64_t>(k)});
+  return work(view.graph, NetworkDistance(label.data(), in(table), static_cast<int64_t>(k)));
 }
 
 }  // namespace hopbytes

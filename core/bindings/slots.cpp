@@ -1,8 +1,9 @@
-// pair_search.hpp, swap_refine.hpp and constructions.hpp: one task per slot
+// pair_search.hpp, chains.hpp and constructions.hpp: one task per slot. What is compiled from Exchange stands here, what
+// is compiled from SwapSearch in slot_groups.cpp, so that neither is compiled twice.
+#include "chains.hpp"
 #include "constructions.hpp"
 #include "pair_search.hpp"
 #include "search_arguments.hpp"
-#include "swap_refine.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -32,28 +33,25 @@ void bind_slots(nb::module_& m) {
         },
         "graph"_a.noconvert(), "distances"_a.noconvert(), "unary"_a.noconvert(), "steering"_a.noconvert(), "kind"_a,
         "reach"_a, "order"_a.noconvert(), "caps"_a.noconvert(), "pe"_a.noconvert(), "counted"_a.noconvert());
-  m.def("swap_refine",
-        [](GraphArrays arrays, DistanceArrays distances, UnaryArrays unary, Steering steering, InArray<int64_t> cap,
-           uint64_t seed, InArray<int64_t> settings, OutArray<int32_t> pe, OutArray<int64_t> counted) {
+  m.def("chain_search",
+        [](GraphArrays arrays, DistanceArrays distances, UnaryArrays unary, Steering steering, int64_t patience,
+           int64_t budget, InArray<int32_t> order, InArray<int64_t> cap, OutArray<int32_t> pe,
+           OutArray<int64_t> counted) {
           nb::gil_scoped_release release;
-          SwapOptions options;
-          options.all_pairs_up_to = in(settings)[0];
-          options.reach = in(settings)[1];
-          options.chains = in(settings)[2];
-          options.steps = in(settings)[3];
-          options.shakes = in(settings)[4];
-          options.threads = static_cast<int32_t>(in(settings)[5]);
-          SwapCounts counts;
-          const int64_t change =
-              on_both(arrays, unary, distances, cap.size(), [&](const auto& graph, const auto& distance) {
-                return swap_refine(graph, distance, in(cap), seed, options, control_of(steering), out(pe), counts);
-              });
+          const Control control = control_of(steering);
+          const auto k = static_cast<int64_t>(cap.size());
+          PairCounts counts;
+          on_both(arrays, unary, distances, cap.size(), [&](const auto& graph, const auto& distance) {
+            Exchange exchange(graph, distance, in(cap), out(pe));
+            ChainSearch(exchange, out(pe), k, patience, budget, control, counts).run(in(order));
+          });
+          control.spend(counts.arcs);
           out(counted)[0] = counts.evaluations;
           out(counted)[1] = counts.swaps;
-          return change;
         },
         "graph"_a.noconvert(), "distances"_a.noconvert(), "unary"_a.noconvert(), "steering"_a.noconvert(),
-        "caps"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "pe"_a.noconvert(), "counted"_a.noconvert());
+        "patience"_a, "budget"_a, "order"_a.noconvert(), "caps"_a.noconvert(), "pe"_a.noconvert(),
+        "counted"_a.noconvert());
   m.def("place_greedily",
         [](GraphArrays arrays, DistanceArrays distances, Steering steering, bool linked, InArray<int64_t> room,
            OutArray<int32_t> pe) {

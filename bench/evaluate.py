@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from instances import Arrays
+from bench.instances.graphs import Arrays
+from hopbytes._arrays import Int64
 
-Int64 = NDArray[np.int64]
 #: Arcs looked at together: bounds the memory of the judge.
 CHUNK = 1 << 22
 

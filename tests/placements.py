@@ -8,11 +8,11 @@ import re
 import numpy as np
 from hypothesis import strategies as st
 
-from hopbytes.allocation import Allocation
 from hopbytes.formats.base import Source, formats
-from hopbytes.formats.symmetry import renumbered
+from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.machines.spec import parse_machine
-from hopbytes.mapping import Mapping
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
 from strategies import machines
 
 
@@ -32,7 +32,7 @@ def read(name, content, **options):
 
 def write(name, mapping, **options):
     """Write a mapping with a format."""
-    return formats[name].write_placement(mapping, options)
+    return formats[name].write_mapping(mapping, options)
 
 
 #: Three invented hosts of two cores each, which one computer can stand in for.

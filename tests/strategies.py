@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Level
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
+from hopbytes.model.comm_graph import CommGraph
 
 Pick = Callable[[int, int], int]
 NAMES = ("island", "node", "package", "numa", "l3", "l2", "core")

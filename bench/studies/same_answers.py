@@ -1,9 +1,10 @@
 """Hashes of some hundred answers, to show that a change of the source changes none of them.
 
-``python bench/studies/same_answers.py`` compares with the committed ``same_answers.txt`` and lists what differs;
-``--write`` replaces that file after a deliberate change. A case is one call of ``map_tasks``: every preset,
-mapper, refiner, objective, kind of machine, constraint and launch format, on small and medium inputs. Its hash
-covers the PE of every task, J, and the text of all files that a launch format writes, without comments.
+``python -m bench.studies.same_answers`` compares with the committed ``same_answers.txt`` and lists what
+differs; ``--write`` replaces that file after a deliberate change. A case is one call of ``map_tasks``: every
+preset, mapper, refiner, objective, kind of machine, constraint and launch format, on small and medium inputs.
+The hash covers the PE of every task, J and the text of all files that a launch format writes, without
+comments.
 A refusal is an answer too: its class of error is hashed. Inputs ship with the project or are formulas.
 """
 
@@ -20,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import hopbytes as hb
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError
 from hopbytes.formats.base import formats
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.presets import presets
+from hopbytes.solve.presets import presets
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_suffix(".txt")
@@ -58,7 +59,8 @@ MACHINES = (
     f"hwloc:{ROOT}/tests/samples/hwloc/v2_smt_gpus.xml@n[1-2],hwloc:{ROOT}/tests/samples/hwloc/v3_hybrid.xml@m",
     f"ib:{EXAMPLES}/fabric:rails=spread / package:2 core:2", f"ib:{EXAMPLES}/fabric_ports@7:hosts=n[2-6]",
     f"slurm:{EXAMPLES}/topology.conf@n[003-010] / core:[2,1,1,1,1,1,1,1]",
-    f"coordinates:{EXAMPLES}/coordinates.txt:dims=4x2@5 / core:2", f"simgrid:{EXAMPLES}/platform.xml / core:2",
+    f"coordinates:{EXAMPLES}/coordinates.txt:dims=4x2@5 / core:2",
+    f"simgrid:{EXAMPLES}/platform.xml / core:2",
 )
 CONSTRAINTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pack": ("spare", {"pack": True}), "spread": ("spare", {"spread": True}),
@@ -68,7 +70,9 @@ CONSTRAINTS: dict[str, tuple[str, dict[str, Any]]] = {
     "initial": ("tree", {"initial": list(range(63, -1, -1)), "migration_price": 3_000_000}),
     "fixed on a torus": ("torus", {"fixed": {3: 1, 9: 40}}),
     "fixed in a partition": ("partition", {"fixed": {i: i % 12 for i in range(100)}}),
-    "initial partition": ("partition", {"initial": [i * 12 // 1600 for i in range(1600)], "migration_price": 5}),
+    "initial partition": (
+        "partition", {"initial": [i * 12 // 1600 for i in range(1600)], "migration_price": 5},
+    ),
     "wide bound": ("partition", {"imbalance": 0.2}), "tight bound": ("partition", {"imbalance": 0.0}),
     "per cent": ("partition", {"imbalance": "10%"}), "oversubscribed": ("spare", {"oversubscribe": True}),
     "many per PE": ("tree", {"partition": True}), "messages": ("spare", {"weight": "messages"}),
@@ -82,9 +86,10 @@ LAUNCHED = (
     (f"hwloc:{ROOT}/tests/samples/hwloc/v2_smt_gpus.xml@n[1-4]", (), "stencil:4x2", {"equal_nodes": True}),
 )
 #: Formats of patterns, which hold no mapping.
-NO_LAUNCH = frozenset(
-    "csv dense dumpi edges ipm metis mm monitoring mpip npz otf2 pattern simgrid tau".split()
-)
+NO_LAUNCH = frozenset({
+    "csv", "dense", "dumpi", "edges", "ipm", "metis", "mm", "monitoring", "mpip", "npz", "otf2", "pattern",
+    "simgrid", "tau",
+})
 
 
 def digest(*parts: bytes | str) -> str:
@@ -193,7 +198,8 @@ def main() -> int:
     differing = [name for name in found.keys() | stored.keys() if found.get(name) != stored.get(name)]
     for name in sorted(differing):
         print(f"{name}: {stored.get(name, 'not stored')} is now {found.get(name, 'no longer there')}")
-    print(f"{len(found)} cases, {len(differing)} differ, {sum(' ' in value for value in found.values())} refusals")
+    refusals = sum(" " in value for value in found.values())
+    print(f"{len(found)} cases, {len(differing)} differ, {refusals} refusals")
     return 1 if differing else 0
 
 

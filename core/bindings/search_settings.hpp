@@ -1,5 +1,7 @@
-// How Python's SearchSettings are flattened (hopbytes/engine/call.py).
+// Settings of local search as Python passes them.
 #pragma once
+
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -8,14 +10,14 @@
 
 namespace hopbytes {
 
-// Read them from position `at` on.
+// Reads Python's SearchSettings, flattened from position `at` on.
 inline void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search, FlowOptions& flow) {
   search.rounds = static_cast<int32_t>(set[at]);
-  search.patience = static_cast<int32_t>(set[at + 1]);
+  search.fruitless_moves = static_cast<int32_t>(set[at + 1]);
   search.seeds = static_cast<int32_t>(set[at + 2]);
   flow.rounds = static_cast<int32_t>(set[at + 3]);
   flow.width = static_cast<double>(set[at + 4]);
-  search.venture_percent = static_cast<int32_t>(set[at + 5]);
+  search.overload_percent = static_cast<int32_t>(set[at + 5]);
 }
 
 }  // namespace hopbytes

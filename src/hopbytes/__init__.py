@@ -8,8 +8,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from hopbytes._version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from hopbytes.allocation import Allocation as Allocation
+    from hopbytes.cost.metrics.evaluation import evaluate as evaluate
+    from hopbytes.cost.metrics.regression import explain_times as explain_times
+    from hopbytes.cost.metrics.regression import metric_columns as metric_columns
     from hopbytes.errors import FormatError as FormatError
     from hopbytes.errors import HopbytesError as HopbytesError
     from hopbytes.errors import InfeasibleError as InfeasibleError
@@ -18,32 +22,28 @@ if TYPE_CHECKING:
     from hopbytes.formats.exchange import convert as convert
     from hopbytes.formats.exchange import read as read
     from hopbytes.formats.exchange import write as write
-    from hopbytes.graph import CommGraph as CommGraph
-    from hopbytes.machines.slots import machine as machine
-    from hopbytes.mapping import Mapping as Mapping
-    from hopbytes.metrics.evaluation import evaluate as evaluate
-    from hopbytes.metrics.regression import explain_times as explain_times
-    from hopbytes.metrics.regression import metric_columns as metric_columns
-    from hopbytes.run import map_tasks as map_tasks
-
-__version__ = "0.1.0"
+    from hopbytes.machines.selection.allocate import machine as machine
+    from hopbytes.model.allocation import Allocation as Allocation
+    from hopbytes.model.comm_graph import CommGraph as CommGraph
+    from hopbytes.model.mapping import Mapping as Mapping
+    from hopbytes.solve.map_tasks import map_tasks as map_tasks
 
 #: Public name → module that defines it.
 _HOME = {
-    "Allocation": "hopbytes.allocation",
-    "CommGraph": "hopbytes.graph",
+    "Allocation": "hopbytes.model.allocation",
+    "CommGraph": "hopbytes.model.comm_graph",
     "FormatError": "hopbytes.errors",
     "HopbytesError": "hopbytes.errors",
     "InfeasibleError": "hopbytes.errors",
-    "Mapping": "hopbytes.mapping",
+    "Mapping": "hopbytes.model.mapping",
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
     "convert": "hopbytes.formats.exchange",
-    "evaluate": "hopbytes.metrics.evaluation",
-    "explain_times": "hopbytes.metrics.regression",
-    "machine": "hopbytes.machines.slots",
-    "map_tasks": "hopbytes.run",
-    "metric_columns": "hopbytes.metrics.regression",
+    "evaluate": "hopbytes.cost.metrics.evaluation",
+    "explain_times": "hopbytes.cost.metrics.regression",
+    "machine": "hopbytes.machines.selection.allocate",
+    "map_tasks": "hopbytes.solve.map_tasks",
+    "metric_columns": "hopbytes.cost.metrics.regression",
     "read": "hopbytes.formats.exchange",
     "write": "hopbytes.formats.exchange",
 }

@@ -14,7 +14,8 @@ import pytest
 from cli_program import PROGRAM
 
 import hopbytes as hb
-from hopbytes.formats import files, replacing
+from hopbytes.formats import files
+from hopbytes.textio import replace_file as replacing
 
 #: Writes half a file, says so, and waits to be killed. `named`: on file systems that want names.
 HALF = """
@@ -132,7 +133,8 @@ def test_writers_of_the_same_files_at_once(tmp_path):
     program = """
 import sys
 import hopbytes as hb
-from hopbytes.formats import files, replacing
+from hopbytes.formats import files
+from hopbytes.textio import replace_file as replacing
 hosts = [f"{sys.argv[1]}{i}" for i in range(4)]
 where = hb.machine("node:4 core:16", hosts=hosts)
 mapping = hb.map_tasks(hb.read("stencil:8x8"), where, mapper="identity")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from hopbytes.algorithms.base import mappers, refiners
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
-from hopbytes.mappers.base import mappers, refiners
 
 
 @pytest.mark.parametrize(

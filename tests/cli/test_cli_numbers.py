@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 import hopbytes as hb
-from hopbytes.balance import exact_imbalance
-from hopbytes.cli.options import seconds
+from hopbytes.cli.common_options import seconds
 from hopbytes.errors import UnsupportedError
+from hopbytes.model.capacities import exact_imbalance
 
 MESH = ("map", "stencil:16x16", "--on", "node:2 core:4", "--partition", "--preset", "fast", "--json")
 

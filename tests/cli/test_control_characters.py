@@ -9,7 +9,7 @@ from cli_program import PROGRAM
 
 import hopbytes as hb
 from hopbytes.errors import UnsupportedError
-from hopbytes.mapping import Mapping
+from hopbytes.model.mapping import Mapping
 
 EVIL = "\x1b[2Jsw\x9b1m"
 LEFT = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")

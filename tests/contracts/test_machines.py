@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import machines
-from hopbytes.machines.networked import NetworkMachine
+from hopbytes.machines.common.networked import NetworkMachine
 from hopbytes.machines.spec import parse_machine
 from strategies import check_groupings
 

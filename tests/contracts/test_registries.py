@@ -5,10 +5,10 @@ import pkgutil
 
 import pytest
 
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.formats.base import formats
 from hopbytes.machines.base import machines
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.objectives.base import objectives
 from hopbytes.patterns.base import patterns
 
 REGISTRIES = (formats, machines, mappers, refiners, objectives, patterns)
@@ -30,7 +30,7 @@ def test_a_name_loads_its_file_only(tmp_path, monkeypatch):
     package.joinpath("one.py").write_text("from hopbytes_things import things\nthings.register('one')(1)\n")
     package.joinpath("two.py").write_text("raise AssertionError('two was loaded')\n")
     tmp_path.joinpath("hopbytes_things.py").write_text(
-        "from hopbytes.registry import Registry\nthings = Registry('thing', 'things')\n"
+        "from hopbytes._util.registry import Registry\nthings = Registry('thing', 'things')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     things = importlib.import_module("hopbytes_things").things

@@ -8,7 +8,7 @@ from test_other_files import put
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.hosts import group_hosts, read_node_name_map
 from hopbytes.fabrics.survey import Device
-from hopbytes.hostlist import match_hosts
+from hopbytes.textio.hostlist import match_hosts
 
 
 def ports(*names):

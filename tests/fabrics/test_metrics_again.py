@@ -14,8 +14,8 @@ import pytest
 
 import hopbytes as hb
 from fabric_text import two_level_fabric
-from hopbytes.graph import CommGraph
-from hopbytes.mapping import Mapping
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples/infiniband"
 

@@ -14,9 +14,9 @@ import pytest
 
 import hopbytes as hb
 from fabric_text import two_level_fabric
-from hopbytes.machines.capacities import prices_of
-from hopbytes.metrics.links import hottest_links, measure_links
-from hopbytes.objectives.base import objectives
+from hopbytes.cost.metrics.link_metrics import hottest_links, measure_links
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.machines.network.link_prices import prices_of
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")

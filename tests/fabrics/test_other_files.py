@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.arrival import follow, route
-from hopbytes.fabrics.coordinates import read_coordinates, read_xtdb2proc
-from hopbytes.fabrics.netloc import read_netloc
+from hopbytes.fabrics.coordinate_files import read_coordinates, read_xtdb2proc
+from hopbytes.fabrics.netloc_file import read_netloc
 from hopbytes.fabrics.scotch_target import read_scotch_target
-from hopbytes.fabrics.simgrid import read_simgrid
+from hopbytes.fabrics.simgrid_file import read_simgrid
 from hopbytes.fabrics.slurm_topology import read_slurm_topology
 from hopbytes.fabrics.slurm_yaml import GridOfHosts, read_slurm_yaml
-from hopbytes.fabrics.topograph import read_topograph
+from hopbytes.fabrics.topograph_file import read_topograph
 
 SAMPLES = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
 shared = [

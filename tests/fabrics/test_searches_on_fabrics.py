@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.graph import CommGraph
+from hopbytes.cost.objectives.base import objectives
 from hopbytes.machines.spec import parse_machine
-from hopbytes.objectives.base import objectives
+from hopbytes.model.comm_graph import CommGraph
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
 shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")

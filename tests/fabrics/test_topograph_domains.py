@@ -3,7 +3,7 @@
 import pytest
 
 import hopbytes as hb
-from hopbytes.fabrics.topograph import read_topograph
+from hopbytes.fabrics.topograph_file import read_topograph
 
 SWITCHES = """switches:
   core: {switches: [spine-1, spine-2, spine-3]}

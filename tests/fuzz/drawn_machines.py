@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.allocation import Allocation
-from hopbytes.machines.table import Table
+from hopbytes.machines.common.table import Table
+from hopbytes.model.allocation import Allocation
 
 LEVELS = ("node", "package", "l3", "core")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hopbytes import kernels
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.kernels.grouping import HEURISTICS, group_objects
-from hopbytes.reference import best_swap as swap_twin
-from hopbytes.reference import grouping as twin
+from hopbytes.reference import best_swap_reference as swap_twin
+from hopbytes.reference import grouping_reference as twin
 
 MATRIX = np.array(
     [  # Jeannot and Mercier (Euro-Par 2010), Fig. 1 (a)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes import kernels
-from hopbytes.reference import graph as reference
+from hopbytes.reference import graph_reference as reference
 
 
 def pairs(weights: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

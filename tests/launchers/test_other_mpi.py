@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import hopbytes as hb
+from hopbytes.discovery.measure import measure
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.launching.replay import replay
-from hopbytes.measuring.launch import measure
 
 WORDS = ["mpiexec.hydra", "-n", "4"]
 ASKS = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())"
@@ -34,5 +34,5 @@ def test_replay(tmp_path):
 
 
 def test_measure():
-    with pytest.raises(FormatError, match=r"rank 0 said twice where it is, .*: is the program's MPI"):
+    with pytest.raises(FormatError, match=r"rank 0 occurs twice, .*: is the program's MPI"):
         measure(WORDS, hb.machine("core:4"))

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from hopbytes.formats.launching import prepare
-from hopbytes.formats.place_script import place_script
+from hopbytes.formats.mappings.launch_files import prepare
+from hopbytes.formats.mappings.place_script import place_script
 from placements import place
 
 CPUS = sorted(os.sched_getaffinity(0))

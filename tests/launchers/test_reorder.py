@@ -16,7 +16,7 @@ import hopbytes as hb
 from hopbytes.errors import HopbytesError
 from hopbytes.launching.replay import message_sizes, replay
 from hopbytes.mpi.communicators import grid_neighbours, new_ranks
-from hopbytes.mpi.places import Spot, machine_of, this_spot
+from hopbytes.mpi.process_places import Spot, machine_of, this_spot
 
 MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
 PROGRAM = Path(__file__).parent / "reorder_program.py"

@@ -16,9 +16,9 @@ import pytest
 from slurm_nodes import needs_slurm, slurm_cluster
 
 import hopbytes as hb
-from hopbytes.formats import place_slurm
-from hopbytes.formats.symmetry import renumbered
-from hopbytes.mapping import Mapping
+from hopbytes.formats.mappings import mapping_slurm as place_slurm
+from hopbytes.formats.mappings.slot_symmetry import renumbered
+from hopbytes.model.mapping import Mapping
 from placements import cores_in_node, expand, place
 
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order
@@ -182,7 +182,7 @@ def test_a_mapping_is_verified_inside_a_job(cluster, tmp_path):
     """Nodes that are not full, in another order than Slurm's; and what Slurm does by itself."""
     script = """\
 hopbytes map far.edges {on} -o m.json
-hopbytes where {on} -o now.json -- srun -n 6 -N 4 --cpu-bind=cores
+hopbytes locate {on} -o now.json -- srun -n 6 -N 4 --cpu-bind=cores
 hopbytes verify now.json --as-typed -- srun -n 6 -N 4 --cpu-bind=cores
 ! hopbytes verify m.json --as-typed -- srun -n 6 -N 4 --cpu-bind=none
 hopbytes verify m.json -- srun

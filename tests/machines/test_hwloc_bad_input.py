@@ -7,7 +7,7 @@ from hwloc_samples import sample
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.hwloc_file import read_hwloc
+from hopbytes.machines.node.hwloc_file import read_hwloc
 
 PU = '<object type="PU" os_index="0"/>'
 

@@ -5,11 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from hopbytes.allocation import Allocation
-from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Level
-from hopbytes.machines.tree import Tree
-from hopbytes.metrics.placement import measure
+from hopbytes.cost.metrics.mapping_metrics import measure
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
 
 # Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA architectures"
 # (Euro-Par 2010), Fig. 1 (a).

@@ -3,9 +3,9 @@
 import numpy as np
 
 import hopbytes as hb
-from hopbytes.mappers.base import Bounds, Effort, refiners
-from hopbytes.objectives.base import objectives
-from hopbytes.options import build
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, refiners
+from hopbytes.cost.objectives.base import objectives
 
 #: Four leaf switches of two nodes with two uplinks each; the uplink is the target's number modulo 2.
 WHERE = "fattree:2x4:up=1x2"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from hopbytes.collectives import ROOTED, expand
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.patterns.collective_messages import ROOTED, expand
 
 otf2 = pytest.importorskip("otf2")
 SAMPLE = (

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from hopbytes.collectives import expand
 from hopbytes.errors import UnsupportedError
 from hopbytes.launching.launchers import recognise
-from hopbytes.machines.job_environment import READERS
+from hopbytes.machines.node.job_environment import READERS
+from hopbytes.patterns.collective_messages import expand
 from hopbytes.record.application import Application
 from hopbytes.record.missing import reason
 from hopbytes.record.next_step import next_step

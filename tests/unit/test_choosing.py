@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.launcher import launcher_placement
-from hopbytes.objectives.base import objectives
-from hopbytes.policies import slot_choices, window
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.solve.slot_policies import slot_choices, window
 from strategies import random_graph
 
 MACHINES = (

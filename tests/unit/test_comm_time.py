@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.comm_time.times import comm_time, knows_times, search_form, times_of
+from hopbytes.cost.message_time.times import comm_time, knows_times, search_form, times_of
 from hopbytes.errors import UnsupportedError
 from strategies import graphs
 
@@ -48,7 +48,7 @@ def test_search_form_is_exact_where_latency_and_bandwidth_grow_alike(spec):
     times = times_of(graph, where)
     form = search_form(graph, where, times)
     assert form.error < 1e-12
-    from hopbytes.objectives.comm_cost import CommCost
+    from hopbytes.cost.objectives.comm_cost import CommCost
 
     rng = np.random.default_rng(3)
     ratios = []

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.report.compare import compare, geometric_mean
-from hopbytes.report.compare_text import describe
+from hopbytes.report.benchmark_comparison import compare, geometric_mean
+from hopbytes.report.benchmark_text import describe
 from hopbytes.report.results import read_results
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import mappers
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.launcher import launcher_placement
-from hopbytes.machines.curves import curve_order, hilbert_order
-from hopbytes.machines.geometry import geometry_of, occupied
-from hopbytes.mappers.base import mappers
+from hopbytes.machines.common.geometry import geometry_of, occupied
+from hopbytes.machines.network.curves import curve_order, hilbert_order
+from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.patterns.base import pattern
-from hopbytes.run import map_tasks
+from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph
 
 GEOMETRIC = [name for name, kind in mappers.items() if kind.needs_coordinates]
@@ -98,7 +98,7 @@ def test_hosts_with_coordinates_of_a_file_are_places_of_a_grid(tmp_path):
     machine = hb.machine(f"coordinates:{table}:dims=2x2").machine
     found = geometry_of(machine)
     assert found.sizes == (2, 2)
-    assert dict(zip(machine.node_names(), found.places.T.tolist(), strict=True)) == {
+    assert dict(zip(machine.known_hosts.names, found.places.T.tolist(), strict=True)) == {
         "a": [0, 0], "b": [0, 1], "c": [1, 0], "d": [1, 1]
     }
 

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse
 
 from hopbytes.errors import FormatError, ScaleError
-from hopbytes.graph import CommGraph
-from hopbytes.machines.slots import machine
-from hopbytes.mapping import Mapping
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.uint64])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes.errors import FormatError
-from hopbytes.hostlist import expand_hosts, read_hosts
+from hopbytes.textio.hostlist import expand_hosts, read_hosts
 
 
 @pytest.mark.parametrize(

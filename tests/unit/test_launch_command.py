@@ -12,9 +12,9 @@ import pytest
 import hopbytes as hb
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.launching.command import LaunchCommand, placed
-from hopbytes.launching.compare import compare, placement_by_node, placement_seen
+from hopbytes.launching.observed_placement import compare, placement_by_node, placement_seen
 from hopbytes.launching.passing import run_through
-from hopbytes.launching.probe import Seen, _tail, seen_in
+from hopbytes.launching.placement_probe import Seen, _tail, seen_in
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
 from placements import place
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.launcher import launcher_placement
+from hopbytes.machines.selection.launcher_order import launcher_placement
 
 TWO_NODES = "node:2@10 core:4@1"
 

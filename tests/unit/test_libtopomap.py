@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.papers.libtopomap_bisection import halves
+from hopbytes.algorithms.two_level import host_graph, nodes_of
 from hopbytes.engine import PartitionSettings
 from hopbytes.errors import UnsupportedError
-from hopbytes.mappers.base import Effort
-from hopbytes.mappers.libtopomap_bisection import halves
-from hopbytes.nodal import host_graph, nodes_of
-from hopbytes.run import map_tasks
+from hopbytes.solve.map_tasks import map_tasks
 from strategies import random_graph
 
 NAMES = ("libtopomap_greedy", "libtopomap_bisection", "libtopomap_rcm")

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.graph import CommGraph
-from hopbytes.machines.slots import machine
-from hopbytes.mapping import Mapping
-from hopbytes.metrics.links import dilation_of, hottest_links, measure_links
-from hopbytes.metrics.traffic import measure_traffic
+from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, measure_links
+from hopbytes.cost.metrics.traffic import measure_traffic
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
 from strategies import graphs
 
 SPECS = [

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.base import Level
+from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.spec import from_hierarchy, parse_machine
-from hopbytes.machines.tree import Tree
+from hopbytes.machines.topology import Level
+from hopbytes.model.allocation import Allocation
 
 
 def test_names_counts_and_distances():

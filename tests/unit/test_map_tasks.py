@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import Mapper, Refiner
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.machines.base import Level
-from hopbytes.machines.tree import Tree
-from hopbytes.mappers.base import Mapper, Refiner
-from hopbytes.run import map_tasks
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
+from hopbytes.solve.map_tasks import map_tasks
 
 
 def cluster(nodes=16, cores=4):

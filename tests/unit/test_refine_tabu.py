@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.allocation import Allocation
-from hopbytes.machines.table import Table
-from hopbytes.mappers.base import Bounds, Effort
-from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.refiners.tabu import Tabu, dense_flow
-from hopbytes.run import map_tasks
-from hopbytes.unary import FORBIDDEN, from_entries
+from hopbytes.algorithms.base import Bounds, Effort
+from hopbytes.algorithms.refiners.tabu import Tabu, dense_flow
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
+from hopbytes.machines.common.table import Table
+from hopbytes.model.allocation import Allocation
+from hopbytes.solve.map_tasks import map_tasks
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared"))
 PROBLEM = SHARED / "qaplib" / "bur26a.dat"
@@ -75,10 +75,10 @@ def test_fixed_and_forbidden_places_are_kept():
     # Task 4 must stay on PE 4; task 7 may not be on PE 2 and pays for every place but 9.
     rest = np.zeros(10, np.int64)
     rest[4], rest[7] = FORBIDDEN, 10**6
-    unary = from_entries(np.array([4, 7, 7]), np.array([4, 2, 9]), np.array([0, FORBIDDEN, 0]), rest)
+    linear_cost = from_entries(np.array([4, 7, 7]), np.array([4, 2, 9]), np.array([0, FORBIDDEN, 0]), rest)
     ones = np.ones(10, np.int64)
     start = np.arange(10, dtype=np.int32)
-    bounds = Bounds(ones, ones, exact=True, unary=unary)
+    bounds = Bounds(ones, ones, exact=True, linear_cost=linear_cost)
     place = Tabu(work=1).refine(graph, where, start, bounds, Effort(seed=1))
     assert place[4] == 4
     assert place[7] == 9

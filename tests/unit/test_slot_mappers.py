@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import Bounds, Effort, mappers
+from hopbytes.algorithms.mappers.two_phase import TwoPhase
+from hopbytes.algorithms.shared.bisection_tree import halved
+from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Level
-from hopbytes.machines.table import Table
-from hopbytes.machines.tree import Tree
-from hopbytes.mappers.base import Bounds, Effort, mappers
-from hopbytes.mappers.halving import halved
-from hopbytes.mappers.quotient import quotient_graph
-from hopbytes.mappers.two_phase import TwoPhase
-from hopbytes.options import build
-from hopbytes.run import map_tasks
+from hopbytes.machines.common.table import Table
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
+from hopbytes.solve.map_tasks import map_tasks
 
 
 def cube(side):

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hopbytes.allocation import Allocation
 from hopbytes.errors import FormatError
+from hopbytes.machines.common.table import MAX_PLACES, Table, _energy
 from hopbytes.machines.spec import parse_machine
-from hopbytes.machines.table import MAX_PLACES, Table, _energy
+from hopbytes.model.allocation import Allocation
 from strategies import check_groupings, machines
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.machines.kinds.torus import Torus
 from hopbytes.machines.spec import parse_machine
-from hopbytes.machines.torus import Torus
 from strategies import check_groupings
 
 

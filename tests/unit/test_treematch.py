@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
+from hopbytes.algorithms.papers.locked_passes import LockedPasses
+from hopbytes.algorithms.shared.quotient_graph import with_isolated
 from hopbytes.errors import InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.kernels.grouping import group_objects
-from hopbytes.mappers.locked_passes import LockedPasses
-from hopbytes.mappers.quotient import with_isolated
-from hopbytes.mappers.subtrees import in_whole_tree, shapes
 
 FIGURE_1 = [
     [0, 1000, 10, 1, 100, 1, 1, 1],

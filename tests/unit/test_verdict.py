@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.metrics.baselines import as_recorded, in_order
+from hopbytes.cost.metrics.baselines import as_recorded, in_order
 from hopbytes.report.verdict import amount, slots_sentence, verdict
 from placements import place
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from hopbytes.algorithms.base import LEAST_STEP, Effort
 from hopbytes.errors import UnsupportedError
-from hopbytes.mappers.base import LEAST_STEP, Effort
 
 WHERE = hb.machine("node:4@10 core:4@1")
 

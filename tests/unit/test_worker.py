@@ -13,10 +13,11 @@ import time
 import numpy as np
 import pytest
 
-from hopbytes import parhip, workers
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.graph import Csr
-from hopbytes.workers import Job, WorkerPool
+from hopbytes.model.comm_graph import Csr
+from hopbytes.partitioners import parhip
+from hopbytes.partitioners import pool as workers
+from hopbytes.partitioners.pool import Job, WorkerPool
 
 pytest.importorskip("kaminpar")
 
@@ -208,8 +209,8 @@ def test_waiting_for_a_foreign_job_is_refused(make_job):
 
 PARENT = """
 import sys, time
-from hopbytes import parhip
-from hopbytes.workers import Job, WorkerPool
+from hopbytes.partitioners import parhip
+from hopbytes.partitioners.pool import Job, WorkerPool
 from test_worker import grid
 file = parhip.memory_file()
 parhip.write_parhip(file, grid(700), None)
@@ -239,7 +240,7 @@ def test_workers_die_with_their_parent():
 def test_worker_imports_little():
     code = (
         "import sys; from hopbytes import _worker; import kaminpar;"
-        "heavy = {'numpy', 'scipy', 'typer', 'rich', 'hopbytes.graph', 'hopbytes._core'};"
+        "heavy = {'numpy', 'scipy', 'click', 'rich', 'hopbytes.model.comm_graph', 'hopbytes._core'};"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.ibtables import NO_PORT, SwitchTable
 from hopbytes.fabrics.restored import restored_tables
 from hopbytes.fabrics.survey import Device, Survey
-
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
 
 #: More ports than a switch can have: InfiniBand numbers them with one byte.
 PORTS = 256

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError
-from hopbytes.fabrics.text import read_bytes
+from hopbytes.textio.lines import read_bytes
 
 HEADER = re.compile(
     rb"^(?P<cast>Uni|Multi)cast m?lids \[0x[0-9a-fA-F]+-0x[0-9a-fA-F]+\] of switch (?P<switch>.*?)"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.fabrics.text import read_lines
+from hopbytes.textio.lines import read_lines
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**26

@@ -1,4 +1,4 @@
-"""Slurm's view of the network: topology.conf, topology.yaml and ``scontrol show topology``."""
+"""Networks as Slurm describes them: topology.conf, topology.yaml and ``scontrol show topology``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
-from hopbytes.fabrics.text import read_lines
-from hopbytes.hostlist import expand_hosts
+from hopbytes.textio.hostlist import expand_hosts
+from hopbytes.textio.lines import read_lines
 
 MAX_BYTES = 2**28
 LONGEST_LINE = 2**20

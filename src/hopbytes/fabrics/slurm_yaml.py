@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.slurm_topology import group_blocks
 from hopbytes.fabrics.switch_tree import Switch, SwitchTree
-from hopbytes.fabrics.yaml_text import Yaml, read_yaml
-from hopbytes.hostlist import expand_hosts
+from hopbytes.textio.hostlist import expand_hosts
+from hopbytes.textio.yaml_nodes import Yaml, read_yaml
 
 KINDS = ("tree", "block", "flat", "ring", "torus3d")
 

@@ -1,1 +1,1 @@
-"""File formats: one per file, graph_* for patterns, place_* for placements (see base.py)."""
+"""File formats of patterns and mappings; finding, reading and writing them."""

@@ -10,7 +10,7 @@ from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.start import launch_files, prepare_start
 from hopbytes.launching.verify import verify_launch
-from hopbytes.mapping import Mapping
+from hopbytes.model.mapping import Mapping
 
 #: Stem of the files of a dry run that were given no other.
 DRY = "hopbytes-run"

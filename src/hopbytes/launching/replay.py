@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._arrays import Int64
+from hopbytes._util.programs import run_program
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand, Start
 from hopbytes.launching.replay_program import LONE, MARK, UNDER_WAY
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
-from hopbytes.machines.base import Int64
-from hopbytes.mapping import Mapping
-from hopbytes.programs import heard
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
 
 #: The probable reason when processes do not find each other.
 OTHER_MPI = "does mpi4py load the launcher's MPI? (MPI4PY_LIBMPI=FILE names it)"
@@ -144,7 +144,7 @@ def replay(
 
 def _measured(start: Start) -> tuple[float, ...]:
     environment = {**os.environ, **dict(start.environment)}
-    said, code = heard(start.words, environment=environment, sign=UNDER_WAY, hint=OTHER_MPI)
+    said, code = run_program(start.words, environment=environment, marker=UNDER_WAY, hint=OTHER_MPI)
     for line in said.splitlines():
         _, mark, record = line.partition(MARK)
         if mark:

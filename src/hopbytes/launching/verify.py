@@ -6,14 +6,14 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from hopbytes.allocation import Allocation
 from hopbytes.errors import HopbytesError
-from hopbytes.formats.symmetry import renumbered
+from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.launching.command import LaunchCommand, Start
-from hopbytes.launching.compare import Verdict, compare, placement_by_node
-from hopbytes.launching.probe import Seen, probe, probe_words
+from hopbytes.launching.observed_placement import Verdict, compare, placement_by_node
+from hopbytes.launching.placement_probe import Seen, probe, probe_words
 from hopbytes.launching.start import checked_command, launch_files, prepare_start
-from hopbytes.mapping import Mapping
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,8 @@ def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
 
 
 def placement_launched(where: Allocation, words: list[str]) -> Mapping:
-    """Return the mapping of a real launch; see :func:`hopbytes.launching.compare.placement_by_node`."""
+    """Return the mapping of a real launch; see
+    :func:`hopbytes.launching.observed_placement.placement_by_node`."""
     return placement_by_node(where, seen_launch(LaunchCommand.parse(words)), words[0])
 
 

@@ -1,1 +1,1 @@
-"""Kinds of machines: one topology per file (see base.py)."""
+"""Machines: topologies and the parts they have, kinds of machines, and the nodes and slots a job uses."""

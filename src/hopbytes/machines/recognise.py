@@ -1,4 +1,4 @@
-"""Which kind of machine a file holds, for people who name only the file."""
+"""The kind of machine that a file holds, for specs that name only the file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 
 from hopbytes.errors import FormatError
-from hopbytes.opening import open_stream
+from hopbytes.textio.open_input import open_stream
 
 HEAD = 4096
 #: How the files that a kind reads begin, after comments and empty lines. No pattern and no placement does.

@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hopbytes.allocation import Allocation
+from hopbytes._arrays import Int64
+from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.graph import CommGraph
-from hopbytes.machines.base import Int64
-from hopbytes.machines.slots import machine as machine_from
-from hopbytes.mpi.places import Spot, machine_of, processes_on, this_spot
+from hopbytes.machines.selection.allocate import machine as machine_from
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.mpi.process_places import Spot, machine_of, processes_on, this_spot
 from hopbytes.mpi.sends import Sends, checked_neighbours, checked_sends, neighbours_sends
-from hopbytes.objectives.comm_cost import CommCost
-from hopbytes.run import map_tasks
+from hopbytes.solve.map_tasks import map_tasks
 
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 

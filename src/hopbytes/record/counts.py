@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from hopbytes.collectives import KINDS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
 from hopbytes.formats.files import open_source
-from hopbytes.formats.recorded import Collectives, Traffic, files_of_set, lines, number, rank
-from hopbytes.formats.text import shown
-from hopbytes.graph import CommGraph
+from hopbytes.formats.parsing import shown
+from hopbytes.formats.patterns.recorded import Collectives, Traffic, files_of_set, lines, number, rank
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.patterns.collective_messages import KINDS
 
 PARTS = re.compile(r"(?P<before>rank\.)(?P<rank>\d{1,9})(?P<after>\.txt)")
 HEADING = b"hopbytes recording 1\n"

@@ -6,11 +6,11 @@ import os
 import platform
 import shlex
 
-from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.start import machine_said
-from hopbytes.machines.job_environment import READERS, same_host
-from hopbytes.origin import recorded_hosts
+from hopbytes.machines.node.job_environment import READERS, same_host
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.patterns.origin import recorded_hosts
 
 
 def target_of(output: str, graph: CommGraph) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.collectives import check_model
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.exchange import read
-from hopbytes.graph import CommGraph
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.start import shared_folder
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.patterns.collective_messages import check_model
 from hopbytes.record.application import Application, application_of
 from hopbytes.record.belonging import alone, check_belongs, clash
 from hopbytes.record.build import interposer_for
@@ -67,7 +67,8 @@ def record(
     words : list of str
         Launcher, its options, the program and its arguments.
     collectives : str, optional
-        Model for the interposer (:data:`hopbytes.collectives.MODELS`); naming one asks for the interposer.
+        Model for the interposer (:data:`hopbytes.patterns.collective_messages.MODELS`); naming one asks for
+        the interposer.
     skip_first : float
         Seconds after MPI_Init that do not count.
     phase : int, optional

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hopbytes.machines.node_tree import Gpu
+from hopbytes.machines.node.node_tree import Gpu
 from hopbytes.report.boxes import Box
 
 GAP, HEADER, LEAF_WIDTH, LEAF_HEIGHT = 0.09, 0.26, 0.46, 0.28

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes.allocation import Allocation
+from hopbytes._arrays import Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, Int64
-from hopbytes.machines.kinds import worth
-from hopbytes.machines.node_tree import Gpu, NodeTree
-from hopbytes.machines.sysfs import format_list
+from hopbytes.machines.node.hardware_kinds import worth
+from hopbytes.machines.node.node_tree import Gpu, NodeTree
+from hopbytes.machines.topology import NODE_NAMES
+from hopbytes.model.allocation import Allocation
+from hopbytes.textio.cpu_lists import format_list
 
 MAX_BOXED = 2**12
 
@@ -81,10 +82,9 @@ def boxes_of(where: Allocation) -> list[Boxed]:
     machine = where.machine
     nodes = int(machine.node_of_core()[-1]) + 1
     trees: dict[bytes, tuple[NodeTree, list[int]]] = {}
-    for node in range(nodes):
-        tree = machine.node_tree(node)
-        if tree is not None:
-            trees.setdefault(tree.identity(), (tree, []))[1].append(node)
+    for node in range(nodes if machine.inventory is not None else 0):
+        tree = machine.inventory.tree(node)
+        trees.setdefault(tree.identity(), (tree, []))[1].append(node)
     if trees:
         names = where.hosts
         return [
@@ -149,7 +149,7 @@ def drawing(boxed: Boxed) -> list[str]:
 
     Examples
     --------
-    >>> from hopbytes.machines.slots import machine
+    >>> from hopbytes.machines.selection.allocate import machine
     >>> print("\\n".join(drawing(boxes_of(machine("synthetic:pack:2 l3:2 core:4 pu:1"))[0])))
     node  PU 0-15
       2 x package  PU 0-15

@@ -8,10 +8,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from hopbytes.allocation import Allocation
 from hopbytes.errors import UnsupportedError
 from hopbytes.formats.base import MARK
-from hopbytes.machines.kinds import base_kind
+from hopbytes.machines.node.hardware_kinds import base_kind
+from hopbytes.model.allocation import Allocation
 from hopbytes.report.box_layout import GAP, HEADER, LETTER, Placed, layout
 from hopbytes.report.boxes import Boxed, boxes_of
 from hopbytes.report.svg import Shape, svg

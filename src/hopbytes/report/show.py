@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.allocation import Allocation
-from hopbytes.machines.base import Int64
-from hopbytes.machines.units import units_of
+from hopbytes._arrays import Int64
+from hopbytes.machines.selection.units import units_of
+from hopbytes.model.allocation import Allocation
 from hopbytes.report.boxes import boxes_of, drawing
-from hopbytes.report.network import network_facts, network_lines
+from hopbytes.report.network_text import network_facts, network_lines
 
 MAX_HOSTS_SHOWN = 8
 MAX_NODES_DRAWN = 4
@@ -77,11 +77,10 @@ def _distinct(numbers: Int64) -> int:
 
 def _hardware(where: Allocation) -> dict[str, Any]:
     """Sums over nodes whose own trees are known; empty when they are not."""
-    nodes = range(int(where.machine.node_of_core()[-1]) + 1)
-    trees = [tree for tree in map(where.machine.node_tree, nodes) if tree is not None]
-    if not trees:
+    inventory = where.machine.inventory
+    if inventory is None:
         return {}
-    facts = [tree.facts() for tree in trees]
+    facts = [inventory.tree(node).facts() for node in range(inventory.n_nodes)]
     return {name: sum(each[name] for each in facts) for name in ("pus", "packages", "numa", "gpus")}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from hopbytes.formats.exchange import Receipt
-from hopbytes.graph import CommGraph
-from hopbytes.mapping import Mapping
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
 
 #: Random placements to compare with; a graph with more arcs than the limit gets one, to save time.
 RANDOM_SEEDS = 10
@@ -32,12 +32,12 @@ def map_summary(
     -----
     Measures the placement, the launcher's own and, with `chance`, random ones: O(n + m) each.
     """
-    from hopbytes.metrics.evaluation import evaluate
+    from hopbytes.cost.metrics.evaluation import evaluate
     from hopbytes.report.tables import summary
     from hopbytes.report.verdict import slots_sentence, verdict
 
     seeds = (RANDOM_SEEDS if graph.m <= ARCS_FOR_ALL_SEEDS else 1) if chance else 0
-    seen = graph.weighing(mapping.info["weight"])
+    seen = graph.with_weights(mapping.info["weight"])
     evaluation = evaluate(seen, mapping, random_seeds=seeds, launcher=launcher)
     line = f"{mapping.info['problem']}: {summary(evaluation, mapping)}"
     if "migrations" in mapping.info:

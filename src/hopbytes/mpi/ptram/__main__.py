@@ -10,19 +10,19 @@ import sys
 import time
 from typing import Any
 
-from hopbytes.allocation import Allocation
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import mappers, refiners
+from hopbytes.algorithms.mappers.ptram import HybridGreedy
+from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.cost.objectives.link_sums import network_of
 from hopbytes.errors import HopbytesError, UnsupportedError, printable
 from hopbytes.formats.exchange import read, write
-from hopbytes.graph import CommGraph
-from hopbytes.machines.slots import machine
-from hopbytes.mappers.base import mappers, refiners
-from hopbytes.mappers.ptram import HybridGreedy
-from hopbytes.mpi.ptram.leaders import Leaders, StrandedError
-from hopbytes.mpi.ptram.mapping import map_with_leaders
-from hopbytes.nodal import nodes_of
-from hopbytes.objectives.links import network_of
-from hopbytes.options import build
-from hopbytes.refiners.ptram import HottestLink
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.mpi.ptram.distributed_mapping import map_with_leaders
+from hopbytes.mpi.ptram.node_leaders import Leaders, StrandedError
 from hopbytes.report.summary import map_record
 
 EXPECTED = (HopbytesError, OSError, MemoryError)

@@ -10,13 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.engine.routed import HybridTerms
+from hopbytes._arrays import Int32, Int64
+from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.kernels.leaders import hybrid_after_each, placement_order
 from hopbytes.mpi.ptram.own_routes import Flow
 from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32, int]:

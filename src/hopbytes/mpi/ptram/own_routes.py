@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES, WINDOW
 from hopbytes.kernels.leaders import LinkChanges, sum_over_routes
 from hopbytes.kernels.routes import Routes
-from hopbytes.machines.network import Network
-from hopbytes.nodal.vicinity import MOST_SITES, WINDOW
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
+from hopbytes.machines.network.network import Network
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +120,8 @@ def _joined(a: Int64 | None, b: Int64 | None) -> Int64 | None:
 def _hops_around(network: Network, endpoints: Int32, places: Int64) -> list[tuple[Int64, Int64]]:
     """For each of some places: the places around it that searches look at, and how far they are.
 
-    The same as :func:`hopbytes.nodal.vicinity_of`: beyond 4096 places a window, and only the way there.
+    The same as :func:`hopbytes.algorithms.two_level.neighbourhood_of`: beyond 4096 places a window, and only
+    the way there.
     """
     count = len(endpoints)
     everyone = np.arange(count)

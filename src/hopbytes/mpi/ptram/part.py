@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.engine.routed import Traffic
+from hopbytes._arrays import Int64
+from hopbytes.engine.routed_search import Traffic
 from hopbytes.kernels.leaders import LinkChanges
 from hopbytes.mpi.ptram.own_routes import Flow, OwnRoutes
 from hopbytes.mpi.ptram.wire import Wire
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

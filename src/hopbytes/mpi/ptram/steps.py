@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hopbytes.allocation import Allocation
-from hopbytes.engine.routed import HybridTerms
-from hopbytes.graph import CommGraph
-from hopbytes.mappers.base import Bounds, Effort, Int32, Mapper, Refiner
-from hopbytes.mappers.ptram import HybridGreedy
-from hopbytes.mpi.ptram.leaders import Leaders
-from hopbytes.nodal import Grouped, Routed
-from hopbytes.refiners.ptram import HottestLink
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, Refiner
+from hopbytes.algorithms.mappers.ptram import HybridGreedy
+from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.two_level import Grouped, Routed
+from hopbytes.engine.routed_search import HybridTerms
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.mpi.ptram.node_leaders import Leaders
 
 
 class LedGreedy(Mapper):

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
+from hopbytes._arrays import Int64
+
 Numbers: TypeAlias = NDArray[Any]
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 

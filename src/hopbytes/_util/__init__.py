@@ -1,0 +1,1 @@
+"""General tools without knowledge of mapping: registries, options, argument checks, integers, deadlines."""

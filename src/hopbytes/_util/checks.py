@@ -1,0 +1,98 @@
+"""Checks of the arguments of public functions, so that a wrong type is reported in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+
+from hopbytes.errors import UnsupportedError
+
+T = TypeVar("T")
+
+
+def name_of(what: str, value: T, *kinds: type) -> T:
+    """Return `value` if it is a text or an instance of one of `kinds`.
+
+    Raises
+    ------
+    UnsupportedError
+        It is neither; the text is like ``"mapper 3, expected a name or a Mapper"``.
+
+    Examples
+    --------
+    >>> name_of("weight", "bytes")
+    'bytes'
+    """
+    if not isinstance(value, (str, *kinds)):
+        expected = " or ".join(["a name", *(f"a {kind.__name__}" for kind in kinds)])
+        raise UnsupportedError(f"{what} {value!r}, expected {expected}")
+    return value
+
+
+def whole(what: str, value: object, lowest: int) -> int:
+    """Return an integer from `lowest` to 2**63 - 1 as a Python integer.
+
+    Raises
+    ------
+    UnsupportedError
+        The value is out of range or not an integer; truth values do not count as integers.
+
+    Examples
+    --------
+    >>> whole("threads", np.int32(4), 1)
+    4
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < lowest:
+        raise UnsupportedError(f"{what} {value!r}, expected an integer >= {lowest}")
+    if value >= 2**63:
+        raise UnsupportedError(f"{what} {value}, expected at most 2^63 - 1")
+    return int(value)
+
+
+def check_functions(**given: object) -> None:
+    """Raise UnsupportedError for an argument that is neither None nor callable."""
+    for what, value in given.items():
+        if value is not None and not callable(value):
+            raise UnsupportedError(f"{what} {value!r}, expected a function")
+
+
+def check_truths(**given: object) -> None:
+    """Raise UnsupportedError for an argument that is neither None nor a truth value.
+
+    Examples
+    --------
+    >>> check_truths(pack=True, partition=None)
+    """
+    for what, value in given.items():
+        if value is not None and not isinstance(value, (bool, np.bool_)):
+            raise UnsupportedError(f"{what} {value!r}, expected True or False")
+
+
+def check_texts(**given: object) -> None:
+    """Raise UnsupportedError for an argument that is neither None nor a text."""
+    for what, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise UnsupportedError(f"{what} {value!r}, expected a text")
+
+
+def texts_of(what: str, value: object) -> tuple[str, ...]:
+    """Return one text or several as a tuple.
+
+    Raises
+    ------
+    UnsupportedError
+        The value is neither a text nor a collection of texts.
+
+    Examples
+    --------
+    >>> texts_of("exclude", "node=3"), texts_of("exclude", ["node=3", "core=0"])
+    (('node=3',), ('node=3', 'core=0'))
+    """
+    several = (value,) if isinstance(value, str) else value
+    if isinstance(several, Iterable) and not isinstance(several, bytes):
+        listed = tuple(several)
+        if all(isinstance(each, str) for each in listed):
+            return listed
+    raise UnsupportedError(f"{what} {value!r}, expected a text or several texts")

@@ -1,0 +1,90 @@
+"""Conversion of input numbers to the integers used in all computations, and the limits of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import FormatError, ScaleError
+
+#: Largest sum of volumes, of messages or of loads, and largest number of tasks.
+MAX_SUM = 2**63 - 1
+MAX_TASKS = 2**31 - 2
+
+
+def bad_graph(what: str) -> FormatError:
+    """Return the error for arrays that do not form a graph."""
+    return FormatError("graph", None, what)
+
+
+def check_total(name: str, total: int) -> int:
+    """Return a sum; ScaleError, with the factor to divide by, if it exceeds 2^63 - 1."""
+    if total > MAX_SUM:
+        factor = -(-total // MAX_SUM)
+        raise ScaleError(f"{name} sum to {total}, more than 2^63 - 1: divide them by {factor} or more")
+    return total
+
+
+def task_numbers(name: str, values: ArrayLike) -> Int32:
+    """Return task numbers as int32; FormatError if they are not integers in 0..MAX_TASKS."""
+    array = _array(name, values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise bad_graph(f"{name} must be a 1-d array of integers")
+    if not array.size:
+        return np.empty(0, np.int32)
+    if (int(array.min()) < 0 or int(array.max()) > MAX_TASKS):
+        raise bad_graph(f"{name} must lie in 0..{MAX_TASKS}")
+    return np.ascontiguousarray(array, dtype=np.int32)
+
+
+def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64 | None, int]:
+    """Return `values` as int64 and the factor by which they were multiplied.
+
+    The factor of integers is 1. Decimals are multiplied by the smallest power of ten that makes all of them
+    integers, at most 10^9 and such that the sum stays below 2^53; values that are still fractional are
+    rounded half to even.
+
+    Raises
+    ------
+    FormatError
+        The length is wrong, or a value is negative, NaN or infinite.
+    ScaleError
+        A value exceeds 2^63 - 1.
+    """
+    if values is None:
+        return None, 1
+    array = _array(name, values)
+    if array.shape != (length,):
+        raise bad_graph(f"{name} has shape {array.shape}, expected ({length},)")
+    if not array.size:
+        return np.empty(0, np.int64), 1
+    if array.dtype == np.bool_:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iuf":  # np.issubdtype would accept time spans as signed integers
+        raise bad_graph(f"{name} must be real numbers")
+    if not bool(np.all((array >= 0) & (array < np.inf))):
+        place = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
+        raise bad_graph(f"{name}[{place}] is {array[place]}, expected a finite number >= 0")
+    if int(array.max()) > MAX_SUM:
+        factor = int(array.max()) // MAX_SUM + 1
+        raise ScaleError(f"{name} holds {array.max()}, more than 2^63 - 1: divide by {factor:.3g} or more")
+    if not np.issubdtype(array.dtype, np.floating):
+        return np.ascontiguousarray(array, dtype=np.int64), 1
+    total, factor = float(array.sum()), 1
+    while factor < 10**9 and total * factor * 10 < 2**53 and _fractional(array * factor):
+        factor *= 10
+    return np.rint(array * factor).astype(np.int64), factor
+
+
+def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise bad_graph(f"{name} are lists of unequal length, expected one list of numbers") from None
+
+
+def _fractional(values: NDArray[np.floating[Any]]) -> bool:
+    return bool(np.any(np.rint(values) != values))

@@ -1,0 +1,148 @@
+"""Conversion between texts like ``name:key=value,key=value`` and instances of registered classes."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from typing import Any, TypeVar
+
+from hopbytes._util.registry import Registry
+from hopbytes.errors import UnsupportedError
+
+T = TypeVar("T")
+
+_WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
+#: Bound of integer options, which compiled code takes as 32-bit counts and limits.
+LARGEST_INTEGER = 2**31 - 1
+#: Options of 0.1.0 and their present names; they are understood until the release after the next, and not
+#: listed.
+FORMER_NAMES = {
+    "bisections": "bisection_repetitions", "combines": "recombinations",
+    "crowded_up_to": "dense_pattern_up_to",
+    "growths": "region_growings", "kaminpar_inner_tries": "kaminpar_inner_partitions",
+    "kaminpar_tries": "kaminpar_partitions", "middle": "contraction_limit",
+    "middle_combines": "coarse_recombinations", "patience": "fruitless_moves", "reach": "neighbourhood",
+    "resplits": "repartitionings", "runs": "repetitions", "shake_work": "perturbation_work",
+    "shakes": "perturbations", "stale": "fruitless_generations", "tries": "initial_partitions",
+    "venture_percent": "overload_percent", "ways": "shared_hierarchies",
+}  # fmt: skip
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def build(registry: Registry[type[T]], choice: str | T) -> T:
+    """Return an instance of the class that `choice` names, with its options set.
+
+    Parameters
+    ----------
+    registry : Registry of dataclasses
+        The registry of classes; their fields are the options.
+    choice : str or instance
+        ``"random"``, ``"multisection:initial_partitions=3"``; an instance is returned as it is. Dashes and
+        underscores mean the same.
+
+    Raises
+    ------
+    UnsupportedError
+        The name is unknown (the text names the nearest one), or an option is unknown or has a value of the
+        wrong type (the text lists all options and their types).
+
+    Examples
+    --------
+    >>> from hopbytes.algorithms.base import mappers
+    >>> build(mappers, "identity")
+    Identity()
+    """
+    if not isinstance(choice, str):
+        return choice
+    name, _, text = choice.partition(":")
+    kind = registry[_known_spelling(registry, name.strip())]
+    given: dict[str, Any] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = item.partition("=")
+        key = key.strip().replace("-", "_")
+        if key not in _hints(kind) and FORMER_NAMES.get(key) in _hints(kind):
+            key = FORMER_NAMES[key]
+        hint = _hints(kind).get(key)
+        if hint is None or not equals:
+            suggestion = _suggestion(key, value, list(_hints(kind)))
+            raise UnsupportedError(
+                f"{registry.kind} {name!r}: option {item!r} is unknown{suggestion}, {_listed(kind)}"
+            )
+        if key in given:
+            what = f"option {key!r} occurs twice, expected it once"
+            raise UnsupportedError(f"{registry.kind} {name!r}: {what}")
+        given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
+    return kind(**given)
+
+
+def _suggestion(key: str, value: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
+    return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
+
+
+def describe(registry: Registry[type[T]], thing: T) -> str:
+    """Return the text from which :func:`build` creates an equal instance, with all options.
+
+    An instance of a class that is not registered is described by the name of its class.
+    """
+    name = registry.name_of(type(thing)) or type(thing).__name__
+    items = [f"{field.name}={_text(getattr(thing, field.name))}" for field in _fields(type(thing))]
+    return f"{name}:{','.join(items)}" if items else name
+
+
+def _known_spelling(registry: Registry[Any], name: str) -> str:
+    for spelling in (name, name.replace("-", "_"), name.replace("_", "-")):
+        if spelling in registry:
+            return spelling
+    return name
+
+
+def _fields(kind: type) -> list[dataclasses.Field[Any]]:
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return [field for field in fields if field.init]
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in _fields(kind)}
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """Return the types that an option may have: ``int | None`` gives (int, NoneType)."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return typing.get_args(hint)
+    return (hint,)
+
+
+def _type_word(hint: Any) -> str:
+    words = ["none" if kind is type(None) else _WORDS.get(kind, str(kind)) for kind in _alternatives(hint)]
+    return " or ".join(words)
+
+
+def _listed(kind: type) -> str:
+    items = [f"{key}={_type_word(hint)}" for key, hint in _hints(kind).items()]
+    return "options: " + ", ".join(items) if items else "it has no options"
+
+
+def _value(what: str, name: str, kind: type, key: str, text: str, hint: Any) -> Any:
+    for wanted in _alternatives(hint):
+        if wanted is type(None) and text.lower() == "none":
+            return None
+        if wanted is bool and text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
+        if wanted in (int, float, str):
+            try:
+                found = wanted(text)
+            except ValueError:
+                continue
+            if wanted is int and not 0 <= found <= LARGEST_INTEGER:
+                expected = f"an integer from 0 to {LARGEST_INTEGER}"
+                raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {expected}")
+            return found
+    raise UnsupportedError(f"{what} {name!r}: {key}={text}, expected {_type_word(hint)} ({_listed(kind)})")
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""Mappers and refiners: one base, one file per algorithm."""

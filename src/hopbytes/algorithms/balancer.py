@@ -1,0 +1,167 @@
+"""Making a placement keep its bounds, at the least cost in communication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
+from hopbytes.engine import interruptible, rescale_linear_cost
+from hopbytes.engine.distances import prepare
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
+from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
+from hopbytes.model.comm_graph import CommGraph, Csr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rebalanced:
+    """What a repair did.
+
+    Parameters
+    ----------
+    pe : int32[n]
+    moves, swaps : int
+        Tasks moved, among them pairs exchanged.
+    change : int or None
+        Change of the sum over pairs of weight x distance (weights as in ``graph.symmetric()``, distances
+        as the mean of both directions), each pair once; None when tasks were placed anew, left places
+        forbidden to them, or when numbers are so large that rounded ones chose the moves.
+    """
+
+    pe: Int32
+    moves: int = 0
+    swaps: int = 0
+    change: int | None = 0
+
+
+def meet_bounds(
+    graph: CommGraph,
+    where: Allocation,
+    pe: Int32,
+    loads: Int64 | None,
+    caps: Int64,
+    linear_cost: LinearCost | None = None,
+) -> Rebalanced:
+    """Move tasks off overfull PEs: the cheapest per unit of load first, to the nearest PE with room.
+
+    Where no PE has room for a whole task, tasks are exchanged for lighter ones. If that does not do,
+    the tasks of the overfull PEs and of ever more others are placed anew, longest first, until the
+    caps hold or all tasks have been (then no PE exceeds the even share by a heaviest task); the
+    placement with the lowest overload is kept.
+
+    Parameters
+    ----------
+    pe : int32[n]
+        Left as it is.
+    loads : int64[n] or None
+        Tasks without load are not moved. None means 1 each; then caps that can hold all tasks are met.
+    caps : int64[k]
+    unary : Unary or None
+        No task goes to a PE that is forbidden to it; prices count as communication does.
+
+    Notes
+    -----
+    O(n + k) to see that nothing is to be done. Otherwise time grows with the degrees of the tasks on
+    overfull PEs, times a logarithm; not with n x k.
+    """
+    if _overload(pe, loads, caps) == 0:
+        return Rebalanced(np.array(pe, np.int32))
+    best = _run(graph, where, pe, loads, caps, linear_cost, fill_empty=False)
+    over = _overload(best.pe, loads, caps)
+    if over == 0 or loads is None:
+        return best
+    for anew in _rescheduled(best.pe, loads, caps, linear_cost):
+        tried = _run(graph, where, anew, loads, caps, linear_cost, fill_empty=False)
+        if _overload(tried.pe, loads, caps) < over:
+            over = _overload(tried.pe, loads, caps)
+            best = Rebalanced(tried.pe, int(np.count_nonzero(tried.pe != pe)), best.swaps + tried.swaps, None)
+        if over == 0:
+            break
+    return best
+
+
+def _rescheduled(pe: Int32, loads: Int64, caps: Int64, linear_cost: LinearCost | None) -> Iterator[Int32]:
+    """Place the tasks of the overfull PEs and some roomy ones anew; then of twice as many, up to all.
+
+    So most of the placement survives where a small part is enough. Tasks that may not go everywhere
+    stay, and the others share what room they leave.
+    """
+    free = loads > 0
+    if linear_cost is not None:
+        free &= ~linear_cost.restricted()
+    left = np.maximum(caps - group_sums(pe, np.where(free, 0, loads), len(caps)), 1)
+    room = caps - group_sums(pe, loads, len(caps))
+    fullest = np.argsort(room, kind="stable")
+    over = int(np.count_nonzero(room < 0))
+    helpers = over
+    while True:
+        chosen = np.sort(np.concatenate([fullest[:over], fullest[over:][::-1][:helpers]]))
+        tasks = np.flatnonzero(np.isin(pe, chosen) & free)
+        local = np.zeros(len(tasks), np.int32)
+        kernels.list_schedule(loads[tasks], left[chosen], local)
+        anew = pe.copy()
+        anew[tasks] = chosen[local]
+        yield anew
+        if len(chosen) == len(caps):
+            return
+        helpers *= 2
+
+
+def fill_empty(
+    graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None
+) -> Rebalanced:
+    """Give every empty PE a task from the nearest PE that holds two or more."""
+    if np.all(np.bincount(pe, minlength=where.k)):
+        return Rebalanced(np.array(pe, np.int32))
+    return _run(graph, where, pe, None, np.ones(where.k, np.int64), linear_cost, fill_empty=True)
+
+
+def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:
+    return max(0, int((group_sums(pe, loads, len(caps)) - caps).max()))
+
+
+def _run(
+    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64,
+    linear_cost: LinearCost | None,
+    *, fill_empty: bool,
+) -> Rebalanced:
+    pe = np.array(pe, np.int32)
+    distance = where.distance
+    if isinstance(distance, TreeDistance):
+        labels, costs = np.ascontiguousarray(distance.labels), distance.bit_costs
+    elif isinstance(distance, NetworkDistance):
+        labels, costs = distance.lowered()
+    else:
+        labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
+    symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
+    if linear_cost is not None:
+        linear_cost = linear_cost.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
+    # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
+    arcs, table = len(symmetric.targets), not isinstance(distance, TreeDistance)
+    seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
+    near = seen.arrays[2] if table else seen.arrays[1]
+    rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
+    priced = rescale_linear_cost(linear_cost, symmetric.weights, arcs, seen.scale)
+    moves, swaps, change = interruptible(
+        lambda: kernels.repair(
+            Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, labels, near, control,
+            fill_empty=fill_empty, linear_cost=priced,
+        ),
+        control, None, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
+        to_the_end=True,
+    )
+    forbidden_left = linear_cost is not None and abs(change) >= FORBIDDEN // 2
+    return Rebalanced(pe, moves, swaps, None if rounded or forbidden_left else change)
+
+
+def _mean_of_directions(table: Int64) -> Int64:
+    """Distances there and back averaged without overflow; a symmetric table comes back as it is."""
+    back = np.ascontiguousarray(table.T)
+    mean: Int64 = (table & back) + ((table ^ back) >> 1)
+    return mean

@@ -1,0 +1,1 @@
+"""Algorithms that place tasks: one file each."""

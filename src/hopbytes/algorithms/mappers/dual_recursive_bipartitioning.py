@@ -1,0 +1,51 @@
+"""Dual recursive bipartitioning: cut the PEs in two, cut the tasks alike, and so on in both halves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.shared.bisection_tree import halved
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@mappers.register("dual_recursive_bipartitioning")
+@dataclass(frozen=True, slots=True)
+class DualRecursiveBipartitioning(Mapper):
+    """Cut machine and tasks in two alike, again and again, until single PEs are left.
+
+    Parameters
+    ----------
+    initial_partitions : int
+        Partitions of the coarse graph per cut.
+
+    Notes
+    -----
+    Pellegrini (1994), Hoefler and Snir (2011). A unit of the machine with many children is cut between
+    its middle ones. Cuts see the tasks inside only, not where neighbours outside went. O(log k x (n + m))
+    for meshes.
+    """
+
+    initial_partitions: int = 4
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        groupings = where.groups()
+        order = np.argsort(groupings[-1])
+        tree = halved([grouping[order] for grouping in groupings])
+        leaf = bisected(tree, order, graph, bounds, effort, self.initial_partitions)
+        return order.astype(np.int32)[leaf]
+
+
+def bisected(
+    tree: Allocation, order: Int64, graph: CommGraph, bounds: Bounds, effort: Effort, tries: int
+) -> Int32:
+    """Cut the tasks along a tree of halves whose leaf i is PE ``order[i]``; return the leaf of each task."""
+    count = None if bounds.count is None else bounds.count[order]
+    inside = Bounds(bounds.load[order], count, bounds.exact)
+    return Multisection(initial_partitions=tries).map(graph, tree, inside, effort)

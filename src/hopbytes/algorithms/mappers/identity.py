@@ -1,0 +1,26 @@
+"""Baseline: tasks in the order they came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@mappers.register("identity")
+@dataclass(frozen=True, slots=True)
+class Identity(Mapper):
+    """Tasks in their own order: each PE takes the next ones, as many as its count or its share of the load.
+
+    What most launchers do by default (block by node, then core). O(n).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return contiguous blocks of tasks."""
+        return fill_in_order(graph, bounds, np.arange(graph.n, dtype=np.int64))

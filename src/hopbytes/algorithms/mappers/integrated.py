@@ -1,0 +1,147 @@
+"""The integrated mapper: coarsen once, cut ever deeper and refine the cost on the way back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
+from hopbytes.algorithms.shared.quotient_graph import quotient_csr
+from hopbytes.engine import SearchSettings, refine_placement
+from hopbytes.engine.coarse import coarsen_once
+from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import child_bounds, group_sums
+from hopbytes.model.comm_graph import CommGraph
+
+
+@mappers.register("integrated")
+@dataclass(frozen=True, slots=True)
+class Integrated(Mapper):
+    """Coarsen the whole graph once; cut it where it is coarse; refine the communication cost on the way back.
+
+    Parameters
+    ----------
+    repetitions, initial_partitions, recombinations : int
+        How hard to work on each cut, see the mapper ``multisection``.
+    per_block : int
+        A graph of the coarsening is cut into as many groups of PEs as have this many vertices each.
+    fewest : int
+        Vertices of the coarsest graph, about, where fewer would do.
+    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
+        Local search in cuts and under distances (:class:`hopbytes.engine.SearchSettings`).
+
+    Notes
+    -----
+    On the way back from the coarsest graph each graph is refined under the distances between the groups of
+    PEs it is cut into, then cut further along the machine if it has vertices enough, then refined again;
+    caps are such that later cuts can meet theirs. With few vertices per block all cuts are made on the
+    coarsest graph, as in integrated multilevel mapping (Faraj et al., 2020); with more, cuts follow as the
+    graph grows, as in deep multilevel partitioning (Gottesbüren et al., 2021), here under the machine's
+    distances; with very many it is multisection. Clusters are heavier than tasks, so graphs in between may
+    be over a cap for a while. Groups are taken to be as far from each other as their first PEs.
+
+    With exact counts (one task per slot) it is ``multisection``. O(levels x (n + m)) for meshes.
+    """
+
+    repetitions: int = 1
+    initial_partitions: int = 4
+    recombinations: int = 0
+    per_block: int = 1000
+    fewest: int = 3000
+    rounds: int = 10
+    fruitless_moves: int = 40
+    seeds: int = 25
+    flow_rounds: int = 1
+    flow_width: int = 4
+    overload_percent: int = 0
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        search = SearchSettings(
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
+        )
+        cutter = Multisection(
+            self.repetitions, self.initial_partitions, self.recombinations, **asdict(search)
+        )
+        if bounds.exact or where.k < 2 or graph.n == 0:
+            return cutter.map(graph, where, bounds, effort)
+        levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=False)
+        whole = Subproblem.whole(graph, bounds)
+        each = 2 if whole.csr.indptr is graph.indptr else 1
+        subproblems, maps = self._coarsened(whole, levels, effort)
+        depth, group = 0, np.zeros(subproblems[-1].n, np.int32)
+        for number in range(len(subproblems) - 1, -1, -1):
+            subproblem = subproblems[number]
+            if number < len(maps):
+                group = group[maps[number]]
+                group = _refined(subproblem, levels[depth - 1], group, where, each, search, effort)
+            deep = self._depth(subproblem.n, levels) if number else len(levels)
+            if deep > depth:
+                subproblem = Subproblem(
+                    depth, 0, (), None, subproblem.csr, subproblem.loads, subproblem.linear_cost
+                )
+                group = cutter.descend(subproblem, levels[:deep], each, False, effort, None, group)
+                group = _refined(subproblem, levels[deep - 1], group, where, each, search, effort)
+                depth = deep
+        pe: Int32 = pe_of_leaf[group]
+        return pe
+
+    def _depth(self, n: int, levels: list[Level]) -> int:
+        """Return how many levels of cuts n vertices are enough for."""
+        return max(1, sum(n >= self.per_block * len(level.parent) for level in levels))
+
+    def _coarsened(
+        self, whole: Subproblem, levels: list[Level], effort: Effort
+    ) -> tuple[list[Subproblem], list[Int32]]:
+        """Return the graph on all levels, the finest first, and the maps between them."""
+        maps = coarsen_once(
+            *whole.csr, whole.loads, levels[0].leaf_bounds, per_block=self.per_block, fewest=self.fewest,
+            seed=effort.seed, spend=effort.spend, linear_cost=whole.linear_cost,
+        )
+        subproblems = [whole]
+        for cluster in maps:
+            fine, count = subproblems[-1], int(cluster.max()) + 1
+            csr = quotient_csr(fine.csr, cluster, count)
+            linear_cost = None if fine.linear_cost is None else fine.linear_cost.contracted(cluster, count)
+            loads = group_sums(cluster, fine.loads, count)
+            subproblems.append(Subproblem(0, 0, (), None, csr, loads, linear_cost))
+        return subproblems, maps
+
+
+def _refined(
+    subproblem: Subproblem, level: Level, group: Int32, where: Allocation, each: int, search: SearchSettings,
+    effort: Effort,
+) -> Int32:
+    """Lower the cost of a placement on groups of PEs, which are as far from each other as their first PEs."""
+    groups = len(level.parent)
+    first = np.full(groups, where.k, np.int64)
+    np.minimum.at(first, level.child_of_pe, np.arange(where.k))
+    order = np.argsort(first)  # allocations are in machine order
+    rank = np.empty(groups, np.int32)
+    rank[order] = np.arange(groups, dtype=np.int32)
+    linear_cost = None
+    if subproblem.linear_cost is not None:
+        nothing, all_groups = np.zeros(subproblem.n, np.int32), np.arange(groups)
+        linear_cost = subproblem.linear_cost.grouped(
+            nothing, rank[level.child_of_pe], np.zeros(groups, np.int64), all_groups
+        )
+        linear_cost = linear_cost.scaled(1, each)
+    total = int(group_sums(group * 0, subproblem.loads, 1)[0])
+    caps = child_bounds(total, level.shares, level.leaf_bounds, level.left)
+    better, moves = refine_placement(
+        *subproblem.csr, subproblem.loads, rank[group], np.maximum(
+            caps, np.maximum(level.held, level.sure)
+        )[order],
+        **kernel_distances(where.select(first[order])), seed=effort.seed, search=search,
+        threads=effort.threads, deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+    )
+    effort.count(moves=moves)
+    found: Int32 = order.astype(np.int32)[better]
+    return found

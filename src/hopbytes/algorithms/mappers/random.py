@@ -1,0 +1,25 @@
+"""Baseline: tasks at random under the same counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, random_order
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@mappers.register("random")
+@dataclass(frozen=True, slots=True)
+class Random(Mapper):
+    """Tasks in random order, then as `identity`: uniform among the placements with the same counts.
+
+    The order comes from a hash of seed and task number, not from a library's generator, so it is the
+    same with every version of every library. O(n log n).
+    """
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return blocks of a shuffled task list."""
+        return fill_in_order(graph, bounds, random_order(graph.n, effort.seed))

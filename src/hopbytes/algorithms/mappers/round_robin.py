@@ -1,0 +1,47 @@
+"""Baseline: nodes take turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.shared.sequential_assignment import room_for
+from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@mappers.register("round_robin")
+@dataclass(frozen=True, slots=True)
+class RoundRobin(Mapper):
+    """Tasks in their own order, dealt to the nodes in turn, as launchers do when asked for ``cyclic``.
+
+    Parameters
+    ----------
+    turn : int
+        Tasks a node takes before it is the next one's turn, >= 1.
+
+    Notes
+    -----
+    A node that is full is passed over. Within a node PEs are filled in machine order. O(n log n + k).
+    """
+
+    turn: int = 1
+
+    def __post_init__(self) -> None:
+        if self.turn < 1:
+            raise UnsupportedError(f"mapper 'round_robin': turn={self.turn}, expected an integer >= 1")
+
+    def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
+        """Return int32[n], the PE of every task."""
+        nodes = nodes_of(where)
+        room = room_for(graph, bounds)
+        seats = np.repeat(nodes.pes, room[nodes.pes])  # node by node, every PE as often as it has room
+        node = nodes.of_pe[seats]
+        place = np.arange(len(seats)) - np.searchsorted(node, node)
+        pe: Int32 = seats[np.lexsort((place, node, place // self.turn))].astype(np.int32)
+        return pe

@@ -1,0 +1,74 @@
+"""One level of the cuts of multisection: which groups of PEs fall into which, and what they may hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.model.capacities import child_bounds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """One level of cuts: into which groups of PEs each group falls, and what they may hold.
+
+    Parameters
+    ----------
+    start : int64[groups+1]
+        The children of group g are ``start[g]:start[g+1]``, which are groups of the next level.
+    child_of_pe : int32[k]
+    parent : int64[children]
+    shares, leaf_caps, held : int64[children]
+        Capacity of each child, what its PEs may hold together, and load fixed to them.
+    sure : int64[children]
+        What every child may hold at least, whatever it is made of.
+    left : int
+        Levels from here to the leaves, this one included.
+    distance, inside : int
+        Distance across this cut and across the next inner one.
+    share : float
+        How much of the cost these cuts are likely to decide
+        (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
+    """
+
+    start: Int64
+    child_of_pe: Int32
+    parent: Int64
+    shares: Int64
+    leaf_bounds: Int64
+    held: Int64
+    sure: Int64
+    left: int
+    distance: int
+    inside: int
+    share: float
+
+    @property
+    def groups(self) -> int:
+        """Number of groups that are cut."""
+        return len(self.start) - 1
+
+    def caps(self, loads: Int64, low: int, *, exact: bool) -> Int64:
+        """Cap of every child of the groups from `low` on, whose tasks make `loads`."""
+        high = low + len(loads)
+        part = slice(int(self.start[low]), int(self.start[high]))
+        if exact:
+            return self.leaf_bounds[part]
+        caps = np.empty(part.stop - part.start, np.int64)
+        for group in range(low, high):
+            own = slice(int(self.start[group]), int(self.start[group + 1]))
+            caps[own.start - part.start : own.stop - part.start] = child_bounds(
+                int(loads[group - low]), self.shares[own], self.leaf_bounds[own], self.left
+            )
+        return np.maximum(caps, np.maximum(self.held, self.sure)[part])
+
+    def linear_cost(self, linear_cost: LinearCost | None, group: Int32, each: int) -> LinearCost | None:
+        """Costs of tasks in each child of their group, in units of weight cut here."""
+        if linear_cost is None:
+            return None
+        place = np.arange(len(self.parent)) - self.start[self.parent]
+        unit = each * max(1, self.distance - self.inside)
+        return linear_cost.grouped(group, self.child_of_pe, self.parent, place).scaled(1, unit)

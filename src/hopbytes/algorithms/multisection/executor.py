@@ -1,0 +1,165 @@
+"""Carrying a schedule out: threads that cut pieces, and a trace of who did what when."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from typing import IO
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.scheduling import Schedule, WorkItem
+from hopbytes.errors import FormatError, no_thread
+
+#: Tasks and arcs below which a piece is cut down to single PEs at once: handing its parts round would
+#: take longer than cutting them.
+WHOLE_BELOW = 20_000
+#: What every trace begins with.
+_BEGINNING = b'{"start": '
+
+#: Cuts a piece down to a level (exclusive) and returns the group of each task there.
+Cut = Callable[[Subproblem, int, Effort], Int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Done:
+    """What became of an order."""
+
+    order: WorkItem
+    groups: Int32 | None
+    children: list[Subproblem]
+    work: dict[str, int]
+    start: float
+    end: float
+
+
+def run_schedule(
+    root: Subproblem, levels: list[Level], cut: Cut, schedule: Schedule, effort: Effort, trace: str,
+    stop: Callable[[], None] | None = None,
+) -> Int32:
+    """Cut `root` down to single PEs.
+
+    Parameters
+    ----------
+    root : Piece
+    levels : list of Level
+    cut : callable
+        Must be safe to call from several threads at once, and return soon after ``effort.cancel`` of the
+        effort it was given is set.
+    schedule : Schedule
+    effort : Effort
+        ``threads`` work at once; counters are added from this thread alone.
+    trace : str
+        File for one line of JSON per order, in the order in which they ended; empty for none.
+    stop : callable or None
+        Called beside setting ``cancel``, for what does not look at it.
+
+    Returns
+    -------
+    int32[n]
+        Group of the last level that holds each task; the same for every schedule and number of threads.
+
+    Raises
+    ------
+    FormatError
+        The trace cannot be written.
+    """
+    last = len(levels)
+    result = np.empty(root.n, np.int32)
+    began = time.monotonic()
+    cancel = np.zeros(2, np.int32)
+    # Whether the work is used up is asked once: inside, it would depend on who came first.
+    limit = 0 if effort.used_up else None
+
+    def solve(order: WorkItem) -> _Done:
+        start, subproblem = time.monotonic(), order.subproblem
+        own = replace(
+            effort, threads=order.threads, progress=None, work={}, work_limit=limit, cancel=cancel
+        )
+        finish = subproblem.size < WHOLE_BELOW or subproblem.depth + 1 == last
+        groups = cut(subproblem, last if finish else subproblem.depth + 1, own)
+        children = [] if finish else list(
+            subproblem.parts(groups, int(levels[subproblem.depth].start[subproblem.group]))
+        )
+        end = time.monotonic()
+        return _Done(order, groups if finish else None, children, own.work, start - began, end - began)
+
+    pending: set[Future[_Done]] = set()
+    cuts = 0
+    with _open(trace) as file, ThreadPoolExecutor(effort.threads) as threads:
+        try:
+            orders = schedule.begin(root)
+            while orders or pending:
+                # Each in a copy of this context, so that what asks to stop here does there.
+                pending |= {_submitted(threads, solve, order) for order in orders}
+                ready, pending = wait(pending, return_when=FIRST_COMPLETED)
+                orders = []
+                for done in sorted((future.result() for future in ready), key=lambda each: each.end):
+                    effort.count(**done.work)
+                    cuts += 1
+                    if effort.progress is not None:
+                        effort.progress("pieces cut", cuts, cuts + len(pending))
+                    _write(file, trace, done)
+                    if done.groups is not None:
+                        result[_members(done.order.subproblem)] = done.groups
+                    orders += schedule.finished(done.order, done.children)
+        except BaseException:
+            cancel[0] = 1
+            if stop is not None:
+                stop()
+            raise
+    return result
+
+
+def _submitted(
+    threads: ThreadPoolExecutor, solve: Callable[[WorkItem], _Done], order: WorkItem
+) -> Future[_Done]:
+    try:
+        return threads.submit(copy_context().run, solve, order)
+    except RuntimeError:
+        raise no_thread() from None
+
+
+def _members(subproblem: Subproblem) -> Int32 | slice:
+    return slice(None) if subproblem.members is None else subproblem.members
+
+
+def _open(trace: str) -> IO[bytes]:
+    """Open a trace for writing, line by line; a file of other content is left alone."""
+    import os
+
+    try:
+        if os.path.isfile(trace) and os.path.getsize(trace):
+            with open(trace, "rb") as known:
+                if not known.read(len(_BEGINNING)).startswith(_BEGINNING):
+                    raise FormatError(trace, None, "exists and is no trace, expected another name")
+        return open(trace or os.devnull, "wb", buffering=0)  # closing cannot fail, lines are there at once
+    except (OSError, ValueError) as error:
+        raise _not_written(trace, error) from None
+
+
+def _not_written(trace: str, error: Exception) -> FormatError:
+    return FormatError(trace, None, f"cannot be written: {getattr(error, 'strerror', None) or error}")
+
+
+def _write(file: IO[bytes], trace: str, done: _Done) -> None:
+    subproblem = done.order.subproblem
+    line = {
+        "start": round(done.start, 6), "end": round(done.end, 6), "worker": done.order.worker,
+        "threads": done.order.threads, "path": "/" + "/".join(
+            map(str, subproblem.path)
+        ), "vertices": subproblem.n,
+        "cuts": done.work.get("cuts", 0), "arcs": done.work.get("arcs", 0),
+    }  # fmt: skip
+    try:
+        file.write(json.dumps(line).encode() + b"\n")
+    except OSError as error:
+        raise _not_written(trace, error) from None

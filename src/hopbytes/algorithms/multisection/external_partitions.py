@@ -1,0 +1,80 @@
+"""Partitions from elsewhere for the cuts of multisection, from pools that belong to one thread each."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.multisection.hierarchy_levels import Problem
+from hopbytes.engine import stop_asked
+from hopbytes.partitioners.backends import BACKENDS
+from hopbytes.partitioners.group_partitions import PartitionerSettings, partition_groups
+from hopbytes.partitioners.pool import START_WORK, WorkerPool
+
+
+class ExternalPartitions:
+    """Whom to ask for partitions, and how often.
+
+    Parameters
+    ----------
+    backends : list of (name, setting)
+        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several
+        threads.
+    initial_partitions, inner_tries : int
+        Partitions of the outermost cut and of every other one.
+    smallest : int
+        Vertices a group needs to be asked about.
+
+    Notes
+    -----
+    No process starts before there is work for it; leaving the context ends all of them.
+    """
+
+    def __init__(
+        self, backends: list[tuple[str, str]], tries: int, inner_tries: int, smallest: int
+    ) -> None:
+        self._backends = backends
+        self._tries, self._inner_tries, self._smallest = tries, inner_tries, smallest
+        self._mine = threading.local()
+        self._pools: list[WorkerPool] = []
+
+    def __enter__(self) -> ExternalPartitions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pool in self._pools:
+            pool.close()
+
+    def stop(self) -> None:
+        """Make all threads that wait for partitions go on without them."""
+        for pool in list(self._pools):
+            pool.stop()
+
+    def candidates(self, problem: Problem, depth: int, effort: Effort) -> Int32 | None:
+        """Return partitions of all groups of one level; the arguments of :func:`partition_many` before."""
+        # Half of the time that is left, so that the built-in partitioner has its share.
+        now = time.monotonic()
+        deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
+        tries = self._tries if depth == 0 else self._inner_tries
+        backend, setting = self._backends[-1 if effort.threads > 1 else 0]
+        alone = BACKENDS[backend].many_threads
+        threads = effort.threads if alone else 1
+        settings = PartitionerSettings(tries, setting, self._smallest, backend, threads)
+        found = partition_groups(*problem, settings, self._pool(effort.threads, alone=alone), deadline)
+        effort.count(**{f"{backend}_used": found.used, f"{backend}_failed": found.failed})
+        if found.work:
+            late = stop_asked() or (deadline is not None and time.monotonic() >= deadline)
+            effort.spend(found.work, not late)
+        return found.rows
+
+    def _pool(self, threads: int, *, alone: bool) -> WorkerPool:
+        """Return this thread's pool. Libraries with threads of their own never run in this process."""
+        name = "alone" if alone else "shared"
+        if not hasattr(self._mine, name):
+            made = WorkerPool(1 if alone else threads, start_work=0 if alone else START_WORK)
+            self._pools.append(made)
+            setattr(self._mine, name, made)
+        pool: WorkerPool = getattr(self._mine, name)
+        return pool

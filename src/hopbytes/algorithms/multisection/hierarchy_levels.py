@@ -1,0 +1,165 @@
+"""What multisection cuts and into what: the machine's seams level by level, and pieces of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds
+from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
+from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums, sure_loads
+from hopbytes.model.comm_graph import CommGraph, Csr
+
+#: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
+Problem: TypeAlias = tuple[
+    Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, NDArray[np.uint64]
+]
+
+
+def levels_of(
+    where: Allocation, bounds: Bounds, loads: Int64 | None, *, even: bool = True
+) -> tuple[list[Level], Int32]:
+    """Return the levels from the outermost on, and int32[k], the PE of each group of the last one.
+
+    Unless `even`, outer cuts may use up all slack that inner ones can surely do without; where tasks may not
+    go everywhere nothing is sure.
+    """
+    groupings = where.groups()
+    cuts = cut_distances(where, groupings)
+    leaf_bounds = bounds.count if bounds.exact and bounds.count is not None else bounds.load
+    held = _held(bounds.linear_cost, loads, where.k)
+    single = bounds.exact and int(leaf_bounds.max(initial=0)) <= 1
+    counts = [int(grouping.max()) + 1 for grouping in groupings]
+    shares = shares_of_cost(cuts, counts, cuts[-1] if single and cuts else 0)
+    heaviest = 1 if loads is None else int(loads.max(initial=1))
+    even = even or (bounds.linear_cost is not None and bool(bounds.linear_cost.restricted().any()))
+    levels, parents = [], np.zeros(where.k, np.int32)
+    for depth, (grouping, count, share) in enumerate(zip(groupings, counts, shares, strict=True)):
+        parent = np.empty(count, np.int64)
+        parent[grouping] = parents
+        # Children are numbered by parent; groups() promises as much only within one parent.
+        number = np.empty(count, np.int32)
+        number[np.argsort(parent, kind="stable")] = np.arange(count, dtype=np.int32)
+        child_of_pe, parent = number[grouping], np.sort(parent, kind="stable")
+        start = np.searchsorted(parent, np.arange(int(parents.max()) + 2)).astype(np.int64)
+        below, held_below = group_sums(child_of_pe, leaf_bounds, count), group_sums(child_of_pe, held, count)
+        sure = sure_loads(group_sums(child_of_pe, None, count), below, heaviest)
+        levels.append(
+            Level(
+                start, child_of_pe, parent, group_sums(child_of_pe, where.capacity, count), below,
+                held_below, np.zeros_like(sure) if even else sure,
+                len(groupings) - depth, cuts[depth], [*cuts, 0][depth + 1], share,
+            )
+        )  # fmt: skip
+        parents = child_of_pe
+    pe_of_leaf = np.empty(where.k, np.int32)
+    pe_of_leaf[parents] = np.arange(where.k, dtype=np.int32)
+    return levels, pe_of_leaf
+
+
+def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
+    """int64[k]: load of the tasks that may use one PE only."""
+    if linear_cost is None:
+        return np.zeros(k, np.int64)
+    alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
+    return group_sums(
+        linear_cost.pes[linear_cost.indptr[:-1][alone]], None if loads is None else loads[alone], k
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subproblem:
+    """Tasks of one group of PEs and what lies between them.
+
+    Parameters
+    ----------
+    depth, group : int
+        The level that cuts it next, and its number there.
+    path : tuple of int
+        Which child was taken at every level above.
+    members : int32[s] or None
+        Ascending task numbers; None for all tasks.
+    csr : Csr
+        Symmetric graph of the members, numbered by position.
+    loads : int64[s] or None
+    unary : Unary or None
+        Costs of the members on PEs.
+    """
+
+    depth: int
+    group: int
+    path: tuple[int, ...]
+    members: Int32 | None
+    csr: Csr
+    loads: Int64 | None
+    linear_cost: LinearCost | None
+
+    @classmethod
+    def whole(cls, graph: CommGraph, bounds: Bounds) -> Subproblem:
+        """All tasks, before the first cut."""
+        loads = None if bounds.exact else graph.loads
+        return cls(0, 0, (), None, graph.symmetric_positive(), loads, bounds.linear_cost)
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.csr.indptr) - 1
+
+    @property
+    def size(self) -> int:
+        """Tasks and arcs."""
+        return self.n + len(self.csr.targets)
+
+    def rescaled_to_63_bits(self) -> Subproblem:
+        """Scale weights that could overflow once for all, so that parts are cut as they are in the whole."""
+        weights, arcs = self.csr.weights, len(self.csr.targets)
+        seen, _ = rescale_to_63_bits(weights, arcs)
+        linear_cost = rescale_linear_cost(self.linear_cost, weights, arcs, None)
+        return self if seen is weights else replace(
+            self, csr=self.csr._replace(weights=seen), linear_cost=linear_cost
+        )
+
+    def parts(self, group: Int32, first: int) -> Iterator[Subproblem]:
+        """Yield what each group of the next level holds, given the group of every member; O(size).
+
+        `first` is the number of the first one.
+        """
+        order = np.argsort(group, kind="stable").astype(np.int32)
+        numbers, counts = np.unique(group, return_counts=True)
+        place = np.full(self.n, -1, np.int32)
+        for number, own in zip(numbers.tolist(), np.split(order, np.cumsum(counts)[:-1]), strict=True):
+            place[own] = np.arange(len(own), dtype=np.int32)
+            yield Subproblem(
+                self.depth + 1, number, (*self.path, number - first),
+                own if self.members is None else self.members[own],
+                Csr(*kernels.induced_csr(*self.csr, own, place)),
+                None if self.loads is None else self.loads[own],
+                None if self.linear_cost is None else self.linear_cost.take(own),
+            )  # fmt: skip
+            place[own] = -1
+
+
+def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
+    """Distance across each cut, read off the first group that is cut."""
+    distances = []
+    for depth, grouping in enumerate(groupings):
+        inside = np.flatnonzero(groupings[depth - 1] == 0) if depth else np.arange(where.k)
+        apart = inside[grouping[inside] != grouping[inside[0]]]
+        distances.append(where.distance.between(int(inside[0]), int(apart[-1])) if len(apart) else 0)
+    return distances
+
+
+def group_seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:
+    """One seed per group, from its place in the hierarchy alone."""
+    state = np.random.SeedSequence((seed % 2**64, depth))
+    return state.generate_state(groups, np.uint64).astype(np.uint64)

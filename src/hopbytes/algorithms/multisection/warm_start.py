@@ -1,0 +1,57 @@
+"""Cuts remembered from earlier placements, offered to multisection as candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.multisection.cut_level import Level
+from hopbytes.algorithms.multisection.hierarchy_levels import Problem
+from hopbytes.model.capacities import group_sums
+
+
+class WarmStart:
+    """How earlier placements cut the groups of tasks that multisection comes to.
+
+    Parameters
+    ----------
+    levels : list of Level
+    placements : sequence of int32[n]
+        PE of every task.
+
+    Notes
+    -----
+    At the outermost level every placement has a cut to offer. Further inside it has one for those groups
+    that hold exactly the tasks which one of its own groups holds: there the cut is taken over or
+    improved, never lost.
+    """
+
+    def __init__(self, levels: list[Level], placements: Sequence[Int32]) -> None:
+        self._levels, self._placements = levels, placements
+
+    def stop(self) -> None:
+        """Nothing to wait for."""
+
+    def candidates(self, problem: Problem, depth: int, effort: Effort) -> Int32 | None:
+        """Return int32[c, n], the child of each task in its group, negative where there is no such cut."""
+        group = problem[4]
+        rows = [self._row(group, pe, depth) for pe in self._placements]
+        return np.array([row for row in rows if row.max(initial=-1) >= 0], np.int32).reshape(-1, len(group))
+
+    def _row(self, group: Int32, pe: Int32, depth: int) -> Int32:
+        level, count = self._levels[depth], self._levels[depth].groups
+        inside = np.zeros_like(pe) if depth == 0 else self._levels[depth - 1].child_of_pe[pe]
+        lowest, highest = np.full(count, count), np.full(count, -1)
+        np.minimum.at(lowest, group, inside)
+        np.maximum.at(highest, group, inside)
+        alike = lowest == highest
+        counterpart = np.where(alike, lowest, 0)
+        children = np.diff(level.start)
+        alike &= group_sums(group, None, count) == group_sums(inside, None, count)[counterpart]
+        alike &= children == children[counterpart]
+        child = level.child_of_pe[pe] - level.start[inside]
+        row: Int32 = np.where(alike[group], child, -1).astype(np.int32)
+        return row

@@ -1,0 +1,52 @@
+"""Exchanges of tasks that are close in the communication graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.papers.pairs import search_pairs
+from hopbytes.algorithms.shared.sequential_assignment import random_order
+from hopbytes.engine.slots import NEAR_PAIRS
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@refiners.register("n_cd")
+@dataclass(frozen=True, slots=True)
+class NCd(Refiner):
+    """Try pairs of tasks at most `d` edges apart in the communication graph: the neighbourhood N_C^d.
+
+    Parameters
+    ----------
+    d : int
+        Edges two tasks may be apart, at least 1.
+
+    Raises
+    ------
+    UnsupportedError
+        ``d`` below 1.
+
+    Notes
+    -----
+    Schulz and Träff (2017). Neighbourhoods are walked when a task's turn comes and never stored, so
+    memory is O(n) for any `d`. Tasks take turns in random order at first; a pair that failed rests
+    until an exchange has changed what one of the two would pay. The paper only wakes pairs of the two
+    tasks that were exchanged; we also wake those of their neighbours, so that the result is a true
+    local optimum.
+    """
+
+    d: int = 10
+
+    def __post_init__(self) -> None:
+        if self.d < 1:
+            raise UnsupportedError(f"d={self.d}, expected an integer >= 1")
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement that no exchange of two tasks so close improves."""
+        order = random_order(graph.n, effort.seed).astype(np.int32)
+        return search_pairs(NEAR_PAIRS, graph, where, pe, bounds, effort, reach=self.d, order=order)

@@ -1,0 +1,45 @@
+"""Exchanges inside blocks of consecutive tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.papers.pairs import search_pairs
+from hopbytes.engine.slots import BLOCKS
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@refiners.register("n_p")
+@dataclass(frozen=True, slots=True)
+class NP(Refiner):
+    """Try all pairs inside blocks of consecutive tasks: the pruned neighbourhood N_p.
+
+    Parameters
+    ----------
+    block : int
+        Tasks per block, at least 2; the last block may be shorter.
+
+    Raises
+    ------
+    UnsupportedError
+        A block of fewer than two tasks.
+
+    Notes
+    -----
+    Brandfass, Alrutz and Gerhold (2013). Every block is searched as by the refiner ``n_square``, one
+    after the other, until a whole round over the blocks finds nothing. O(n x block) pairs a round.
+    """
+
+    block: int = 64
+
+    def __post_init__(self) -> None:
+        if self.block < 2:
+            raise UnsupportedError(f"block={self.block}, expected an integer >= 2")
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement that no exchange inside a block improves."""
+        return search_pairs(BLOCKS, graph, where, pe, bounds, effort, reach=self.block)

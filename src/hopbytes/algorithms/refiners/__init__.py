@@ -1,0 +1,1 @@
+"""Algorithms that improve a placement: one file each."""

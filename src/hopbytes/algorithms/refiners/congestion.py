@@ -1,0 +1,150 @@
+"""Congestion taken off all hot links at once, by moving whole groups between nodes, then single tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.refiners.umpa import no_worse, relocated
+from hopbytes.algorithms.two_level import (
+    Routed,
+    groups_of_placement,
+    neighbourhood_of,
+    nodes_of,
+    routed,
+    routed_groups,
+)
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.cost.objectives.hybrid import Hybrid
+from hopbytes.engine.places import Neighbourhood
+from hopbytes.engine.routed_search import HybridTerms, congestion_search
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+GOALS = ("max_congestion", "max_messages", "hybrid")
+
+
+@refiners.register("congestion")
+@dataclass(frozen=True, slots=True)
+class Congestion(Refiner):
+    """Lower the load of the hottest links, several at a time.
+
+    Parameters
+    ----------
+    goal : str
+        ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to in-order placement).
+    group_work : int
+        Exchanges looked at per node that move all tasks of a node; 0: none.
+    task_work : int
+        Exchanges of single tasks looked at per task afterwards; 0: none. Only where every PE holds one
+        task.
+    nearest : int
+        Nodes (or PEs) around another that a group (or task) may go to.
+    band_percent : int
+        Links with at least this share of the highest congestion are worked on.
+    threshold : int
+        What an exchange may cost at first, in thousandths of what a hottest link counts; falls to 0.
+    hop_percent : int or None
+        How far hop-bytes (message hops with ``max_messages``) may rise; None: without limit.
+    set_percent : int
+        Share of the looks at groups that go to sets of them which change places together: stretches of
+        nodes in machine order, all nodes around two nodes, clusters that talk, cycles.
+
+    Raises
+    ------
+    UnsupportedError
+        An unknown goal; a machine without routes.
+
+    Notes
+    -----
+    Threshold accepting (Dueck and Scheuer, 1990) on the sum over links of (congestion / highest)^4: it
+    sees every hot link, so it leaves plateaus of the maximum, and weighs hop-bytes as well, since all
+    load counts. Random flows over random hot links are moved near the places they talk to. The best
+    placement by (highest congestion, links that have it, hop-bytes) is kept. Neither UMPA nor PTRAM moves
+    single tasks between nodes: both stop at the partition they were given.
+    """
+
+    needs_routes: ClassVar[bool] = True
+    objective: ClassVar[str] = "max_congestion"
+    keeps: ClassVar[tuple[str, ...]] = ("hop_bytes",)
+    goal: str = "max_congestion"
+    group_work: int = 200
+    task_work: int = 20
+    nearest: int = 32
+    band_percent: int = 85
+    threshold: int = 30_000
+    hop_percent: int | None = 0
+    set_percent: int = 20
+
+    def __post_init__(self) -> None:
+        check_goal("congestion", self.goal)
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement with a goal no worse."""
+        nodes = nodes_of(where)
+        if graph.n == 0 or nodes.count < 2:
+            return pe
+        share = capacity_of(graph, bounds)
+        if self.group_work:
+            grouped = groups_of_placement(graph, where, pe, share)
+            problem = routed_groups(graph, grouped, pe, "refiner congestion", messages=not self._priced)
+            place = self._search(
+                problem, grouped.start, self.group_work, neighbourhood_of(nodes), graph, where, effort, 0
+            )
+            pe = self._kept(graph, where, pe, relocated(graph, grouped, pe, place, bounds, effort))
+        if self.task_work and graph.n == where.k and bounds.exact and len(np.unique(pe)) == where.k:
+            ones = np.ones(graph.n, np.int64)
+            problem = routed(
+                nodes, graph, self._weights(graph), ones, ones, "refiner congestion", priced=self._priced,
+                of_pes=True,
+            )
+            around = neighbourhood_of(nodes, of_pes=True)
+            found = self._search(problem, pe, self.task_work, around, graph, where, effort, 1)
+            pe = self._kept(graph, where, pe, found)
+        return pe
+
+    def _kept(self, graph: CommGraph, where: Allocation, before: Int32, after: Int32) -> Int32:
+        """Return `after` where its goal is no worse, and its hops have risen no further than they may."""
+        if self.hop_percent is not None and not np.array_equal(after, before):
+            hops = objectives["hop_bytes" if self._priced else "hops"]()
+            most = hops.value(graph, where, before) * (100 + self.hop_percent)
+            if hops.value(graph, where, after) * 100 > most:
+                return before
+        return no_worse(graph, where, before, after, self.goal)
+
+    @property
+    def _priced(self) -> bool:
+        return self.goal != "max_messages"
+
+    def _weights(self, graph: CommGraph) -> Int64 | None:
+        return graph.messages if self.goal == "max_messages" else graph.volumes
+
+    def _search(
+        self, problem: Routed, start: Int32, work: int, around: Neighbourhood, graph: CommGraph,
+        where: Allocation,
+        effort: Effort, step: int,
+    ) -> Int32:
+        terms = None
+        if self.goal == "hybrid":
+            terms = HybridTerms(*Hybrid().resolved(graph, where), problem.unit, problem.scale)
+        seed = int(np.random.SeedSequence((effort.seed % 2**64, step)).generate_state(1, np.uint64)[0])
+        place, made, evaluations = congestion_search(
+            problem.traffic, problem.routing, around, start, evaluations=work * len(start),
+            nearest=self.nearest, band_percent=self.band_percent, threshold=self.threshold,
+            hop_percent=self.hop_percent, set_percent=0 if step else self.set_percent, seed=seed,
+            hybrid=terms, deadline=effort.deadline,
+        )
+        record_work(effort, graph, evaluations, swaps=made)
+        return place
+
+
+def check_goal(name: str, goal: str) -> None:
+    """Refuse a goal that does not exist (UnsupportedError)."""
+    if goal not in GOALS:
+        raise UnsupportedError(f"refiner {name!r}: goal={goal}, expected one of {', '.join(GOALS)}")

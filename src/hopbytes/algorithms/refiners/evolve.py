@@ -1,0 +1,233 @@
+"""A population of placements that improves for as long as there is time or work left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.shared.search_distances import is_dense, kernel_distances, priced
+from hopbytes.engine import SearchSettings, refine_placement
+from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@refiners.register("evolve")
+@dataclass(frozen=True, slots=True)
+class Evolve(Refiner):
+    """Make new placements and recombine them with the best ones, region by region and cut by cut.
+
+    Parameters
+    ----------
+    size : int
+        Placements kept.
+    steps : int
+        New placements made when neither a time limit nor a work limit ends the search.
+    work : int
+        Without a limit of the run: as many steps as about so many millions of arcs are enough for, and none
+        where they are not enough to fill the population, before which hardly anything is won; 0: `steps`.
+    repetitions, initial_partitions : int
+        How hard each new placement is tried for, see the mapper ``multisection``.
+    chains : int
+        Sequences of V-cycles side by side after each, see the refiner ``vcycle``.
+    slots_only : bool
+        Partitions come back as they are, too.
+    dense_up_to : int
+        Placements with exact counts of at most so many tasks come back as they are: see the refiner ``tabu``.
+    dense_pattern_up_to : int
+        The same where tasks talk to a quarter of all others at least; not with ``dense_up_to=0``.
+    perturbations : int
+        With exact counts: see the refiner ``swap``, which there follows every multisection.
+    subtrees, repartitionings : int
+        The same.
+    flow_rounds, flow_width, overload_percent : int
+        See :class:`hopbytes.engine.SearchSettings`.
+
+    Notes
+    -----
+    A step is a multisection in which the cuts of all members compete with new ones at every level, and are
+    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.WarmStart`). Its result is then
+    recombined with the
+    best placement: what both agree on is contracted, and refinement under true distances chooses between
+    them elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of
+    partitions after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With exact counts
+    every other step is a multisection from nothing, and ``swap`` takes the place of recombination.
+
+    Memory: `size` placements.
+    """
+
+    size: int = 5
+    steps: int = 8
+    work: int = 0
+    slots_only: bool = False
+    dense_up_to: int = FEW_TASKS
+    dense_pattern_up_to: int = 1024
+    perturbations: int = 1000
+    subtrees: int = 0
+    repartitionings: int = 0
+    repetitions: int = 12
+    initial_partitions: int = 2
+    chains: int = 2
+    flow_rounds: int = 2
+    flow_width: int = 4
+    overload_percent: int = 10
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement that costs no more."""
+        if where.k < 2 or graph.n == 0 or (bounds.exact and graph.n <= self.dense_up_to):
+            return pe
+        if self.slots_only and not bounds.exact:
+            return pe
+        if bounds.exact and self.dense_up_to > 0 and self._crowded(graph):
+            return pe
+        population = _Population(graph, where, bounds, max(2, self.size))
+        population.add(pe)
+        endless = effort.deadline is not None or effort.work_limit is not None
+        most, step = self._affordable(graph), 0
+        if not endless and most < min(self.steps, self.size + 1):
+            return pe
+        while not effort.used_up and (endless or step < most) and not population.perfect:
+            before = effort.work.get("arcs", 0)
+            if effort.progress is not None:
+                effort.progress(f"evolve, J {population.cost:,}", step, 0 if endless else most)
+            self._step(population, step, effort)
+            step += 1
+            if endless and not effort.step_over(before):
+                break
+        effort.count(evolve_steps=step)
+        return population.best
+
+    def _affordable(self, graph: CommGraph) -> int:
+        """Return the steps that `work` is enough for, at most `steps`."""
+        if not self.work:
+            return self.steps
+        # Measured with tries=4: what a multisection looks at, per arc and task.
+        each = (350 * self.repetitions + self.perturbations) * (
+            graph.n + len(graph.symmetric_positive().targets)
+        )
+        return min(self.steps, self.work * MILLION // max(1, each))
+
+    def _crowded(self, graph: CommGraph) -> bool:
+        return graph.n <= self.dense_pattern_up_to and is_dense(graph)
+
+    def _step(self, population: _Population, step: int, effort: Effort) -> None:
+        seed = int(np.random.SeedSequence((effort.seed, step)).generate_state(1, np.uint64)[0] >> 1)
+        own = replace(effort, seed=seed, progress=_live(population, step, effort))
+        graph, where, bounds = population.graph, population.where, population.bounds
+        maker = Multisection(
+            repetitions=self.repetitions, initial_partitions=self.initial_partitions, recombinations=max(
+                1, self.repetitions - 1
+            ), flow_rounds=self.flow_rounds
+        )
+
+        def new() -> Int32:
+            if not bounds.exact:
+                known = population.members
+                # As many recombinations as there are candidates: so each takes part in one.
+                more = replace(maker, recombinations=len(known) + self.repetitions)
+                pe = more.again(graph, where, bounds, own, known)
+            elif population.full and step % 2:
+                known = [population.best, population.another(seed)]
+                pe = replace(maker, repetitions=1, recombinations=len(known) + 1).again(
+                    graph, where, bounds, own, known
+                )
+            else:
+                pe = maker.map(graph, where, bounds, own)
+            return self._recombined(population, pe, [], own)
+
+        pe = own.whole(new)
+        if pe is None:
+            return
+        population.add(pe)
+        if bounds.exact:
+            return
+        best = population.best
+        others = [other for other in (pe, population.another(seed)) if other is not best]
+        better = own.whole(lambda: self._recombined(population, best, others, own))
+        if better is not None:
+            population.add(better)
+
+    def _recombined(self, population: _Population, pe: Int32, others: list[Int32], effort: Effort) -> Int32:
+        """Return `pe` recombined with others, one after another, and after a V-cycle."""
+        graph, where, bounds = population.graph, population.where, population.bounds
+        if bounds.exact:  # only exchanges keep the counts
+            options = (
+                f"perturbations={self.perturbations},subtrees={self.subtrees},"
+                f"repartitionings={self.repartitionings}"
+            )
+            return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
+        csr = graph.symmetric_positive()
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        search = SearchSettings(
+            flow_rounds=self.flow_rounds, flow_width=self.flow_width, overload_percent=self.overload_percent
+        )
+        better, moves = refine_placement(
+            csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
+            seed=effort.seed, cycles=len(others) + 1, chains=self.chains, search=search,
+            threads=effort.threads, others=np.array(others, np.int32) if others else None,
+            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+        )
+        effort.count(moves=moves)
+        return better
+
+
+def _live(population: _Population, step: int, effort: Effort) -> Progress | None:
+    """Report what a step does beside what the best placement costs now."""
+    report = effort.progress
+    if report is None:
+        return None
+
+    def tell(stage: str, done: int, total: int) -> None:
+        report(f"evolve, J {population.cost:,}, step {step + 1}: {stage.partition(',')[0]}", done, total)
+
+    return tell
+
+
+class _Population:
+    """Placements that differ, the best first."""
+
+    def __init__(self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int) -> None:
+        self.graph, self.where, self.bounds, self._size = graph, where, bounds, size
+        self._members: list[tuple[tuple[int, int], Int32]] = []
+
+    @property
+    def best(self) -> Int32:
+        """The cheapest of those that keep the bound."""
+        return self._members[0][1]
+
+    @property
+    def members(self) -> list[Int32]:
+        """All, the best first."""
+        return [pe for _, pe in self._members]
+
+    @property
+    def cost(self) -> int:
+        """What the best costs."""
+        return self._members[0][0][1]
+
+    @property
+    def perfect(self) -> bool:
+        """Whether no placement can be better: all bounds kept, and no cost."""
+        return self._members[0][0] <= (0, 0)
+
+    @property
+    def full(self) -> bool:
+        """Whether a further member takes the place of another."""
+        return len(self._members) == self._size
+
+    def another(self, seed: int) -> Int32:
+        """Return some member that is not the best, if there is one."""
+        return self._members[1 + seed % (len(self._members) - 1) if len(self._members) > 1 else 0][1]
+
+    def add(self, pe: Int32) -> None:
+        """Insert a placement, unless one of the same cost is here: that nearly always is the same one."""
+        key = self.bounds.rank(self.graph, self.where, pe)
+        if all(key != other for other, _ in self._members):
+            self._members.append((key, pe))
+            self._members.sort(key=lambda member: member[0])
+            del self._members[self._size :]

@@ -1,0 +1,97 @@
+"""PTRAM's refinement: exchanges that take load off the hottest link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.refiners.umpa import no_worse, relocated
+from hopbytes.algorithms.two_level import (
+    Grouped,
+    Routed,
+    groups_of_placement,
+    neighbourhood_of,
+    routed_groups,
+)
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
+from hopbytes.engine.routed_search import hottest_link_refine
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+RULES = ("paper", "count")
+TIES = ("number", "nearby")
+
+Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
+
+
+@refiners.register("ptram")
+@dataclass(frozen=True, slots=True)
+class HottestLink(Refiner):
+    """In each round, make the exchange of two nodes' groups that lowers the highest congestion most.
+
+    Parameters
+    ----------
+    nearest : int
+        Nodes each group may go to: the nearest by hops.
+    rounds : int
+        At most so many; it ends earlier when nothing helps.
+    rule : {"paper", "count"}
+        ``"paper"``: only what lowers the highest congestion helps, and groups over the first of the hottest
+        links are tried. ``"count"``: so does what leaves fewer links that hot, and groups over all of them
+        are tried, so ties do not end the search.
+    ties : {"number", "nearby"}
+        Which of equally near nodes come first: those with low numbers, or with numbers near that of the
+        node, so that all nodes of a switch get their turn.
+
+    Raises
+    ------
+    UnsupportedError
+        A machine without routes.
+
+    Notes
+    -----
+    Mirsadeghi and Afsahi, IPDPS workshops 2016, algorithm 2, evaluated for one node after another: every
+    group with a flow over the hottest link (the lowest of equals) is tried on the nodes nearest to its
+    own; ties fall to the lower node. A free node counts as one, which the paper leaves open.
+    """
+
+    needs_routes: ClassVar[bool] = True
+    objective: ClassVar[str] = "max_congestion"
+    nearest: int = 7
+    rounds: int = 10
+    rule: str = "paper"
+    ties: str = "number"
+
+    def __post_init__(self) -> None:
+        for key, value, known in (("rule", self.rule, RULES), ("ties", self.ties, TIES)):
+            if value not in known:
+                raise UnsupportedError(f"refiner 'ptram': {key}={value}, expected one of {', '.join(known)}")
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement with no higher maximum congestion."""
+        return self.carried_out(graph, where, pe, bounds, effort, self.search)
+
+    def carried_out(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
+    ) -> Int32:
+        """Return a placement with no higher maximum congestion, exchanges being found by `search`."""
+        grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
+        if grouped is None or grouped.nodes.count < 2:
+            return pe
+        problem = routed_groups(graph, grouped, pe, "refiner ptram")
+        place, rounds, evaluations = search(grouped, problem, effort)
+        record_work(effort, grouped.graph, evaluations, rounds=rounds)
+        after = relocated(graph, grouped, pe, place, bounds, effort)
+        return no_worse(graph, where, pe, after, self.objective)
+
+    def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
+        """int32[G]: place of every group; rounds won; exchanges evaluated."""
+        return hottest_link_refine(
+            problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start,
+            nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",
+            nearby=self.ties == "nearby", deadline=effort.deadline,
+        )

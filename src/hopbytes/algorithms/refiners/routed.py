@@ -1,0 +1,185 @@
+"""What to do with a placement on a machine whose routes are known: hops first, then the links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from typing import ClassVar
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.balancer import meet_bounds
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.mappers.ug import HopGreedy
+from hopbytes.algorithms.refiners.congestion import Congestion, check_goal
+from hopbytes.algorithms.refiners.uth import HopSwap
+from hopbytes.algorithms.refiners.uwh import WeightedHopSwap
+from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.cost.objectives.base import Objective, objectives
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+#: Thresholds of ``congestion`` that annealing takes in turn.
+HEATS = (10_000, 30_000, 3_000)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """How many hop-bytes (hops of messages) a placement may have, and what it may cost; None: no limit."""
+
+    graph: CommGraph
+    where: Allocation
+    hops: Objective
+    most: int | None = None
+    cost: int | None = None
+
+    def of(self, pe: Int32) -> int:
+        """Hop-bytes of a placement."""
+        return int(self.hops.value(self.graph, self.where, pe))
+
+    def kept(self, pe: Int32) -> bool:
+        """Whether a placement keeps to the limits."""
+        if self.most is not None and self.of(pe) > self.most:
+            return False
+        return self.cost is None or CommCost().value(self.graph, self.where, pe) <= self.cost
+
+    def room(self, now: int) -> int | None:
+        """Percent by which hop-bytes of `now` may rise, rounded down; 0 where they are too many already."""
+        if self.most is None:
+            return None
+        return max(0, 100 * (self.most - now) // now) if now else 0
+
+
+@refiners.register("routed")
+@dataclass(frozen=True, slots=True)
+class Routed(Refiner):
+    """Exchange groups for hops, then take load off the hottest links; nothing on machines without routes.
+
+    Parameters
+    ----------
+    goal : str
+        As of ``congestion``.
+    effort : int
+        Multiple of its group_work of 100 and task_work of 10.
+    second_start : bool
+        Also start from ``ug``, keep the better result and go on from it with moves of sets of groups.
+    stir : bool
+        Those moves of sets also without a second start.
+    hop_percent : int or None
+        How far hop-bytes may rise above those of the given placement for the sake of the links, whatever
+        the start; 0: J does not rise either. None: without limit.
+    anneal : bool
+        Under ``--time-limit`` or ``--work-limit`` go on until it ends: rounds of ``congestion`` with new
+        seeds heat the best placement again, more or less in turn.
+
+    Raises
+    ------
+    UnsupportedError
+        An unknown goal.
+
+    Notes
+    -----
+    A round of annealing that the deadline cuts short is as if it had never begun, so a work limit repeats
+    what a time limit ended.
+    """
+
+    objective: ClassVar[str] = "max_congestion"
+    goal: str = "max_congestion"
+    effort: int = 4
+    second_start: bool = False
+    stir: bool = False
+    hop_percent: int | None = 0
+    anneal: bool = False
+
+    def __post_init__(self) -> None:
+        check_goal("routed", self.goal)
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement with a goal no worse, and hop-bytes within what `hop_percent` allows."""
+        if where.machine.network() is None or graph.n == 0 or nodes_of(where).count < 2:
+            return pe
+        limits = self._limits(graph, where, pe)
+        found = [pe, self._improved(graph, where, pe, bounds, effort, limits)]
+        if self.second_start:
+            weight = "messages" if self.goal == "max_messages" else "volume"
+            other = HopGreedy(weight=weight).map(graph, where, bounds, effort)
+            if bounds.exact or graph.loads is None:
+                other = meet_bounds(
+                    graph, where, other, None if bounds.exact else graph.loads, bounds.load
+                ).pe
+                found.append(self._improved(graph, where, other, bounds, effort, limits))
+        judge = objectives[self.goal]()
+        best = min(
+            (one for one in found if limits.kept(one)), key=lambda one: judge.value(graph, where, one)
+        )
+        if self.second_start or self.stir:
+            best = self._stirred(graph, where, best, bounds, effort, limits)
+        endless = effort.deadline is not None or effort.work_limit is not None
+        return self._annealed(graph, where, best, bounds, effort, limits) if self.anneal and endless else best
+
+    def _limits(self, graph: CommGraph, where: Allocation, pe: Int32) -> Limits:
+        hops = objectives["hops" if self.goal == "max_messages" else "hop_bytes"]()
+        if self.hop_percent is None:
+            return Limits(graph, where, hops)
+        most = int(hops.value(graph, where, pe)) * (100 + self.hop_percent) // 100
+        cost = None if self.hop_percent else CommCost().value(graph, where, pe)
+        return Limits(graph, where, hops, most, cost)
+
+    def _annealed(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
+    ) -> Int32:
+        goal = objectives[self.goal]()
+        now = goal.value(graph, where, pe), limits.of(pe)
+        for step in count():
+            before = effort.work.get("arcs", 0)
+            if effort.used_up or now[1] == 0:
+                return pe
+            seed = int(np.random.SeedSequence((effort.seed, 1, step)).generate_state(1, np.uint64)[0] >> 1)
+            links = Congestion(
+                goal=self.goal, threshold=HEATS[step % len(HEATS)], hop_percent=limits.room(now[1])
+            )
+            own = replace(effort, seed=seed)
+            better = own.whole(partial(self._within, links, graph, where, pe, bounds, own, limits))
+            if better is None or not effort.step_over(before):
+                return pe
+            effort.count(anneal_rounds=1)
+            then = goal.value(graph, where, better), limits.of(better)
+            if then < now:
+                pe, now = better, then
+        raise AssertionError("the rounds end above")
+
+    def _stirred(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
+    ) -> Int32:
+        """Return what sets of groups, moved together, make of a placement that single moves are done with."""
+        room = None if self.hop_percent is None else 0
+        links = Congestion(
+            goal=self.goal, group_work=50 * self.effort, task_work=5 * self.effort, set_percent=40,
+            hop_percent=room, threshold=HEATS[0],
+        )
+        own = replace(effort, seed=effort.seed + 1)
+        return self._within(links, graph, where, pe, bounds, own, limits)
+
+    def _improved(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
+    ) -> Int32:
+        # Fewer looks than these refiners take by themselves: what they leave is room for the links.
+        near: Refiner = HopSwap(delta=8) if self.goal == "max_messages" else WeightedHopSwap(delta=8)
+        pe = near.refine(graph, where, pe, bounds, effort)
+        links = Congestion(
+            goal=self.goal, group_work=100 * self.effort, task_work=10 * self.effort,
+            hop_percent=limits.room(limits.of(pe)),
+        )
+        return self._within(links, graph, where, pe, bounds, effort, limits)
+
+    def _within(
+        self, links: Congestion, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds,
+        effort: Effort, limits: Limits,
+    ) -> Int32:
+        """Move groups, then tasks; what single tasks win is given up where it costs more than allowed."""
+        groups = replace(links, task_work=0).refine(graph, where, pe, bounds, effort)
+        found = replace(links, group_work=0).refine(graph, where, groups, bounds, effort)
+        return next((one for one in (found, groups) if limits.kept(one)), pe)

@@ -1,0 +1,103 @@
+"""Exchanges of all that two units of the machine hold: nodes, packages, caches, level by level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.shared.quotient_graph import quotient_csr
+from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
+from hopbytes.algorithms.shared.unit_distances import Units, units_of
+from hopbytes.engine import swap_refine
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph, Csr
+
+
+@refiners.register("subtrees")
+@dataclass(frozen=True, slots=True)
+class Subtrees(Refiner):
+    """Exchange whole units, from the outermost level in and out again, single PEs in between.
+
+    Parameters
+    ----------
+    passes : int
+        Times from the outermost level in and out again, at most, each level only where something has changed.
+    all_pairs_up_to : int
+        With at most so many units on a level every pair of them is tried until none gains; with more,
+        those near the units of neighbours (see the refiner ``swap``, option `neighbourhood`).
+    singles : bool
+        With one task per PE those are exchanged, too, where levels turn.
+
+    Notes
+    -----
+    Tasks of a unit are contracted to one vertex and vertices are exchanged, so every distance inside the
+    two units stays as it is; that is why only units built alike, with the same room, are exchanged. Between
+    children of one unit an exchange changes nothing. Schulz and Träff (2017) name such exchanges as future
+    work. O(levels x (n + m)) and the exchanges. On machines without levels (``table:``) single PEs only.
+    """
+
+    passes: int = 2
+    all_pairs_up_to: int = 1024
+    singles: bool = True
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement that costs no more."""
+        if where.k < 2 or graph.n < 2:
+            return pe
+        levels: list[Units | None] = list(units_of(where, bounds))
+        if bounds.exact and self.singles:  # elsewhere single tasks move, which other refiners do
+            levels.append(None)
+        now, changes, searched = pe, 0, [-1] * len(levels)
+        for _ in range(self.passes):
+            if effort.used_up or all(last == changes for last in searched):
+                break
+            for at in [*range(len(levels)), *range(len(levels) - 2, -1, -1)]:
+                if effort.used_up or searched[at] == changes:
+                    continue  # nothing has changed since no exchange gained there
+                units = levels[at]
+                if units is None:
+                    moved = self._tasks(graph, where, now, bounds, effort)
+                else:
+                    moved = self._units(graph, where, now, bounds, effort, units)
+                changes += not np.array_equal(moved, now)
+                now, searched[at] = moved, changes
+        return cheaper(graph, where, pe, now, bounds.linear_cost)
+
+    def _tasks(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        """Return the placement after exchanges of single tasks."""
+        csr = graph.symmetric_positive()
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        found = swap_refine(
+            csr.indptr, csr.targets, weights, None, pe, bounds.load, exact=True, **kernel_distances(where),
+            seed=effort.seed, all_pairs_up_to=self.all_pairs_up_to, deadline=effort.deadline,
+            spend=effort.spend, linear_cost=linear_cost,
+        )
+        effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+        return found.pe
+
+    def _units(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, units: Units
+    ) -> Int32:
+        """Return the placement after exchanges of units of one level."""
+        whole = graph.symmetric_positive()
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        own, kind = units.of_pe(), units.kind
+        csr = quotient_csr(Csr(whole.indptr, whole.targets, weights), own[pe], units.count)
+        if linear_cost is not None:
+            linear_cost, staying = units.linear_cost(linear_cost, pe)
+            kind = kind.copy()
+            kind[staying] = kind.max() + 1 + np.arange(len(staying))
+        # Kinds as loads and as caps: only units of one kind fit each other's place.
+        found = swap_refine(
+            csr.indptr, csr.targets, csr.weights, kind, np.arange(units.count, dtype=np.int32), kind,
+            exact=False, **units.near, seed=effort.seed, all_pairs_up_to=self.all_pairs_up_to,
+            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+        )
+        effort.count(swaps_evaluated=found.evaluations, subtree_swaps=found.swaps)
+        moved: Int32 = (pe + (units.start[found.pe] - units.start[:-1])[own[pe]]).astype(np.int32)
+        return moved

@@ -1,0 +1,226 @@
+"""Exchanges of tasks: the local search of one task per slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes._util.options import build
+from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, mappers, refiners
+from hopbytes.algorithms.shared.search_distances import (
+    both_ways_differ,
+    cheaper,
+    is_dense,
+    kernel_distances,
+    priced,
+)
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.engine import swap_refine
+from hopbytes.engine.settings import FEW_TASKS
+from hopbytes.errors import UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+#: Constructions that compete as starts, in this order, again with other seeds when more are wanted.
+RIVALS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
+#: A rival dearer than the best by more than one part in so many is not worth a descent.
+HOPELESS = 6
+#: On networks of nodes these compete besides, each after whole groups were exchanged between nodes.
+RIVALS_ON_NODES = ("ug", "curve", "multi_jagged")
+
+
+@refiners.register("swap")
+@dataclass(frozen=True, slots=True)
+class Swap(Refiner):
+    """Exchange tasks: descend, anneal, shake; with one task per PE also from other starts.
+
+    Parameters
+    ----------
+    all_pairs_up_to : int
+        With at most this many tasks every pair is tried in the descent, so its end is optimal under
+        exchanges (unless 2^32 looks at an arc do not suffice: dense patterns of unequal volumes).
+    neighbourhood : int
+        With more, partners are the tasks in the unit of at most this many PEs around the PE of a
+        neighbour (off trees: on as many PEs nearest to it). A larger partition (many tasks per PE) is
+        left to the refiner ``vcycle``.
+    starts : int
+        Placements by other constructions (:data:`RIVALS`) that compete with the given one; the cheapest
+        after a descent goes on. On networks of nodes :data:`RIVALS_ON_NODES` are made, too, and the cheapest
+        `starts` of all compete. This and the next six with one task per PE only.
+    chains : int
+        Anneals from there, side by side; the cheapest result is kept.
+    steps : int
+        Exchanges proposed per task in each.
+    anneal_up_to : int
+        With more tasks nothing is annealed.
+    subtrees : int
+        Passes of the refiner ``subtrees`` over the best start, before anything is annealed or shaken.
+    repartitionings : int
+        Partners per unit of the refiner ``pairwise_repartitioning``, which then follows.
+    perturbations : int
+        Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
+        at random, their surroundings descend again, and what got worse is taken back. Ends once a third of
+        that has gone by without any gain.
+    perturbation_work : int
+        Millions of arcs to look at while shaking, at most.
+    dense_pattern_up_to : int
+        With more than :data:`FEW_TASKS` (400) and at most so many tasks, where most talk to each other, a
+        short tabu search (the refiner ``tabu``, twice as many exchanges as tasks) takes the place of
+        everything else: it looks at all pairs for what one task costs here.
+    one_way : int
+        Millions of arcs that :class:`Tabu` may look at in the end where neither volumes nor distances are the
+        same in both directions: exchanges here see means of such distances, tabu search sees both. Of
+        up to 400 tasks, one per PE; 0: never.
+
+    Notes
+    -----
+    Gains cost O(degree) and are computed before anything is applied (Schulz and Träff, 2017, applied
+    and took back); a queue holds the tasks whose surroundings changed, and a bound on what a task could
+    gain anywhere spares most evaluations. Annealing after Kirkpatrick, Gelatt and Vecchi (1983); it
+    proposes partners near neighbours, on any level of the machine.
+    """
+
+    all_pairs_up_to: int = 1024
+    neighbourhood: int = 64
+    starts: int = 0
+    chains: int = 0
+    steps: int = 3000
+    anneal_up_to: int = 16384
+    subtrees: int = 0
+    repartitionings: int = 0
+    perturbations: int = 0
+    perturbation_work: int = 1000
+    dense_pattern_up_to: int = 1024
+    one_way: int = 20
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement that costs no more."""
+        found = self._refined(graph, where, pe, bounds, effort)
+        if not self.one_way or effort.used_up or not both_ways_differ(graph, where):
+            return found
+        from hopbytes.algorithms.refiners.tabu import Tabu
+
+        return Tabu(work=self.one_way).refine(graph, where, found, bounds, effort)
+
+    def _refined(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        if where.k < 2 or graph.n < 2 or not (bounds.exact or graph.n <= self.all_pairs_up_to):
+            return pe
+        if not (bounds.exact and graph.n == where.k) or effort.used_up:
+            return self._exchange(graph, where, pe, bounds, effort, 0, 0)
+        if FEW_TASKS < graph.n <= self.dense_pattern_up_to and is_dense(graph):
+            from hopbytes.algorithms.refiners.tabu import Tabu
+
+            work = 2 * graph.n**3 // 8 // MILLION + 1
+            return Tabu(work=work).refine(graph, where, pe, bounds, effort)
+        chains = self.chains if graph.n <= self.anneal_up_to else 0
+        if not self.starts + self.subtrees + self.repartitionings:
+            return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)
+        best = self._best_start(graph, where, pe, bounds, effort)
+        if self.subtrees and not effort.used_up:
+            from hopbytes.algorithms.refiners.subtrees import Subtrees
+
+            steps = Subtrees(self.subtrees, self.all_pairs_up_to, singles=False)
+            best = steps.refine(graph, where, best, bounds, effort)
+        if self.repartitionings and not effort.used_up:
+            from hopbytes.algorithms.refiners.pairwise_repartitioning import PairwiseRepartitioning
+
+            best = PairwiseRepartitioning(partners=self.repartitionings).refine(
+                graph, where, best, bounds, effort
+            )
+        if chains + self.perturbations > 0 and not effort.used_up:
+            # All pairs were looked at before; what has moved since is found by its neighbours.
+            near = self if chains else replace(self, all_pairs_up_to=0)
+            best = near._exchange(graph, where, best, bounds, effort, chains, self.perturbations)
+        if not self.starts:
+            return best
+        value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)
+        # Who gains nothing by being moved stays where every launcher puts him.
+        same = bounds.linear_cost is None and value(graph, where, order) == value(graph, where, best)
+        return order if same else best
+
+    def _best_start(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
+    ) -> Int32:
+        """Return the cheapest after a descent: the placement given, or one of its rivals."""
+        value = CommCost().value
+        best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
+        least = value(graph, where, best)
+        for rival in self._promising(graph, where, bounds, effort):
+            if value(graph, where, rival) > least + least // HOPELESS:
+                continue
+            end = self._exchange(graph, where, rival, bounds, effort, 0, 0)
+            if (cost := value(graph, where, end)) < least:
+                best, least = end, cost
+        return best
+
+    def _promising(
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
+    ) -> Iterator[Int32]:
+        """Yield the rivals to descend from: the `starts` cheapest where some were made on nodes."""
+        if not self.starts or bounds.linear_cost is not None or where.machine.network() is None:
+            yield from self._rivals(graph, where, bounds, effort)
+            return
+        found = list(self._rivals(graph, where, bounds, effort))
+        costs = [CommCost().value(graph, where, rival) for rival in found]
+        cheapest = sorted(range(len(found)), key=costs.__getitem__)[: self.starts]
+        yield from (found[i] for i in sorted(cheapest))
+
+    def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
+        """Yield exact placements by other constructions; none where tasks have prices they do not know."""
+        if bounds.linear_cost is None:
+            yield from _on_nodes(graph, where, bounds, effort)
+        for i in range(self.starts if bounds.linear_cost is None else 0):
+            if effort.used_up:
+                return
+            mapper = build(mappers, RIVALS[i % len(RIVALS)])
+            seed = effort.seed + i // len(RIVALS)
+            rival = mapper.map(graph, where, bounds, replace(effort, seed=seed, progress=None))
+            if np.all(np.bincount(rival, minlength=where.k) == 1):
+                yield rival
+
+    def _exchange(
+        self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
+        chains: int, perturbations: int,
+    ) -> Int32:
+        csr = graph.symmetric_positive()
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        perturbations = min(
+            perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(csr.targets))
+        )
+        found = swap_refine(
+            csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
+            bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
+            all_pairs_up_to=self.all_pairs_up_to, reach=self.neighbourhood, chains=chains, steps=self.steps,
+            perturbation_work=perturbations, threads=effort.threads, deadline=effort.deadline,
+            spend=effort.spend,
+            linear_cost=linear_cost,
+        )
+        effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
+        return cheaper(graph, where, pe, found.pe, bounds.linear_cost)
+
+
+def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
+    """Yield placements made from groups of tasks on the nodes of a network."""
+    if where.machine.network() is None:
+        return
+    from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES
+    from hopbytes.machines.common.geometry import geometry_of
+
+    if not 2 < len(np.unique(where.node_of_pe)) <= MOST_SITES:
+        return
+    for name in RIVALS_ON_NODES:
+        if effort.used_up or (mappers[name].needs_coordinates and geometry_of(where.machine) is None):
+            continue
+        quiet = replace(effort, progress=None)
+        try:
+            rival = build(mappers, name).map(graph, where, bounds, quiet)
+            rival = build(refiners, "uwh").refine(graph, where, rival, bounds, quiet)
+        except UnsupportedError:  # tasks without coordinates, nodes without a route between them
+            continue
+        if np.all(np.bincount(rival, minlength=where.k) == 1):
+            yield rival

@@ -1,0 +1,38 @@
+"""UMPA's UMMC: exchanges that relieve the link with the most messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
+from hopbytes.algorithms.refiners.umpa import check_rule, swap_for_congestion
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@refiners.register("ummc")
+@dataclass(frozen=True, slots=True)
+class MessageCongestionSwap(Refiner):
+    """Like ``umc`` for the number of messages over a link, whatever its capacity (UMMC).
+
+    Parameters
+    ----------
+    delta, rule
+        As of ``umc``.
+    """
+
+    needs_routes: ClassVar[bool] = True
+    objective: ClassVar[str] = "max_messages"
+    delta: int = 8
+    rule: str = "lexicographic"
+
+    def __post_init__(self) -> None:
+        check_rule("ummc", self.rule)
+
+    def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
+        """Return a placement with no more messages over the busiest link."""
+        return swap_for_congestion(
+            graph, where, pe, bounds, effort, delta=self.delta, rule=self.rule, messages=True
+        )

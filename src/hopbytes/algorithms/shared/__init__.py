@@ -1,0 +1,1 @@
+"""What several mappers and refiners use and nobody asks for by name."""

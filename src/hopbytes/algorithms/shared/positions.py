@@ -1,0 +1,119 @@
+"""Coordinates of nodes and of tasks, for mappers that work by geometry; not a mapper itself."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from hopbytes._arrays import Float64, Int64
+from hopbytes.algorithms.two_level import nodes_of
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.common.geometry import geometry_of
+from hopbytes.machines.network.network import Geometry
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.textio.open_input import open_stream
+
+GRID = re.compile(r"[0-9]{1,9}(x[0-9]{1,9})*", re.ASCII)
+#: Coordinates of a file are rounded to so many steps along the longest side.
+STEPS = 2**20
+#: More dimensions than any physical space or logical grid has.
+MOST_DIMENSIONS = 16
+
+
+def place_geometry(where: Allocation, wanted: str) -> Geometry:
+    """Return the coordinates of the places of an allocation (see
+    :class:`hopbytes.algorithms.two_level.Nodes`).
+
+    Raises
+    ------
+    UnsupportedError
+        The machine is no grid of nodes.
+    """
+    found = geometry_of(where.machine)
+    if found is None:
+        raise UnsupportedError(
+            f"mapper {wanted!r} needs coordinates of nodes, and '{where.machine.spec()}' has none: expected "
+            "a torus, mesh or hyperx; 'multisection' and 'ug' work everywhere"
+        )
+    nodes = nodes_of(where)
+    return found._replace(places=found.places[:, where.node_of_pe[nodes.first]])
+
+
+def task_coordinates(graph: CommGraph, told: str, wanted: str) -> Int64 | None:
+    """int64[dimensions, n]: where tasks are, from 0; None when nobody knows.
+
+    Parameters
+    ----------
+    told : str
+        ``16x16x4``: a grid whose numbers ascend fastest in the last dimension. A file otherwise: a line per
+        task with its coordinates. Empty: the grid a generated pattern says it has.
+    wanted : str
+        Who asks, for messages.
+
+    Raises
+    ------
+    UnsupportedError
+        A grid of another number of tasks.
+    FormatError
+        A file that is not a table of finite numbers with a line per task.
+    """
+    if told and not GRID.fullmatch(told):
+        return _scaled(_from_file(told, graph.n))
+    sizes = [int(word) for word in told.split("x")] if told else graph.meta.get("grid")
+    if not told and not _is_grid(sizes, graph.n):
+        return None
+    assert sizes is not None
+    if len(sizes) > MOST_DIMENSIONS or math.prod(sizes) != graph.n:
+        grid = "x".join(map(str, sizes))
+        raise UnsupportedError(f"mapper {wanted!r}: tasks={grid[:40]}, expected a grid of {graph.n} tasks")
+    return np.stack(np.unravel_index(np.arange(graph.n), tuple(sizes))).astype(np.int64)
+
+
+def _is_grid(sizes: object, n: int) -> bool:
+    """Whether what a pattern says of itself is a grid of its tasks: anybody may have written the file."""
+    if not isinstance(sizes, list) or not 1 <= len(sizes) <= MOST_DIMENSIONS:
+        return False
+    return all(type(size) is int and 0 < size <= n for size in sizes) and math.prod(sizes) == n
+
+
+def _from_file(path: str, n: int) -> Float64:
+    rows: list[list[float]] = []
+    with open_stream(path) as opened:
+        for number, line in enumerate(opened.stream, 1):
+            words = line.partition(b"#")[0].replace(b",", b" ").split()
+            if not words:
+                continue
+            try:
+                row = [float(word) for word in words]
+            except ValueError:
+                row = [math.nan]
+            if not all(map(math.isfinite, row)) or len(row) > MOST_DIMENSIONS:
+                what = f"{line[:40].decode(errors='replace').strip()!r}, expected the coordinates of a task"
+                raise FormatError(path, number, what)
+            if rows and len(row) != len(rows[0]):
+                raise FormatError(path, number, f"{len(row)} numbers, expected {len(rows[0])} as before")
+            rows.append(row)
+    if len(rows) != n:
+        raise FormatError(path, None, f"coordinates of {len(rows)} tasks, expected {n}")
+    table: Float64 = np.array(rows, np.float64).reshape(n, -1).T
+    return table
+
+
+def _scaled(points: Float64) -> Int64:
+    """Whole numbers as they are, moved to begin at 0; others in steps of the longest side."""
+    if points.size == 0:
+        return np.zeros((max(1, len(points)), points.shape[1]), np.int64)
+    low = points.min(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # infinite extents are refused
+        extent = float((points.max(axis=1, keepdims=True) - low).max())
+    if not math.isfinite(extent):
+        raise FormatError("tasks", None, "coordinates that far apart, expected a range of finite size")
+    if extent < STEPS and bool(np.all(np.rint(points) == points)):
+        scale = 1.0
+    else:
+        scale = (STEPS - 1) / extent
+    steps: Int64 = np.rint((points - low) * scale).astype(np.int64)
+    return steps

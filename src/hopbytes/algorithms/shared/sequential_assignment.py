@@ -1,0 +1,79 @@
+"""Tasks poured over PEs in a given order: what baselines and orderings have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.algorithms.base import Bounds
+from hopbytes.model.comm_graph import CommGraph
+
+
+def random_order(n: int, seed: int) -> Int64:
+    """Return a random permutation of 0..n-1 (int64), the same everywhere for the same seed.
+
+    Sorts by the SplitMix64 sequence (Steele, Lea, Flood 2014) of the seed.
+
+    Examples
+    --------
+    >>> sorted(random_order(5, seed=7).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    with np.errstate(over="ignore"):
+        start = _mixed(np.array([seed], np.uint64))
+        keys = _mixed(start + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    return np.argsort(keys, kind="stable").astype(np.int64)
+
+
+def _mixed(values: UInt64) -> UInt64:
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: UInt64 = values ^ (values >> np.uint64(31))
+    return mixed
+
+
+def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64) -> Int32:
+    """Give PEs, one after the other, the next tasks of `order` (int64[n], a permutation)."""
+    pe = np.empty(graph.n, np.int32)
+    if bounds.exact and bounds.count is not None:
+        pe[order] = np.repeat(np.arange(len(bounds.count), dtype=np.int32), bounds.count)
+    elif graph.n:
+        pe[order] = _by_load(graph.task_loads()[order], bounds.load)
+    return pe
+
+
+def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
+    """int64[k]: how many tasks each PE takes, n in all, for mappers that place one task after the other.
+
+    Exact counts as they are; under a bound on loads shares as the caps, as if all tasks were equal.
+
+    Examples
+    --------
+    >>> room_for(CommGraph.from_edges([0], [1], n=5), Bounds(np.array([3, 3])))
+    array([2, 3])
+    """
+    if bounds.exact and bounds.count is not None:
+        return bounds.count
+    pe = _by_load(np.ones(graph.n, np.int64), bounds.load)
+    return np.bincount(pe, minlength=len(bounds.load)).astype(np.int64)
+
+
+def fill_along(graph: CommGraph, bounds: Bounds, pes: Int64, order: Int64) -> Int32:
+    """Give the PEs of the sequence `pes` (int64[k], a permutation) the next tasks of `order`.
+
+    Counts as :func:`room_for` says.
+    """
+    pe = np.empty(graph.n, np.int32)
+    pe[order] = np.repeat(pes, room_for(graph, bounds)[pes])
+    return pe
+
+
+def _by_load(loads: Int64, caps: Int64) -> Int32:
+    """Cut the sequence where the running load passes each PE's share of the total (shares as the caps)."""
+    total, whole, below = int(loads.sum()), sum(caps.tolist()), 0
+    ends = np.empty(len(caps), np.int64)
+    for pe, cap in enumerate(caps.tolist()):
+        below += cap
+        ends[pe] = total * below // whole
+    middle = np.cumsum(loads) - loads + loads // 2
+    return np.minimum(np.searchsorted(ends, middle, side="right"), len(caps) - 1).astype(np.int32)

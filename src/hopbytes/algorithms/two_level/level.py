@@ -1,0 +1,147 @@
+"""The nodes of an allocation as places for groups of tasks, and the graph between groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
+from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.engine.control import Spend
+from hopbytes.kernels import csr_from_arcs
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """Places 0..P-1: the nodes of an allocation in machine order; its PEs if there is only one node.
+
+    Parameters
+    ----------
+    where : Allocation
+    of_pe : int32[k]
+        Place of every PE.
+    start, pes : int64[P+1], int64[k]
+        PEs of every place, ascending.
+    """
+
+    where: Allocation
+    of_pe: Int32
+    start: Int64
+    pes: Int64
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def count(self) -> int:
+        """Number of places."""
+        return len(self.start) - 1
+
+    @property
+    def first(self) -> Int64:
+        """int64[P]: the PE that stands for each place."""
+        return self.pes[self.start[:-1]]
+
+    def capacities(self, per_pe: Int64) -> Int64:
+        """int64[P]: sum of what the PEs of each place may hold."""
+        return np.add.reduceat(per_pe[self.pes], self.start[:-1])
+
+
+def nodes_of(where: Allocation) -> Nodes:
+    """Return the places of an allocation; O(k log k)."""
+    if "nodes" not in where._cache:
+        node = where.node_of_pe
+        # Numbered by their first PE.
+        _, seen, of_pe = np.unique(node, return_index=True, return_inverse=True)
+        of_pe = np.argsort(np.argsort(seen))[of_pe]
+        if int(of_pe.max()) == 0:
+            of_pe = np.arange(where.k)
+        counts = np.bincount(of_pe)
+        start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        pes = np.argsort(of_pe, kind="stable").astype(np.int64)
+        where._cache["nodes"] = Nodes(where, of_pe.astype(np.int32), start, pes)
+    nodes: Nodes = where._cache["nodes"]
+    return nodes
+
+
+class RunControl(NamedTuple):
+    """How to run a cut: seed, threads, when to stop, whom to tell how many arcs were looked at."""
+
+    seed: int = 0
+    threads: int = 1
+    deadline: float | None = None
+    spend: Spend | None = None
+
+
+def partition_to_nodes(
+    graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, pace: RunControl
+) -> Int32:
+    """Cut the tasks into one group per place, as large as the place at most, with little talk between.
+
+    Parameters
+    ----------
+    graph : CommGraph
+    capacities : int64[P]
+        Unequal ones welcome. With unit loads and capacities that sum to n every group fits exactly.
+    loads : int64[n] or None
+        None: 1 each.
+
+    Returns
+    -------
+    int32[n]
+        Group of every task; group p was cut to the size of place p.
+
+    Notes
+    -----
+    Where sizes leave no choice, tasks as they come, group by group, compete: the order of many programs is
+    the work of a partitioner that saw more than the pattern.
+    What the partitioner leaves overfull is put right by moves of the tasks that lose least, in the order
+    of loss (the single Fiduccia-Mattheyses pass of Deveci et al., 2015).
+    """
+    csr = graph.symmetric_positive()
+    places = len(capacities)
+    group = np.zeros(graph.n, np.int32)
+    if places == 1 or graph.n == 0:
+        return group
+    as_they_come = None
+    if loads is None and int(capacities.sum()) == graph.n:
+        as_they_come = np.repeat(np.arange(places, dtype=np.int32), capacities)
+    parts, _ = partition_many(
+        *csr, loads, group, np.array([0, places], np.int64), capacities,
+        np.array([pace.seed % 2**64], np.uint64), settings, candidates=as_they_come, threads=pace.threads,
+        deadline=pace.deadline, spend=pace.spend,
+    )
+    return balance_fix(graph, parts, capacities, loads)
+
+
+def balance_fix(graph: CommGraph, parts: Int32, capacities: Int64, loads: Int64 | None) -> Int32:
+    """Move boundary tasks off overfull groups at the least loss of cut; groups that fit stay as they are."""
+    fixed: Int32 = np.ascontiguousarray(parts, np.int32).copy()
+    places = len(capacities)
+    equal = np.ones(65, np.int64)
+    equal[0] = 0  # every place as far from every other: the cost is the cut
+    kernels.repair(
+        graph.symmetric_positive(), loads, fixed, capacities, np.arange(places, dtype=np.uint64), equal,
+        np.zeros(1, np.int32),
+    )
+    return fixed
+
+
+def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
+    """Return the directed graph between groups: volumes and messages summed, no arcs within a group.
+
+    O(n + m). Messages are counts of arcs where the source had none.
+    """
+    sources, targets = group[graph.sources()], group[graph.targets]
+    apart = sources != targets
+    volumes = None if graph.volumes is None else graph.volumes[apart]
+    messages = np.ones(int(np.count_nonzero(apart)), np.int64)
+    if graph.messages is not None:
+        messages = graph.messages[apart]
+    indptr, columns, volume, message = csr_from_arcs(
+        count, sources[apart], targets[apart], volumes, messages
+    )
+    return CommGraph(indptr, columns, volume, message)

@@ -1,0 +1,112 @@
+"""From a mapping problem to one of groups on nodes and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
+from hopbytes.algorithms.two_level.within_node import place_inside
+from hopbytes.engine import PartitionSettings
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.capacities import group_sums
+from hopbytes.model.comm_graph import CommGraph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouped:
+    """Tasks in groups, one group per node at most.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    group : int32[n]
+        Group of every task, 0..G-1.
+    graph : CommGraph
+        Directed arcs between groups.
+    sizes, capacities : int64[G], int64[P]
+        Tasks (or load) of every group, and what every place may hold.
+    start : int32[G]
+        Place every group comes from; for groups fresh from a partition the number of the group.
+    """
+
+    nodes: Nodes
+    group: Int32
+    graph: CommGraph
+    sizes: Int64
+    capacities: Int64
+    start: Int32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Capacity:
+    """What PEs may hold: `per_pe` int64[k] in tasks (`loads` None) or in units of `loads` int64[n]."""
+
+    per_pe: Int64
+    loads: Int64 | None
+
+
+def cut_into_groups(
+    graph: CommGraph, where: Allocation, share: Capacity, settings: PartitionSettings, pace: RunControl
+) -> Grouped:
+    """Partition the tasks into one group per node, of just the size the node takes."""
+    nodes = nodes_of(where)
+    capacities = nodes.capacities(share.per_pe)
+    group = partition_to_nodes(graph, capacities, share.loads, settings, pace)
+    return _grouped(graph, nodes, group, capacities, share.loads, np.arange(nodes.count, dtype=np.int32))
+
+
+def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, share: Capacity) -> Grouped:
+    """Take what is on each node of a placement as a group; empty nodes have none."""
+    nodes = nodes_of(where)
+    used, group = np.unique(nodes.of_pe[pe], return_inverse=True)
+    return _grouped(
+        graph, nodes, group.astype(np.int32), nodes.capacities(share.per_pe), share.loads,
+        used.astype(np.int32),
+    )
+
+
+def _grouped(
+    graph: CommGraph, nodes: Nodes, group: Int32, capacities: Int64, loads: Int64 | None, start: Int32
+) -> Grouped:
+    sizes = group_sums(group, loads, len(start))
+    return Grouped(nodes, group, quotient(graph, group, len(start)), sizes, capacities, start)
+
+
+def move_groups(
+    graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, share: Capacity, settings: PartitionSettings,
+    pace: RunControl,
+) -> Int32:
+    """Return the placement after every group went from its place to ``place[group]``.
+
+    Between nodes that look alike inside, tasks keep the PE they had there; elsewhere the group is placed
+    inside its new node from scratch.
+    """
+    nodes = grouped.nodes
+    old, new = grouped.start[grouped.group], place[grouped.group]
+    kinds = _kinds(nodes, share.per_pe)
+    within = np.empty(nodes.where.k, np.int64)
+    within[nodes.pes] = np.arange(nodes.where.k) - np.repeat(nodes.start[:-1], np.diff(nodes.start))
+    alike = kinds[old] == kinds[new]
+    moved: Int32 = pe.copy()
+    moved[alike] = nodes.pes[nodes.start[new[alike]] + within[pe[alike]]]
+    if not alike.all():
+        anew = place_inside(
+            graph, nodes, new.astype(np.int32), share.per_pe, share.loads, settings, pace
+        )
+        moved[~alike] = anew[~alike]
+    return moved
+
+
+def _kinds(nodes: Nodes, per_pe: Int64) -> Int64:
+    """int64[P]: a number per node, equal for nodes with the same groups of PEs that hold the same."""
+    groupings = np.stack([*nodes.where.groups(), *([per_pe] if len(per_pe) else [])]).astype(np.int64)
+    known: dict[bytes, int] = {}
+    kinds = np.empty(nodes.count, np.int64)
+    for place in range(nodes.count):
+        own = groupings[:, nodes.pes[nodes.start[place] : nodes.start[place + 1]]]
+        own[:-1] -= own[:-1, :1].copy()  # groups are numbered on from node to node
+        kinds[place] = known.setdefault(own.tobytes(), len(known))
+    return kinds

@@ -1,0 +1,107 @@
+"""Nodes with several adapters: which of them each task of a group sends and receives through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.two_level.level import Nodes, quotient
+from hopbytes.cost.objectives.link_sums import endpoints_of
+from hopbytes.model.comm_graph import CommGraph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ports:
+    """Ports of places: PEs that share an endpoint on every node, counted alike on all nodes.
+
+    Parameters
+    ----------
+    count : int
+        Ports of each place; 1 where every node has one endpoint.
+    endpoints : int32[P * count]
+        Endpoint of every port, place by place. A node with fewer PEs repeats the endpoint of its last one.
+    of_pe : int32[k]
+        Port of every PE.
+    """
+
+    count: int
+    endpoints: Int32
+    of_pe: Int32
+
+
+def ports_of(nodes: Nodes) -> Ports:
+    """Return the ports of the places of an allocation, computed once; O(nodes x PEs of the largest)."""
+    if "ports" not in nodes._cache:
+        nodes._cache["ports"] = _ports(nodes, endpoints_of(nodes.where))
+    found: Ports = nodes._cache["ports"]
+    return found
+
+
+def _ports(nodes: Nodes, endpoints: Int32) -> Ports:
+    first = endpoints[nodes.first]
+    if np.array_equal(endpoints, first[nodes.of_pe]):
+        return Ports(1, first, np.zeros(nodes.where.k, np.int32))
+    sizes = np.diff(nodes.start)
+    # Column w: the endpoint of the PE number w of every node. Equal columns are one port.
+    within = np.minimum(np.arange(int(sizes.max())), sizes[:, None] - 1)
+    columns = endpoints[nodes.pes[nodes.start[:-1, None] + within]]
+    _, shown, port = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(shown))  # numbered by the first PE that has them
+    port = order[port.reshape(-1)].astype(np.int32)
+    of_pe = np.empty(nodes.where.k, np.int32)
+    of_pe[nodes.pes] = port[np.arange(nodes.where.k) - np.repeat(nodes.start[:-1], sizes)]
+    table = np.ascontiguousarray(columns[:, np.sort(shown)], np.int32)
+    return Ports(len(shown), table.reshape(-1), of_pe)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PortArcs:
+    """Directed arcs between groups, apart by the ports they leave and reach.
+
+    Parameters
+    ----------
+    indptr, targets, volumes, messages
+        int64[G+1]; int32[m] groups, the same one several times if ports differ; int64[m] or None for 1 each.
+    out, in_ : int32[m] or None
+        Port at the source and at the target; None where every place has one.
+    """
+
+    indptr: Int64
+    targets: Int32
+    volumes: Int64 | None
+    messages: Int64 | None
+    out: Int32 | None = None
+    in_: Int32 | None = None
+
+
+def arcs_of(graph: CommGraph) -> PortArcs:
+    """Return the arcs of a graph whose vertices have one port each."""
+    return PortArcs(graph.indptr, graph.targets, graph.volumes, graph.messages)
+
+
+def port_arcs(graph: CommGraph, group: Int32, groups: int, port: Int32, ports: int) -> PortArcs:
+    """Merge the arcs between tasks that have groups and ports in common; none within a group. O(n + m).
+
+    Parameters
+    ----------
+    graph : CommGraph
+        Of tasks.
+    group, port : int32[n]
+        Of every task.
+    """
+    seats = (group.astype(np.int64) * ports + port).astype(np.int32)
+    merged = quotient(graph, seats, groups * ports)
+    source, out = np.divmod(merged.sources(), ports)
+    target, in_ = np.divmod(merged.targets, ports)
+    apart = source != target
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(source[apart], minlength=groups))]).astype(np.int64)
+
+    def kept(weights: Int64 | None) -> Int64 | None:
+        return None if weights is None else np.ascontiguousarray(weights[apart])
+
+    return PortArcs(
+        indptr, target[apart].astype(np.int32), kept(merged.volumes), kept(merged.messages),
+        out[apart].astype(np.int32), in_[apart].astype(np.int32),
+    )

@@ -1,0 +1,61 @@
+"""From the node of every task to its PE: cut the tasks of each node along the tree inside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.two_level.level import Nodes, RunControl
+from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.model.capacities import group_sums
+from hopbytes.model.comm_graph import CommGraph
+
+
+def place_inside(
+    graph: CommGraph, nodes: Nodes, place: Int32, per_pe: Int64, loads: Int64 | None,
+    settings: PartitionSettings, pace: RunControl,
+) -> Int32:
+    """Return int32[n], the PE of every task on the node it was given.
+
+    Parameters
+    ----------
+    place : int32[n]
+        Place of every task, see :class:`Nodes`.
+    per_pe : int64[k]
+        What each PE may hold: tasks for `loads` of None.
+
+    Notes
+    -----
+    All nodes are cut side by side, one compiled call per level inside them. O(levels x (n + m)).
+    """
+    where = nodes.where
+    csr = graph.symmetric_positive()
+    unit = place.astype(np.int32)  # the unit each task is in so far: a place at first
+    parents = nodes.of_pe  # the same for PEs
+    for depth, grouping in enumerate(where.groups()):
+        children = _finer(parents, grouping)
+        if int(children.max()) == int(parents.max()):
+            continue
+        count = int(children.max()) + 1
+        parent_of = np.empty(count, np.int64)
+        parent_of[children] = parents
+        start = np.concatenate([[0], np.cumsum(np.bincount(parent_of))]).astype(np.int64)
+        caps = group_sums(children, per_pe, count)
+        state = np.random.SeedSequence((pace.seed % 2**64, depth))
+        seeds = state.generate_state(len(start) - 1, np.uint64).astype(np.uint64)
+        child, _ = partition_many(
+            *csr, loads, unit, start, caps, seeds, settings, threads=pace.threads, deadline=pace.deadline,
+            spend=pace.spend,
+        )
+        unit, parents = (start[unit] + child).astype(np.int32), children
+    pe_of = np.empty(where.k, np.int32)
+    pe_of[parents] = np.arange(where.k, dtype=np.int32)
+    pe: Int32 = pe_of[unit]
+    return pe
+
+
+def _finer(parents: Int32, grouping: Int32) -> Int32:
+    """Return units that are in one parent and one group, numbered so that the parts of a parent follow on."""
+    pairs = parents.astype(np.int64) * (int(grouping.max()) + 1) + grouping
+    units: Int32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
+    return units

@@ -1,0 +1,342 @@
+"""Options that mean the same in every verb, in groups: one dataclass per group.
+
+A verb takes a group as one parameter; :func:`hopbytes.cli.spread.spread_options` makes separate options of
+the fields of the group and puts them together again before the verb is called. A group turns
+itself into what the library takes, and does nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
+
+if TYPE_CHECKING:
+    from hopbytes.formats.exchange import Receipt
+    from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.model.mapping import Mapping
+
+Maker: TypeAlias = Callable[..., Declared]
+_input: Maker = partial(option, panel="Input")
+problem: Maker = partial(option, panel="Problem")
+_method: Maker = partial(option, panel="Method")
+_output: Maker = partial(option, panel="Output")
+
+PatternFile: TypeAlias = Annotated[
+    str,
+    argument(
+        metavar="PATTERN",
+        help="Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
+        "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input.",
+        values="patterns",
+    ),
+]
+Json: TypeAlias = Annotated[bool, _output("--json", help="Print one line of JSON, with exact numbers.")]
+Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Print nothing but errors.")]
+All: TypeAlias = Annotated[
+    bool, _output("--all", help="Print every metric, and compare with random mappings as well.")
+]
+ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, socket or plane=N"
+ComparedOrder: TypeAlias = Annotated[
+    str | None,
+    _output(
+        "--compare-with", metavar="ORDER", rare=True, old=("--placement",), values="orders",
+        help=f"Launcher's order to compare with: {ORDER_HELP}.", default="that of the launcher of --format",
+    ),
+]
+OutputFile: TypeAlias = Annotated[
+    str | None,
+    _output(
+        "--output", "-o", metavar="FILE", default="standard output", values="files",
+        help="File to write. Some formats write FILE and FILE.hosts or FILE.place.sh.",
+    ),
+]
+FORCE_HELP = "Overwrite a file that hopbytes did not write."
+Force: TypeAlias = Annotated[bool, _output("--force", help=FORCE_HELP)]
+#: Where verbs that ask a machine write.
+MachineFile: TypeAlias = Annotated[
+    str,
+    _output(
+        "--output", "-o", metavar="FILE", default="standard output", values="files",
+        help="File to write; other verbs take it as --on FILE.",
+    ),
+]
+MappingFormat: TypeAlias = Annotated[
+    str | None,
+    _input(
+        "--mapping-format", metavar="FORMAT", rare=True, values="placement formats",
+        help="Format of MAPPING if its name and content do not tell.",
+    ),
+]
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``."""
+    import re
+
+    parts = re.findall(r"([0-9.]+)\s*(s|m|h)", text.lower())
+    try:
+        if parts and re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", text.lower()):
+            return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return float(text)
+    except ValueError:
+        raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a pattern is read."""
+
+    input_format: Annotated[
+        str | None,
+        _input(
+            "--input-format", metavar="FORMAT", rare=True, values="pattern formats",
+            help="Format of the pattern if it is not recognised: csv, edges, metis, …",
+        ),
+    ] = None
+    max_bytes: Annotated[
+        int | None,
+        _input(
+            "--max-bytes", metavar="N", least=1, rare=True,
+            help="Largest input that is read, in bytes after decompression.",
+        ),
+    ] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.convert`."""
+        limit = {} if self.max_bytes is None else {"max_bytes": self.max_bytes}
+        return {"input_format": self.input_format, **limit}
+
+    def read(self, path: str) -> CommGraph:
+        """Return the pattern in a file."""
+        import hopbytes as hb
+
+        keywords = self.keywords()
+        graph: CommGraph = hb.read(path, keywords.pop("input_format"), holds="pattern", **keywords)
+        return graph
+
+
+@dataclass(frozen=True)
+class SpreadOptions:
+    """How many tasks go where, when each has a slot of its own."""
+
+    oversubscribe: Annotated[bool, problem("--oversubscribe", help="Allow more processes than slots.")] = (
+        False
+    )
+    tasks_per_node: Annotated[
+        int | None,
+        problem(
+            "--tasks-per-node", metavar="N", least=1, help="Put exactly N tasks on every node in use.",
+        ),
+    ] = None
+    pack: Annotated[
+        bool,
+        problem(
+            "--pack", help="Fill node after node, as mpirun does. Without this and --spread, the slots with "
+            "the lowest cost are used.",
+        ),
+    ] = False
+    spread: Annotated[
+        bool,
+        problem(
+            "--spread", help="Put equally many tasks on every node, as srun does; each task gets more memory "
+            "bandwidth.",
+        ),
+    ] = False
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' placements."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class ProblemOptions:
+    """Which problem is solved, and how evenly."""
+
+    partition: Annotated[
+        bool | None,
+        problem(
+            "--partition/--processes",
+            help="Partition (many tasks per PE, balanced) or processes (one per PE).",
+            default="processes for recorded patterns and launch formats; else partition if tasks ≥ 8 × PEs",
+        ),
+    ] = None
+    imbalance: Annotated[
+        str,
+        problem(
+            "--imbalance", metavar="E",
+            help="Partition: no PE gets more than 1 + E times the mean load; 0.03 or 3%.",
+        ),
+    ] = "0.03"
+    strict_balance: Annotated[
+        bool,
+        problem(
+            "--strict-balance", rare=True,
+            help="Stop with an error where the loads of single tasks need a larger bound.",
+        ),
+    ] = False
+
+    def keywords(self, *, launches: bool) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`; files for launchers are of processes."""
+        return {
+            "partition": False if self.partition is None and launches else self.partition,
+            "imbalance": self.imbalance,
+            "strict_balance": self.strict_balance,
+        }
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """Which algorithm runs, and how hard it tries."""
+
+    preset: Annotated[
+        str | None,
+        _method(
+            "--preset", metavar="NAME", default="eco", values="presets",
+            help="Effort: fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
+        ),
+    ] = None
+    mapper: Annotated[
+        str | None,
+        _method(
+            "--mapper", metavar="NAME[:KEY=VALUE,…]", rare=True, values="mappers",
+            help="Algorithm to run instead of a preset ('hopbytes list mappers').",
+        ),
+    ] = None
+    refine: Annotated[
+        list[str] | None,
+        _method(
+            "--refine", metavar="NAME[:KEY=VALUE,…]", rare=True, values="refiners",
+            help="Algorithm that improves the mapping afterwards; may be repeated.",
+        ),
+    ] = None
+    objective: Annotated[
+        str,
+        _method(
+            "--objective", metavar="NAME", values="objectives",
+            help="What is minimised: comm_cost (volume × distance); on networks also hop_bytes, hops, "
+            "max_congestion, max_messages or hybrid.",
+        ),
+    ] = "comm_cost"
+    weight: Annotated[
+        str,
+        _method(
+            "--weight", metavar="WHAT", rare=True, values="weights",
+            help="What is sent, as it counts: bytes, messages, or time (latency and bandwidth).",
+        ),
+    ] = "bytes"
+    unit_messages: Annotated[
+        bool, _method("--unit-messages", rare=True, help="Count every pair of tasks as one message.")
+    ] = False
+    seed: Annotated[
+        int, _method("--seed", metavar="N", rare=True, help="Seed; the same seed gives the same mapping.")
+    ] = 0
+    threads: Annotated[
+        int | None,
+        _method(
+            "--threads", metavar="N", least=1, default="all CPUs", rare=True,
+            help="Number of threads; the mapping does not depend on it.",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        _method(
+            "--time-limit", metavar="TIME", parser=seconds,
+            help="Stop after this time, counted from the end of reading: 90, 90s, 5m or 1h30m.",
+        ),
+    ] = None
+    work_limit: Annotated[
+        int | None,
+        _method(
+            "--work-limit", metavar="N", least=0, rare=True,
+            help="Deterministic budget: start no new search after N scanned edges.",
+        ),
+    ] = None
+
+    @property
+    def anytime(self) -> bool:
+        """Whether an early end is no failure: with a limit, or by the preset."""
+        from hopbytes.solve.presets import presets
+
+        limited = self.time_limit is not None or self.work_limit is not None
+        return limited or (self.preset is not None and presets[self.preset]().anytime)
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.map_tasks`."""
+        if self.unit_messages and self.weight != "bytes":
+            raise UsageError(f"--unit-messages and --weight {self.weight} exclude each other")
+        return {
+            "preset": self.preset,
+            "mapper": self.mapper,
+            "refine": self.refine or (),
+            "objective": self.objective,
+            "weight": "unit" if self.unit_messages else self.weight,
+            "seed": self.seed,
+            "threads": self.threads,
+            "time_limit": self.time_limit,
+            "work_limit": self.work_limit,
+        }
+
+
+def _standard(output: str | None) -> bool:
+    """Whether standard output is meant."""
+    return output in (None, "-")
+
+
+@dataclass(frozen=True)
+class WritingOptions:
+    """How a file is written."""
+
+    format: Annotated[
+        str | None,
+        _output(
+            "--format", metavar="FORMAT", default="by the suffix of the file", values="formats",
+            help="Format to write: openmpi, slurm, hydra, torchrun, … ('hopbytes list formats').",
+        ),
+    ] = None
+    force: Annotated[bool, _output("--force", help=FORCE_HELP, rare=True)] = False
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of :func:`hopbytes.convert`."""
+        return {"format": self.format, "force": self.force}
+
+    def preferring(self, form: str | None, output: str | None) -> WritingOptions:
+        """Return these options with another format where none was given; FILE.json is a stored mapping."""
+        said = self.format is not None or form is None or (output or "").endswith(".json")
+        return self if said else dataclasses.replace(self, format=form)
+
+    def launches(self, output: str | None) -> bool:
+        """Whether the file is for a launcher, which starts processes."""
+        from hopbytes.formats.recognition import format_to_write
+
+        if _standard(output) and self.format is None:
+            return False
+        return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
+
+    def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
+        """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
+        from hopbytes.launching.usual import said_nothing, slots_for
+
+        return slots_for(self.format, launched) if said_nothing(options) else {}
+
+    def check(self, output: str | None) -> None:
+        """Find out before any work whether the placement can be written there."""
+        from hopbytes.formats.exchange import check_target
+
+        if not _standard(output) or self.format is not None:
+            check_target("-" if output is None else output, self.format, holds="mapping", force=self.force)
+
+    def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
+        """Write a placement; to stdout, and then as plain lines, unless told otherwise."""
+        import hopbytes as hb
+
+        form = self.format or ("plain" if _standard(output) else None)
+        path = "-" if output is None else output
+        receipt: Receipt = hb.write(mapping, path, form, force=self.force, **options)
+        return receipt

@@ -1,0 +1,68 @@
+"""``hopbytes map``: place the tasks of a pattern on a machine."""
+
+from __future__ import annotations
+
+from hopbytes.cli.common_options import (
+    All,
+    ComparedOrder,
+    Json,
+    MethodOptions,
+    OutputFile,
+    PatternFile,
+    ProblemOptions,
+    Quiet,
+    ReadingOptions,
+    SpreadOptions,
+    WritingOptions,
+)
+from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
+from hopbytes.cli.machine_options import MachineOptions
+from hopbytes.cli.place_options import PlaceOptions
+
+
+def map(
+    pattern: PatternFile,
+    machine: MachineOptions,
+    problem: ProblemOptions,
+    spread: SpreadOptions,
+    places: PlaceOptions,
+    method: MethodOptions,
+    reading: ReadingOptions,
+    writing: WritingOptions,
+    blocks: BlockOptions,
+    launching: LaunchingOptions,
+    output: OutputFile = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    all: All = False,
+    compare_with: ComparedOrder = None,
+) -> None:
+    """Map every task of PATTERN to the machine, verify the mapping and write it.
+
+    The mapping goes to -o FILE, otherwise to standard output unless --json is given; a summary goes to
+    standard error. With a limit or with preset best, Ctrl-C (or SIGTERM) ends the search and writes the
+    best mapping found; a second one gives up.
+    """
+    from hopbytes.cli.output import advice_for, launch_lines, print_json, tell, written
+    from hopbytes.cli.watching import watched
+    from hopbytes.launching.usual import usual_order
+    from hopbytes.report.summary import map_record, map_summary
+
+    where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
+    writing.check(output)
+    with watched(pattern, reading, method, quiet=quiet) as watch:
+        graph = watch.graph
+        options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()
+        options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
+        options |= writing.constraints(options, launching.launched)
+        mapping = watch.map(blocks, where, options)
+    extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
+    receipt = written(writing, mapping, output, extra, json=json)
+    record = map_record(graph, mapping, watch.read_seconds, receipt)
+    advice = advice_for(receipt, writing.format, record)
+    if json:
+        print_json(record)
+    elif not quiet:
+        launcher = compare_with or usual_order(writing.format, where)
+        summary = map_summary(graph, mapping, launcher=launcher, chance=all)
+        tell(*record["notices"], *summary, *launch_lines(advice))

@@ -1,0 +1,82 @@
+"""``hopbytes run``: map for this allocation, then launch."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from hopbytes.cli.common_options import (
+    MethodOptions,
+    OutputFile,
+    Quiet,
+    ReadingOptions,
+    SpreadOptions,
+    WritingOptions,
+)
+from hopbytes.cli.declare import Exit, UsageError, option
+from hopbytes.cli.launch_words import CommandWords, command_words
+from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
+from hopbytes.cli.machine_options import MachineOptions
+
+
+def run(
+    pattern: Annotated[
+        str,
+        option(
+            "--pattern", metavar="FILE", values="patterns",
+            help="Communication pattern, recorded from this program.",
+        ),
+    ],
+    machine: MachineOptions,
+    spread: SpreadOptions,
+    blocks: BlockOptions,
+    method: MethodOptions,
+    reading: ReadingOptions,
+    writing: WritingOptions,
+    launching: LaunchingOptions,
+    command: CommandWords = None,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="Write the files and print the command, but start nothing.")
+    ] = False,
+    replace: Annotated[
+        bool,
+        option("--replace", help="Remove conflicting placement options from the command."),
+    ] = False,
+    check: Annotated[
+        bool,
+        option(
+            "--check", help="Start a probe first, and the program only if every rank is where it belongs."
+        ),
+    ] = False,
+    output: OutputFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Map a program for the machine it runs on, write the launch files and start it.
+
+    Input, output, signals and exit code are those of the program. Launch files are removed afterwards
+    unless -o names them.
+    """
+    from hopbytes.cli.output import tell
+    from hopbytes.launching.command import LaunchCommand
+    from hopbytes.launching.launch import launch
+    from hopbytes.launching.start import checked_command, machine_said
+    from hopbytes.launching.usual import usual_order
+    from hopbytes.report.summary import map_summary
+
+    words = command_words(command)
+    typed = checked_command(words, None, replace=replace)
+    if not typed.program:
+        raise UsageError("say which program to launch, for instance: -- mpirun -n 64 ./app")
+    where = machine.or_on(machine_said(LaunchCommand.parse(words))).allocation()
+    graph = reading.read(pattern)
+    typed.check_count(graph.n)
+    options = spread.keywords() | method.keywords() | {"per": machine.tasks_per_unit(), "partition": False}
+    mapping = blocks.made_for(typed.launcher.form).map(graph, where, **options)
+    if not quiet:
+        summary = map_summary(graph, mapping, launcher=usual_order(typed.launcher.form, where))
+        tell(*where.notices, *mapping.info["notices"], *summary)
+    extra = {"oversubscribe": spread.oversubscribe, **launching.keywords()}
+    say = (lambda *sentences: None) if quiet else tell
+    code = launch(
+        mapping, typed, output, dry_run=dry_run, check=check, force=writing.force, say=say, **extra
+    )
+    raise Exit(code)

@@ -1,0 +1,1 @@
+"""The cost of a mapping: objectives, metrics, and the time of its messages."""

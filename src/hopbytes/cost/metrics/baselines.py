@@ -1,0 +1,85 @@
+"""Baseline mappings for comparison: in order, at random, and as recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.patterns.origin import recorded_hosts
+
+#: Values of ``info["slots"]`` if the user or the job prescribed the numbers of tasks per node.
+COUNTS_ASKED = ("asked", "job")
+
+
+def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
+    """Return int32[n], the launcher's default mapping: tasks in the order of their numbers.
+
+    If there are fewer processes than PEs, they take the PEs that the launcher would choose (`order`, see
+    :func:`hopbytes.machines.selection.launcher_order.launcher_placement`), unless the mapping was computed
+    for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Otherwise
+    every PE gets as many tasks as in `mapping`. In the partition problem with loads equal numbers of tasks
+    would be unbalanced, so the PEs get contiguous blocks of about equal load: a task is mapped to the PE
+    whose share of the total load contains the middle of the task's load. O(n log n + k).
+    """
+    k = mapping.where.k
+    if mapping.n <= k and not _is_partition(mapping) and int(mapping.tasks_per_pe().max(initial=0)) <= 1:
+        if mapping.info.get("slots") not in COUNTS_ASKED:
+            return launcher_placement(mapping.where, mapping.n, order).pe
+        used = np.flatnonzero(mapping.tasks_per_pe())
+        return used[launcher_placement(mapping.where.select(used), mapping.n, order).pe].astype(np.int32)
+    if graph.loads is None or graph.total_load == 0 or not _is_partition(mapping):
+        return np.repeat(np.arange(k, dtype=np.int32), mapping.tasks_per_pe())
+    ends = _shares(graph.total_load, k)
+    middle = np.cumsum(graph.loads) - graph.loads + graph.loads // 2
+    return np.minimum(np.searchsorted(ends, middle, side="right"), k - 1).astype(np.int32)
+
+
+def at_random(mapping: Mapping, seed: int) -> Int32:
+    """Return int32[n], a random permutation of the PEs of `mapping`, with the same counts per PE; O(n)."""
+    return mapping.pe[np.random.default_rng(seed).permutation(mapping.n)]
+
+
+def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
+    """Return int32[n], tasks on the nodes of the recorded run, in order inside each node; None if unknown.
+
+    A recording may name the host of every rank (:func:`hopbytes.patterns.origin.recorded_hosts`). If the
+    allocation has nodes with these names, with or without a domain, every host is the node of its name.
+    Otherwise hosts are assigned to nodes in the order in which ranks name them. The result is also None if a
+    node has fewer PEs than ranks were recorded on its host. O(n + k).
+    """
+    hosts = recorded_hosts(graph)
+    if not hosts:
+        return None
+    nodes, first = np.unique(where.node_of_pe, return_index=True)
+    ends = np.append(first[1:], where.k)
+    names = list(dict.fromkeys(hosts))
+    number = {name: place for place, name in enumerate(names)}
+    short = [where.hosts[node].partition(".")[0] for node in nodes] if where.hosts else []
+    if {name.partition(".")[0] for name in names} <= set(short):
+        number = {name: short.index(name.partition(".")[0]) for name in names}
+    if max(number.values()) >= len(nodes):
+        return None
+    unit = np.array([number[host] for host in hosts])
+    held = np.bincount(unit, minlength=len(nodes))
+    if np.any(held > ends - first):
+        return None
+    order = np.argsort(unit, kind="stable")
+    pe = np.empty(graph.n, np.int32)
+    pe[order] = np.concatenate([np.arange(first[u], first[u] + held[u]) for u in range(len(nodes))])
+    return pe
+
+
+def _is_partition(mapping: Mapping) -> bool:
+    """Tell whether the mapping is a partition, with many tasks per PE, not one process per slot."""
+    problem = mapping.info.get("problem")
+    return problem == "partition" if problem else mapping.n > mapping.where.k
+
+
+def _shares(total: int, k: int) -> Int64:
+    """Return int64[k], the end of each PE's share of `total`: floor(total * (p + 1) / k)."""
+    pe = np.arange(1, k + 1, dtype=np.int64)
+    return total // k * pe + total % k * pe // k

@@ -1,0 +1,228 @@
+"""Metrics of the traffic of a mapping on the links of a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.cost.objectives.link_sums import (
+    LinkTraffic,
+    endpoints_of,
+    links_travelled,
+    network_of,
+    plain,
+    traffic,
+)
+from hopbytes.kernels.routes import arcs_over_link, hop_histogram
+from hopbytes.machines.network.network import Network
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+#: Number of links that an evaluation lists, and number of flows that it lists for each of them.
+HOTTEST, FLOWS_NAMED = 10, 3
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMetrics:
+    """Traffic on links; congestion is volume / capacity, means are over the links in use.
+
+    Parameters
+    ----------
+    hops : int or float
+        TH, the sum over arcs of messages times links of the route; it may be a fraction if flows are spread
+        over detours (Valiant routing).
+    hop_bytes : int or float
+        WH (also HB), the sum over arcs of volume times links of the route.
+    max_messages : int or float
+        MMC, the maximum number of messages on a link; a fraction if flows are spread over several paths.
+    max_congestion : float
+        MC, the maximum congestion of a link.
+    avg_messages, avg_congestion : float
+        AMC and AC (also NZCA), the means over the links in use.
+    var_congestion : float
+        NZCV, the population variance of congestion over the links in use.
+    used_links : int
+        Number of links that carry a message.
+    hybrid_raw : float
+        WH + MC + NZCA + NZCV, as published (Mirsadeghi and Afsahi, PTRAM, 2016).
+    hybrid : float or None
+        The same four terms, each divided by its value for the in-order mapping (terms with value 0 there are
+        not divided); 4 equals the in-order mapping. None without baselines.
+    """
+
+    hops: int | float
+    hop_bytes: int | float
+    max_messages: int | float
+    max_congestion: float
+    avg_messages: float
+    avg_congestion: float
+    var_congestion: float
+    used_links: int
+    hybrid_raw: float
+    hybrid: float | None = None
+
+    @property
+    def terms(self) -> tuple[float, float, float, float]:
+        """The four terms of the hybrid metric."""
+        return float(self.hop_bytes), self.max_congestion, self.avg_congestion, self.var_congestion
+
+
+@dataclass(frozen=True, slots=True)
+class Dilation:
+    """The arcs between nodes whose shortest route has `hops` links: their number, messages and volume."""
+
+    hops: int
+    flows: int
+    messages: int
+    volume: int
+
+
+@dataclass(frozen=True, slots=True)
+class HotLink:
+    """One of the most congested links.
+
+    Parameters
+    ----------
+    name : str
+    congestion : float
+        Volume / capacity.
+    volume, messages : float
+        Volume and messages that cross the link; integers if every flow takes a single path.
+    capacity : int
+    flows : int
+        Number of arcs that use the link.
+    largest : tuple of (int, int, int)
+        Source task, target task and volume of the largest of these arcs.
+    """
+
+    name: str
+    congestion: float
+    volume: float
+    messages: float
+    capacity: int
+    flows: int
+    largest: tuple[tuple[int, int, int], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        facts = {name: getattr(self, name) for name in self.__slots__ if name != "largest"}
+        named = [dict(zip(("source", "target", "volume"), flow, strict=True)) for flow in self.largest]
+        return facts | {"largest_flows": named}
+
+
+def measure_links(
+    graph: CommGraph, where: Allocation, pe: Int32, base: LinkMetrics | None = None
+) -> LinkMetrics | None:
+    """Return the link metrics of the mapping `pe`, or None on a machine without links.
+
+    Parameters
+    ----------
+    base : LinkMetrics or None
+        Metrics of the in-order mapping, which normalise the hybrid metric.
+
+    Raises
+    ------
+    UnsupportedError
+        There is no route between two communicating tasks.
+
+    Notes
+    -----
+    O(arcs x length of a route + links).
+    """
+    if where.machine.network() is None:
+        return None
+    volume, messages = _loads(graph, where, pe)
+    found = LinkMetrics(
+        hops=plain(links_travelled(graph, graph.messages, where, pe, "eval")),
+        hop_bytes=plain(links_travelled(graph, graph.volumes, where, pe, "eval")),
+        max_messages=plain(messages.most),
+        max_congestion=float(volume.most),
+        avg_messages=float(messages.mean),
+        avg_congestion=float(volume.mean),
+        var_congestion=float(volume.variance),
+        used_links=messages.used,
+        hybrid_raw=0.0,
+    )
+    found = replace(found, hybrid_raw=sum(found.terms))
+    return found if base is None else relative_to(found, base)
+
+
+def relative_to(found: LinkMetrics, base: LinkMetrics) -> LinkMetrics:
+    """Return the metrics with the hybrid metric, whose four terms are divided by those of `base`."""
+    ratios = (own / (ref or 1.0) for own, ref in zip(found.terms, base.terms, strict=True))
+    return replace(found, hybrid=sum(ratios))
+
+
+def _loads(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[LinkTraffic, LinkTraffic]:
+    """Return the traffic on links in bytes over capacity, and in messages."""
+    volume = traffic(graph, graph.volumes, where, pe, "eval", priced=True)
+    return volume, traffic(graph, graph.messages, where, pe, "eval", priced=False)
+
+
+def _hop_sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> tuple[Int64, Int64]:
+    form = network_of(where, "eval").form
+    flows, amounts = hop_histogram(form, graph.indptr, graph.targets, weights, endpoints_of(where)[pe])
+    return flows, amounts
+
+
+def dilation_of(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[Dilation, ...]:
+    """Return the arcs between nodes by their number of hops; empty on a machine without links."""
+    if where.machine.network() is None:
+        return ()
+    flows, volume = _hop_sums(graph, graph.volumes, where, pe)
+    _, messages = _hop_sums(graph, graph.messages, where, pe)
+    return tuple(
+        Dilation(int(hops), int(flows[hops]), int(messages[hops]), int(volume[hops]))
+        for hops in np.flatnonzero(flows)
+    )
+
+
+def hottest_links(
+    graph: CommGraph, where: Allocation, pe: Int32, count: int = HOTTEST
+) -> tuple[HotLink, ...]:
+    """Return the most congested links in descending order, with their traffic; ties by link number."""
+    network = where.machine.network()
+    if network is None:
+        return ()
+    volume, messages = _loads(graph, where, pe)
+    endpoints = endpoints_of(where)[pe]
+    sources = graph.sources()
+    found = []
+    for link, congestion in _ranked(network, volume, count):
+        crossing = np.flatnonzero(
+            arcs_over_link(network.form, graph.indptr, graph.targets, endpoints, link)
+        )
+        weights = graph.arc_volumes()[crossing]
+        largest = crossing[np.argsort(-weights, kind="stable")[:FLOWS_NAMED]]
+        found.append(
+            HotLink(
+                network.name_link(link),
+                float(congestion),
+                int(volume.amounts[link]) / (1 << volume.shift),
+                int(messages.amounts[link]) / (1 << messages.shift),
+                int(network.capacity[link]),
+                len(crossing),
+                tuple(
+                    (int(sources[arc]), int(graph.targets[arc]), int(graph.arc_volumes()[arc]))
+                    for arc in largest.tolist()
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def _ranked(network: Network, volume: LinkTraffic, count: int) -> list[tuple[int, Fraction]]:
+    """Return the most congested links in use with their congestion, in exact arithmetic."""
+    classes, found = network.capacity_classes(), []
+    for size, (first, end) in zip(classes.values, pairwise(classes.start), strict=True):
+        links = np.arange(first, end) if classes.links is None else classes.links[first:end]
+        links = links[np.argsort(-volume.amounts[links], kind="stable")[:count]]
+        unit = size << volume.shift
+        found += [(link, Fraction(int(volume.amounts[link]), unit)) for link in links.tolist()]
+    found.sort(key=lambda one: (-one[1], one[0]))
+    return [one for one in found[:count] if one[1] > 0]

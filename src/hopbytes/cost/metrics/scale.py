@@ -1,0 +1,27 @@
+"""Check that sums of volume times distance fit into 63 bits."""
+
+from __future__ import annotations
+
+from hopbytes._util.integers import MAX_SUM
+from hopbytes.errors import ScaleError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+def check_scale(graph: CommGraph, where: Allocation) -> None:
+    """Raise ScaleError if a sum of volume x distance could exceed 63 bits.
+
+    Raises
+    ------
+    ScaleError
+        Largest distance x total volume exceeds 2**63 - 1; the text names the factor to divide by.
+    """
+    widest = int(where.distance.largest)
+    # Unweighted metrics count every arc once, even if its volume is 0.
+    largest = widest * max(graph.total_volume, graph.m)
+    if largest > MAX_SUM:
+        factor = -(-largest // MAX_SUM)
+        raise ScaleError(
+            f"total volume {graph.total_volume} x largest distance {widest} is more than 2^63 - 1: "
+            f"divide the volumes or the distances by {factor} or more"
+        )

@@ -1,0 +1,76 @@
+"""Metrics of the traffic between PEs and between nodes, on any machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.routes import UnitTraffic, unit_traffic
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficMetrics:
+    """Volumes and messages between PEs and between nodes, without arcs of a task to itself.
+
+    If the pattern has no message counts, every arc counts as one message.
+
+    Parameters
+    ----------
+    max_send_volume, max_send_messages : int
+        Maximum that a PE sends to other PEs (MSV, MSM).
+    total_send_volume, total_send_messages : int
+        Total that PEs send to other PEs (TV, TM).
+    inter_node_volume, inter_node_messages : int
+        Total that nodes send to other nodes (ICV, ICM).
+    intra_node_volume, intra_node_messages : int
+        Total inside nodes, including that inside a PE.
+    max_node_receive_volume, max_node_receive_messages : int
+        Maximum that a node receives from other nodes (MNRV, MNRM).
+    """
+
+    max_send_volume: int
+    total_send_volume: int
+    max_send_messages: int
+    total_send_messages: int
+    inter_node_volume: int
+    inter_node_messages: int
+    intra_node_volume: int
+    intra_node_messages: int
+    max_node_receive_volume: int
+    max_node_receive_messages: int
+
+
+def measure_traffic(graph: CommGraph, where: Allocation, pe: Int32) -> TrafficMetrics:
+    """Return the traffic of PEs and nodes under the mapping `pe` (int32[n]); four passes over the arcs.
+
+    The definitions are those of Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS
+    2015.
+    """
+    nodes = np.ascontiguousarray(where.node_of_pe[pe], np.int32)
+    n_nodes = int(nodes.max(initial=-1)) + 1
+
+    def crossing(weights: Int64 | None, units: Int32, count: int) -> UnitTraffic:
+        return unit_traffic(graph.indptr, graph.targets, weights, units, count)
+
+    pe_volume, node_volume = crossing(graph.volumes, pe, where.k), crossing(graph.volumes, nodes, n_nodes)
+    if graph.volumes is None and graph.messages is None:
+        pe_messages, node_messages = pe_volume, node_volume
+    else:
+        pe_messages = crossing(graph.messages, pe, where.k)
+        node_messages = crossing(graph.messages, nodes, n_nodes)
+    return TrafficMetrics(
+        max_send_volume=int(pe_volume.sent.max(initial=0)),
+        total_send_volume=pe_volume.between,
+        max_send_messages=int(pe_messages.sent.max(initial=0)),
+        total_send_messages=pe_messages.between,
+        inter_node_volume=node_volume.between,
+        inter_node_messages=node_messages.between,
+        intra_node_volume=node_volume.inside,
+        intra_node_messages=node_messages.inside,
+        max_node_receive_volume=int(node_volume.received.max(initial=0)),
+        max_node_receive_messages=int(node_messages.received.max(initial=0)),
+    )

@@ -1,0 +1,68 @@
+"""Fit latency and bandwidth to measured times of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from hopbytes.errors import FormatError
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Latency in seconds, bandwidth in bytes per second, and the largest relative error of the fit."""
+
+    latency: float
+    bandwidth: float
+    error: float
+
+    def seconds(self, size: float) -> float:
+        """Return the predicted time of a message of `size` bytes."""
+        return self.latency + size / self.bandwidth
+
+
+def fit(times: Mapping[int, Sequence[float]]) -> Fit:
+    """Fit ``latency + size / bandwidth`` to times of messages.
+
+    Parameters
+    ----------
+    times : mapping of int to sequence of float
+        Message size in bytes → times in seconds, one for each batch of every pair.
+
+    Returns
+    -------
+    Fit
+        The least squares fit of relative errors to the median of each size; relative errors give the small
+        messages, which determine the latency, the same weight as the large ones. If the fitted latency is
+        negative, the line is fitted again with latency 0.
+
+    Raises
+    ------
+    FormatError
+        There are fewer than two sizes, or times do not increase with the size.
+
+    Examples
+    --------
+    >>> line = fit({0: [1e-6, 1e-6, 5e-6], 1000: [2e-6], 10000: [11e-6]})
+    >>> round(line.latency * 1e6, 3), round(line.bandwidth / 1e9, 3)
+    (1.0, 1.0)
+    """
+    sizes = sorted(times)
+    seconds = np.array([median(times[size]) for size in sizes])
+    if len(sizes) < 2 or seconds.min() <= 0:
+        what = "fewer than two sizes, or times of 0"
+        raise FormatError("measure", None, f"{what}, expected a sweep of sizes with times above 0")
+    bytes_sent = np.array(sizes, float)
+    weighted = np.column_stack([1 / seconds, bytes_sent / seconds])
+    (latency, per_byte), *_ = np.linalg.lstsq(weighted, np.ones(len(sizes)), rcond=None)
+    if latency < 0:
+        latency = 0.0
+        per_byte = float((weighted[:, 1] @ np.ones(len(sizes))) / (weighted[:, 1] @ weighted[:, 1]))
+    if per_byte <= 0:
+        what = "the times of messages do not increase with their size"
+        raise FormatError("measure", None, f"{what}, expected increasing times")
+    predicted = latency + per_byte * bytes_sent
+    return Fit(float(latency), float(1 / per_byte), float(np.abs(predicted / seconds - 1).max()))

@@ -1,0 +1,203 @@
+"""Run the ping-pong program under MPI and store the measured latencies and bandwidths in a machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import as_file, files
+
+from hopbytes._util.programs import START_TIMEOUT, run_program
+from hopbytes.discovery.fit import Fit, fit
+from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
+from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
+from hopbytes.machines.base import Machine
+from hopbytes.machines.common.measured_machine import MeasuredMachine
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import Level
+from hopbytes.model.allocation import Allocation
+from hopbytes.textio.cpu_lists import parse_list
+
+WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
+TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12}) (\S{1,40}) \.")
+#: Measured distances are the nanoseconds of a message of this size.
+REFERENCE_BYTES = 8192
+FEWEST_BATCHES = 5
+#: Hint for ranks that do not form one MPI world.
+OTHER_MPI = "is the program's MPI the launcher's? (--cc with its compiler, or mpi4py of that MPI)"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A machine with measured levels, and the quality of the fit for each level.
+
+    Parameters
+    ----------
+    machine : Machine
+    fits : dict of str to Fit
+        Fits by the name of the level, outermost first, for levels at which two ranks differ.
+    pairs : dict of str to int
+        Number of pairs that were measured for each level.
+    """
+
+    machine: Machine
+    fits: dict[str, Fit]
+    pairs: dict[str, int]
+
+
+def measure(
+    command: Sequence[str],
+    where: Allocation,
+    *,
+    compiler: str | None = None,
+    batches: int = FEWEST_BATCHES,
+    sizes: Sequence[int] = SIZES,
+    keep_distances: bool = False,
+) -> Measured:
+    """Measure latency and bandwidth of every level of a machine.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The launch command that starts one MPI rank on each of some or all slots:
+        ``["srun", "-n8", "--cpu-bind=cores"]``
+    where : Allocation
+    compiler : str, optional
+        MPI compiler (``mpicc``) for the C version of the program, which is built in a temporary folder; by
+        default the Python version with mpi4py is used.
+    batches : int
+        Number of measurements of each pair and size, whose median is used; at least 5.
+    sizes : sequence of int
+        Message sizes in bytes.
+    keep_distances : bool
+        Keep the machine's distances; by default they become the nanoseconds of a message of 8192 bytes.
+
+    Returns
+    -------
+    Measured
+
+    Raises
+    ------
+    UnsupportedError
+        The distances of the machine are not those of levels, or the program does not start or fails.
+    InfeasibleError
+        The slots of the ranks cannot be determined, or there are fewer than two ranks.
+    FormatError
+        Times are missing in the output or do not increase with the size.
+
+    Notes
+    -----
+    The program runs twice: first every rank prints its host and CPUs, then up to three pairs of ranks per
+    level for which this is the outermost level at which they differ exchange messages, one pair at a time.
+    """
+    if not isinstance(where.distance, TreeDistance):
+        spec = where.machine.spec()[:60]
+        what = "the machine has no levels to measure, expected a tree, slurm:, hwloc:, job or local"
+        raise UnsupportedError(f"'{spec}': {what}")
+    if batches < FEWEST_BATCHES:
+        raise FormatError("--batches", None, f"{batches}, expected at least {FEWEST_BATCHES}")
+    with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
+        program = [_built(compiler, folder)] if compiler else _python()
+        pes = pes_of_ranks(read_places(_output([*command, *program, "where"])), where)
+        pairs = pairs_of_levels(where, pes)
+        if not pairs:
+            raise InfeasibleError(f"{len(pes)} ranks, expected two or more on different slots")
+        plan = ",".join(f"{a}-{b}" for level in pairs for a, b in pairs[level])
+        sweep = ",".join(f"{size}:{rounds_of(size)}" for size in sizes)
+        running = [*command, *program, "run", str(batches), sweep, plan]
+        times = read_times(_output(running, marker="#hopbytes-measure time"))
+    names = [level.name for level in where.machine.levels]
+    fits = {}
+    for level, chosen in pairs.items():
+        of_level: dict[int, list[float]] = {}
+        for pair in chosen:
+            for size in sizes:
+                found = times.get((*pair, size), [])
+                if len(found) != batches:
+                    what = f"{len(found)} of {batches} times of ranks {pair[0]} and {pair[1]}, {size} bytes"
+                    raise FormatError("measure", None, f"{what} arrived, expected all: measure again")
+                of_level.setdefault(size, []).extend(found)
+        fits[names[level]] = fit(of_level)
+    machine = with_measured(where.machine, fits, keep_distances)
+    return Measured(machine, fits, {names[level]: len(chosen) for level, chosen in pairs.items()})
+
+
+def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) -> Machine:
+    """Return the machine with measured latency, bandwidth and, unless `keep_distances`, distances.
+
+    A level without a measurement gets the distance of the next inner level.
+    """
+    tiers: list[Level] = []
+    inner = 0
+    for level in reversed(machine.levels):
+        found = fits.get(level.name)
+        if found is not None:
+            level = replace(level, latency=found.latency, bandwidth=found.bandwidth)
+        if not keep_distances:
+            inner = max(inner, 0 if found is None else round(found.seconds(REFERENCE_BYTES) * 1e9))
+            level = replace(level, distance=inner)
+        tiers.append(level)
+    outermost_first = tuple(reversed(tiers))
+    if isinstance(machine, Tree):
+        return replace(machine, tiers=outermost_first)
+    if isinstance(machine, NodeMachine):
+        return replace(machine, known_tiers=outermost_first, replaced={})
+    base = machine.base if isinstance(machine, MeasuredMachine) else machine
+    base = base.with_distances({tier.name: tier.distance for tier in outermost_first})
+    return MeasuredMachine(base, outermost_first)
+
+
+def read_places(lines: Sequence[str]) -> list[RankPlace]:
+    """Return the host and CPUs that every rank printed; FormatError if ranks are missing or repeated."""
+    places: dict[int, RankPlace] = {}
+    for line in lines:
+        for found in WHERE.finditer(line):
+            if int(found[1]) in places:
+                what = f"rank {found[1]} occurs twice, expected ranks of one MPI world"
+                raise FormatError("measure", None, f"{what}: {OTHER_MPI}")
+            places[int(found[1])] = RankPlace(found[2], frozenset(parse_list(found[3], "measure")))
+    if not places or sorted(places) != list(range(len(places))):
+        what = f"{len(places)} ranks printed their hosts"
+        raise FormatError("measure", None, f"{what}, expected all ranks: does the command start MPI ranks?")
+    return [places[rank] for rank in range(len(places))]
+
+
+def read_times(lines: Sequence[str]) -> dict[tuple[int, int, int], list[float]]:
+    """Return the measured seconds by first rank, second rank and message size."""
+    times: dict[tuple[int, int, int], list[float]] = {}
+    for line in lines:
+        for found in TIME.finditer(line):
+            try:
+                seconds = float(found[4])
+            except ValueError:
+                raise FormatError("measure", None, f"time {found[4][:20]!r}, expected seconds") from None
+            times.setdefault((int(found[1]), int(found[2]), int(found[3])), []).append(seconds)
+    return times
+
+
+def _python() -> list[str]:
+    return [sys.executable, str(files("hopbytes").joinpath("discovery/pingpong.py"))]
+
+
+def _built(compiler: str, folder: str) -> str:
+    program = os.path.join(folder, "pingpong")
+    if shutil.which(compiler) is None:
+        raise UnsupportedError(f"{compiler}: not found, expected an MPI compiler like mpicc")
+    with as_file(files("hopbytes").joinpath("discovery/pingpong.c")) as source:
+        _output([compiler, "-O2", "-o", program, str(source)])
+    return program
+
+
+def _output(command: Sequence[str], timeout: float = START_TIMEOUT, marker: str = "") -> list[str]:
+    printed, code = run_program(
+        command, timeout=timeout, marker=marker, expected="a command that starts MPI", hint=OTHER_MPI
+    )
+    if code:
+        raise UnsupportedError(f"{' '.join(command)[:100]}: failed with exit code {code}, expected 0")
+    return printed.splitlines()

@@ -1,0 +1,60 @@
+"""Ping-pong between pairs of ranks by mpi4py; the same program as ``pingpong.c``.
+
+The program imports nothing from this package, so that ``python pingpong.py`` starts quickly on every rank.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+
+def main(arguments: list[str]) -> None:
+    """Run ``where``, or ``run BATCHES SIZE:ROUNDS,… A-B,…``."""
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    rank = world.Get_rank()
+    if arguments[0] == "where":
+        cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        _say(f"where {rank} {MPI.Get_processor_name()} {cpus}")
+        return
+    batches = int(arguments[1])
+    sizes = [tuple(map(int, word.split(":"))) for word in arguments[2].split(",")]
+    for word in arguments[3].split(","):
+        a, b = map(int, word.split("-"))
+        if rank in (a, b):
+            partner = b if rank == a else a
+            for size, rounds in sizes:
+                buffer = [bytearray(size), MPI.BYTE]
+                _batch(world, rank == a, partner, buffer, 1)
+                times = [_batch(world, rank == a, partner, buffer, rounds) for _ in range(batches)]
+                if rank == a:
+                    for seconds in times:
+                        _say(f"time {a} {b} {size} {seconds:.12e}")
+        world.Barrier()  # the other ranks wait, so that only one pair communicates at a time
+
+
+def _batch(world: Any, first: bool, partner: int, buffer: Any, rounds: int) -> float:
+    """Return the seconds of one message in one direction, the mean of a batch of round trips."""
+    from mpi4py import MPI
+
+    begin = MPI.Wtime()
+    for _ in range(rounds):
+        if first:
+            world.Send(buffer, partner, 1)
+            world.Recv(buffer, partner, 1)
+        else:
+            world.Recv(buffer, partner, 1)
+            world.Send(buffer, partner, 1)
+    return float((MPI.Wtime() - begin) / (2 * rounds))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"#hopbytes-measure {text} .\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

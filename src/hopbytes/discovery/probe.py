@@ -1,0 +1,182 @@
+"""Ask the nodes of a job what they are: one small shell program on each of them, one machine out of all."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from hopbytes._util.programs import run_program
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.kinds.machine import Stored
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
+from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.sysfs import PATTERNS, node_from_files
+from hopbytes.textio.cpu_lists import parse_list
+from hopbytes.textio.hostlist import HOST_NAME
+
+#: Where messages say the fault is.
+WHERE = "probe"
+#: Options of launchers that name a file of hosts, and how such a file says slots.
+HOST_FILES = ("hostfile", "machinefile", "default-hostfile", "f")
+SLOTS = re.compile(r"^[^#\n]*(\bslots=|:)[0-9]", re.MULTILINE)
+MAX_HOST_FILE = 2**26
+LINE = re.compile(r"#hopbytes (\S{1,255}) (allowed|file|end) ?(.*)", re.ASCII)
+
+
+def probe(command: Sequence[str]) -> NodeMachine:
+    """Start the probe on every node and return the machine they make.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What starts one process on every node of the job, as ``["srun", "-N16", "--ntasks-per-node=1"]`` or
+        ``["mpirun", "--map-by", "ppr:1:node"]``. The probe program is appended.
+
+    Returns
+    -------
+    NodeMachine
+        A node per host, with the CPUs that a process there may use once it has given up its binding. Hosts in
+        the order of the job when this runs inside one, else by name with numbers in order; a host file in the
+        command that says slots counts as a job.
+
+    Raises
+    ------
+    UnsupportedError
+        The command is missing or fails.
+    FormatError
+        Nothing, or only a part, came back; contents nobody understands.
+
+    Notes
+    -----
+    Nodes need a POSIX shell and ``/sys``; ``taskset`` when the launcher binds. Several processes on one
+    node do no harm.
+    """
+    job = _host_file_of(command) or find_job(os.environ)
+    return read_probe(_output([*command, "sh", "-c", script()]), job)
+
+
+def _host_file_of(command: Sequence[str]) -> Job | None:
+    """Return the hosts of the command's own list with the slots it gives each; None where it gives none."""
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        name, equals, value = word.lstrip("-").partition("=")
+        path = value if equals else following
+        if word.startswith("-") and name in HOST_FILES and os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                says_slots = SLOTS.search(file.read(MAX_HOST_FILE))
+            hosts, slots = read_slots(path)
+            names = tuple(platform.node() if host == "localhost" else host for host in hosts)
+            return Job("host file", names, None, slots) if says_slots else None
+    return None
+
+
+def script() -> str:
+    """Return the probe program, one line of POSIX sh."""
+    text = files("hopbytes").joinpath("machines/node/probe.sh").read_text()
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return "; ".join(lines).replace("@PATTERNS@", " ".join(PATTERNS))
+
+
+def _output(command: Sequence[str]) -> list[str]:
+    printed, code = run_program(command, expected="a command that starts programs")
+    if code:
+        raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {code}")
+    return printed.splitlines()
+
+
+@dataclass
+class _Host:
+    """What one host said."""
+
+    allowed: set[int] = field(default_factory=set)
+    files: dict[str, str] = field(default_factory=dict)
+    lines: int = 0
+    promised: int = 0
+
+
+def read_probe(lines: Iterable[str], job: Job | None = None) -> NodeMachine:
+    """Build the machine from what probes printed; other lines are ignored.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Lines of all nodes, mixed as they may be, perhaps with labels before them.
+    job : Job, optional
+        Whose hosts and wishes are kept where the names fit.
+
+    Raises
+    ------
+    FormatError
+        No probe answered; a host whose lines did not all arrive; CPUs nobody understands.
+    """
+    said: dict[str, _Host] = {}
+    for line in lines:
+        found = LINE.search(line.rstrip("\n"))
+        if found is None or not HOST_NAME.fullmatch(found[1]):
+            continue
+        host = said.setdefault(found[1], _Host())
+        host.lines += 1
+        if found[2] == "allowed":
+            host.allowed |= parse_list(found[3], f"{WHERE} of {found[1]}")
+        elif found[2] == "file":
+            path, _, content = found[3].rpartition(":")  # PCI addresses have colons too
+            host.files[path] = content
+        elif found[2] == "end" and found[3].isdecimal():
+            host.promised += int(found[3][:9])
+    if not said:
+        raise FormatError(WHERE, None, "no node answered, expected one process on every node of the job")
+    for name, host in said.items():
+        if not host.promised or host.lines != host.promised:
+            what = f"{host.lines} of {host.promised or 'unknown many'} lines arrived from {name}"
+            raise FormatError(WHERE, None, f"{what}, expected all: run it again")
+    names, job = _in_order(list(said), job)
+    trees = [_node(name, said[real]) for name, real in names]
+    return Stored("machine:", NodeInventory.of(trees), tuple(name for name, _ in names), job=job)
+
+
+def _node(name: str, host: _Host) -> NodeTree:
+    try:
+        return node_from_files(host.files, host.allowed or None, where=f"{WHERE} of {name}")
+    except HopbytesError as error:
+        what = error.what if isinstance(error, FormatError) else str(error)
+        raise FormatError(f"{WHERE} of {name}", None, what) from None
+
+
+def _in_order(hosts: list[str], job: Job | None) -> tuple[list[tuple[str, str]], Job | None]:
+    """Pairs of the name the job uses and the name the host uses for itself, and the job if it fits."""
+    if job is not None:
+        pairs = [(name, next((host for host in hosts if same_host(name, host)), None)) for name in job.hosts]
+        matched = [(name, host) for name, host in pairs if host is not None]
+        if len(matched) == len(hosts) == len(job.hosts):
+            return matched, job
+    return [(host, host) for host in sorted(hosts, key=_with_numbers)], None
+
+
+def _with_numbers(name: str) -> list[tuple[int, str]]:
+    """Sort key that puts n9 before n10."""
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"([0-9]+)", name)]
+
+
+def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -> str:
+    """Store the machine that :func:`probe` finds, complete or not at all, and say in a sentence what it is.
+
+    Raises
+    ------
+    UnsupportedError, FormatError
+        As :func:`probe`; a file is there that hopbytes did not write, unless `force`.
+    """
+    from hopbytes.formats.files import atomic_write, may_write
+    from hopbytes.machines.common.stored_file import machine_text
+
+    if output != "-":
+        may_write(output, force)
+    machine = probe(command)
+    atomic_write({output: machine_text(machine, f"probe: {' '.join(command)}"[:500])})
+    nodes, kinds = machine.inventory.n_nodes, len(machine.inventory.trees)
+    alike = "one kind" if kinds == 1 else f"{kinds} kinds"
+    return f"{nodes} node{'s' * (nodes > 1)} of {alike}, {machine.n_cores} hardware threads"

@@ -1,0 +1,246 @@
+"""SimGrid platform files: clusters of every shape, and zones of hosts, links and routes."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.fabrics.simgrid_platform import Cluster, Hop, Platform, Zone
+from hopbytes.textio.hostlist import HOST_NAME
+from hopbytes.textio.xml_tree import Element, read_xml
+
+MAX_HOSTS = 2**20
+QUANTITY = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)", re.ASCII)
+PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+BINARY = {"Ki": 2**10, "ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
+#: Elements that are read; those that say something about the network and are not read are refused.
+REFUSED = {"peer", "trace_connect", "bypassRoute", "bypassZoneRoute", "bypassASroute", "include"}
+
+
+def bytes_per_second(path: str, line: int, text: str) -> int:
+    """Read a bandwidth like ``125MBps`` or ``1Gbps`` (a plain number: bytes per second), rounded down.
+
+    Raises
+    ------
+    FormatError
+        Another unit, or less than one byte per second.
+
+    Examples
+    --------
+    >>> bytes_per_second("x", 1, "2.25GBps"), bytes_per_second("x", 1, "1Gbps")
+    (2250000000, 125000000)
+    """
+    found = QUANTITY.fullmatch(text.strip())
+    unit = found[2] if found else ""
+    prefix, scale = unit, Fraction(1)
+    if unit.endswith("Bps"):
+        prefix = unit[:-3]
+    elif unit.endswith("bps"):
+        prefix, scale = unit[:-3], Fraction(1, 8)
+    factor = {**PREFIXES, **BINARY}.get(prefix)
+    value = 0
+    if found is not None and factor is not None and (unit == "" or unit.endswith("ps")):
+        value = int(Fraction(found[1]) * factor * scale)
+    if not 0 < value < 2**53:
+        raise FormatError(path, line, f"bandwidth {text[:30]!r}, expected a number > 0 like 125MBps")
+    return value
+
+
+class _Reader:
+    """Fills a platform from elements."""
+
+    def __init__(self, path: str) -> None:
+        self.platform = Platform(path)
+        self.zone = ""  # the one being read
+
+    def fail(self, line: int, what: str) -> FormatError:
+        return FormatError(self.platform.path, line, what)
+
+    def read(self, element: Element) -> None:
+        """Read an element and, for zones, those inside."""
+        tag, attributes, line = element.tag, element.attributes, element.line
+        if tag in REFUSED:
+            where = f"{self.platform.path}:{line}"
+            raise UnsupportedError(f"{where}: <{tag}> is not read, only clusters, links and routes are")
+        if tag in ("zone", "AS", "platform"):
+            around = self.zone
+            name = "" if tag == "platform" else self._needed(attributes, "id", tag, line)
+            self._open(name, attributes.get("routing", "Full").upper(), line)
+            for child in element.children:
+                self.read(child)
+            self.zone = around
+        elif tag in ("cluster", "host", "router", "link", "host_link", "backbone", "cabinet"):
+            getattr(self, f"_{tag}")(attributes, line)
+        elif tag in ("route", "zoneRoute", "ASroute"):
+            self._route(element)
+
+    def _open(self, name: str, routing: str, line: int) -> Zone:
+        if name in self.platform.zones:
+            raise self.fail(line, f"zone {name!r} a second time, expected distinct names")
+        zone = Zone(name, self.zone, routing)
+        if name:
+            self._point(name, line)
+        self.platform.zones[name] = zone
+        self.zone = name
+        return zone
+
+    def _point(self, name: str, line: int) -> None:
+        """Add a host, router or zone to the zone being read."""
+        if name in self.platform.home:
+            first = self.platform.hosts.get(name)
+            at = f", first at line {first}" if first else ""
+            raise self.fail(line, f"{name!r} a second time{at}: expected distinct names")
+        self.platform.home[name] = self.zone
+        self.platform.zones[self.zone].points.append(name)
+
+    def _route(self, element: Element) -> None:
+        attributes, line = element.attributes, element.line
+        source, target = (self._needed(attributes, key, element.tag, line) for key in ("src", "dst"))
+        links = []
+        for crossed in element.named("link_ctn"):
+            name = self._needed(crossed.attributes, "id", "link_ctn", crossed.line)
+            direction = crossed.get("direction").upper()
+            links.append(f"{name}_{direction}" if direction in ("UP", "DOWN") else name)
+        inside = attributes.get("gw_src") or source, attributes.get("gw_dst") or target
+        directed = [(source, target, Hop(tuple(links), *inside))]
+        if element.get("symmetrical", "YES").upper() in ("YES", "TRUE") and source != target:
+            back = tuple(_reversed(name) for name in reversed(links))
+            directed.append((target, source, Hop(back, inside[1], inside[0])))
+        hops = self.platform.zones[self.zone].hops
+        for one, other, hop in directed:
+            if hops.setdefault((one, other), hop).links != hop.links:
+                raise self.fail(line, f"a second route from {one!r} to {other!r}, expected one")
+
+    def _needed(self, attributes: dict[str, str], key: str, tag: str, line: int) -> str:
+        if not attributes.get(key):
+            raise self.fail(line, f"<{tag}> without {key}=, expected one")
+        return attributes[key]
+
+    def _host(self, attributes: dict[str, str], line: int) -> None:
+        name = self._needed(attributes, "id", "host", line)
+        if not HOST_NAME.fullmatch(name):
+            raise self.fail(line, f"host name {name[:40]!r}, expected letters, digits, '.', '_' and '-' only")
+        self._point(name, line)
+        self.platform.hosts[name] = line
+
+    def _router(self, attributes: dict[str, str], line: int) -> None:
+        name = self._needed(attributes, "id", "router", line)
+        self._point(name, line)
+        self.platform.zones[self.zone].router = name
+
+    def _link(self, attributes: dict[str, str], line: int) -> None:
+        name = self._needed(attributes, "id", "link", line)
+        text = self._needed(attributes, "bandwidth", "link", line)
+        split = attributes.get("sharing_policy", "SHARED").upper() in ("SPLITDUPLEX", "FULLDUPLEX")
+        self._add_link(name, bytes_per_second(self.platform.path, line, text), split, line)
+
+    def _add_link(self, name: str, bandwidth: int, split: bool, line: int) -> None:
+        if name in self.platform.links:
+            raise self.fail(line, f"link {name!r} a second time, expected distinct names")
+        self.platform.links[name] = bandwidth
+        if split:
+            self.platform.split.add(name)
+
+    def _backbone(self, attributes: dict[str, str], line: int) -> None:
+        self._link(attributes, line)
+        self.platform.zones[self.zone].backbone = attributes["id"]
+
+    def _host_link(self, attributes: dict[str, str], line: int) -> None:
+        zone = self.platform.zones[self.zone]
+        name = self._needed(attributes, "id", "host_link", line)
+        zone.up[name] = self._needed(attributes, "up", "host_link", line)
+        zone.down[name] = self._needed(attributes, "down", "host_link", line)
+
+    def _cabinet(self, attributes: dict[str, str], line: int) -> None:
+        bandwidth = bytes_per_second(
+            self.platform.path, line, self._needed(attributes, "bw", "cabinet", line)
+        )
+        self._star(self._names("cabinet", attributes, line), bandwidth, False, line)
+
+    def _star(self, hosts: tuple[str, ...], bandwidth: int, shared: bool, line: int) -> None:
+        """Add hosts with links of their own to the zone being read."""
+        zone = self.platform.zones[self.zone]
+        for host in hosts:
+            self._point(host, line)
+            self.platform.hosts[host] = line
+            zone.up[host], zone.down[host] = (
+                (f"{host} link",) * 2 if shared else (f"{host} up", f"{host} down")
+            )
+            for name in dict.fromkeys((zone.up[host], zone.down[host])):
+                self._add_link(name, bandwidth, False, line)
+
+    def _names(self, tag: str, attributes: dict[str, str], line: int) -> tuple[str, ...]:
+        prefix, suffix = attributes.get("prefix", ""), attributes.get("suffix", "")
+        numbers = self._radical(self._needed(attributes, "radical", tag, line), line)
+        hosts = tuple(f"{prefix}{number}{suffix}" for number in numbers)
+        if not HOST_NAME.fullmatch(hosts[0]):
+            raise self.fail(line, f"host name {hosts[0][:40]!r}, expected letters, digits, '.', '_' and '-'")
+        return hosts
+
+    def _cluster(self, attributes: dict[str, str], line: int) -> None:
+        name = self._needed(attributes, "id", "cluster", line)
+        path = self.platform.path
+        hosts = self._names("cluster", attributes, line)
+        backbone = attributes.get("bb_bw")
+        cluster = Cluster(
+            name, hosts, attributes.get("topology", "FLAT").upper(), attributes.get("topo_parameters", ""),
+            bytes_per_second(path, line, self._needed(attributes, "bw", "cluster", line)),
+            bytes_per_second(path, line, backbone) if backbone else None,
+            attributes.get("sharing_policy", "SPLITDUPLEX").upper() == "SHARED", line,
+        )
+        around = self.zone
+        zone = self._open(name, "CLUSTER", line)
+        zone.cluster = self.platform.clusters[name] = cluster
+        default = f"{attributes.get('prefix', '')}{name}_router{attributes.get('suffix', '')}"
+        zone.router = attributes.get("router_id") or default
+        self._point(zone.router, line)
+        self._star(hosts, cluster.bandwidth, cluster.shared, line)
+        if cluster.backbone is not None:
+            zone.backbone = f"{name} backbone"
+            self._add_link(zone.backbone, cluster.backbone, False, line)
+        self.zone = around
+
+    def _radical(self, text: str, line: int) -> list[int]:
+        numbers: list[int] = []
+        for word in text.split(","):
+            found = RANGE.fullmatch(word.strip())
+            first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+            if last < first or len(numbers) + last - first >= MAX_HOSTS:
+                raise self.fail(line, f"radical {word[:30]!r}, expected N or N-M, at most {MAX_HOSTS} hosts")
+            numbers += range(first, last + 1)
+        return numbers
+
+
+def _reversed(name: str) -> str:
+    if name.endswith("_UP"):
+        return name[:-3] + "_DOWN"
+    return name[:-5] + "_UP" if name.endswith("_DOWN") else name
+
+
+def read_simgrid(path: str) -> Platform:
+    """Read a SimGrid platform (version 4): clusters, and zones of hosts, links and routes.
+
+    Parameters
+    ----------
+    path : str
+        XML, possibly compressed. The document type is never fetched.
+
+    Raises
+    ------
+    FormatError
+        With path and line: no such XML, attributes that are missing or cannot be read, names twice, no
+        host at all.
+    UnsupportedError
+        Elements that change routes and are not read (peers, bypasses).
+
+    Notes
+    -----
+    O(bytes + hosts). Speeds, latencies and properties are not kept. Source: SimGrid's own examples.
+    """
+    reader = _Reader(path)
+    reader.read(read_xml(path, root="platform"))
+    if not reader.platform.hosts:
+        raise FormatError(path, None, "no host, expected a <cluster> or <host>")
+    return reader.platform

@@ -1,0 +1,1 @@
+"""Formats of mappings, one per file (``mapping_NAME.py``), and what they share."""

@@ -1,0 +1,148 @@
+"""Reader of Open MPI's rankfiles: every line holds a rank, a host and a set of cores."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.errors import FormatError
+from hopbytes.formats.base import Source
+from hopbytes.formats.mappings.host_lists import (
+    MAX_RANKS,
+    allocation_of,
+    check_count,
+    node_numbers,
+    node_of_host,
+)
+from hopbytes.formats.mappings.slot_lists import Counting, Slots
+from hopbytes.model.mapping import Mapping
+
+LINE = re.compile(
+    r"rank\s+(?P<rank>[0-9]{1,9})\s*=\s*(?P<host>\S+)\s+slots?\s*=\s*(?P<slot>\S.*)", re.ASCII | re.IGNORECASE
+)
+PACKAGE_LEVELS = ("package", "socket", "pack")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Number, host and slot text of a line."""
+
+    number: int
+    host: str
+    slot: str
+
+
+def read_rankfile(source: Source) -> Mapping:
+    """Return the mapping of a rankfile.
+
+    Hosts are names of the allocation, or ``+nX`` for its X-th node. Slots are ``0-2,5`` (logical cores
+    of the node), ``1:0-2`` and ``1:*`` (cores of a package), or ``p3`` (a CPU of the operating system,
+    as old versions wrote it). Options: `where`, `n`, `threads` (slots count hardware threads).
+
+    Raises
+    ------
+    UnsupportedError
+        The caller named no machine.
+    FormatError
+        A line has another form, a rank occurs twice or is missing, a host is unknown, or cores are not those
+        of one slot.
+    """
+    threads = source.options.get("threads") or _counts_threads(source)  # before the text is consumed
+    lines = _lines(source)
+    where = allocation_of(source, "a rankfile")
+    slots, known = Slots(where), node_numbers(where)
+    nodes = int(slots.node_of_place[-1]) + 1
+    counting: Counting = "place" if threads else "core"
+    pe = np.empty(len(lines), np.int32)
+    for rank, line in enumerate(lines):
+        place = (source.name, line.number)
+        if line.host.startswith("+n"):
+            text = line.host[2:]
+            node = int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else nodes
+            if node >= nodes:
+                raise FormatError(*place, f"node {line.host[:40]}, expected +n0 to +n{nodes - 1}")
+        else:
+            node = node_of_host(where, known, line.host, place)
+        numbers, as_cpus = _numbers(slots, node, line.slot, place)
+        pe[rank] = slots.pe(node, numbers, "cpu" if as_cpus else counting, place)
+    check_count(source, len(lines))
+    return Mapping(pe, where, {"problem": "processes", "mapper": source.title})
+
+
+def _counts_threads(source: Source) -> bool:
+    """Tell whether the comment that hopbytes writes into the first line says that slots are threads.
+
+    Rankfiles of other programs do not contain this fact.
+    """
+    return b"slot = logical hardware threads" in source.head(200)
+
+
+def _lines(source: Source) -> list[Line]:
+    found: dict[int, Line] = {}
+    for number, raw in enumerate(source.text().splitlines(), start=1):
+        line = raw.partition("#")[0].strip()
+        if not line:
+            continue
+        parts = LINE.fullmatch(line)
+        if parts is None:
+            what = f"{line[:60]!r}, expected a line like 'rank 0=n1 slot=0-1'"
+            raise FormatError(source.name, number, what)
+        rank = int(parts["rank"])
+        if rank in found:
+            what = f"rank {rank} is repeated (first in line {found[rank].number}), expected every rank once"
+            raise FormatError(source.name, number, what)
+        found[rank] = Line(number, parts["host"], parts["slot"].strip())
+        if len(found) > MAX_RANKS:
+            raise FormatError(source.name, number, f"more ranks than expected, at most {MAX_RANKS}")
+    for rank in range(len(found)):
+        if rank not in found:
+            raise FormatError(source.name, None, f"rank {rank} is missing, expected 0 to {max(found)}")
+    return [found[rank] for rank in range(len(found))]
+
+
+def _numbers(slots: Slots, node: int, text: str, place: tuple[str, int | None]) -> tuple[list[int], bool]:
+    """Return the core numbers of a slot, and whether they are CPU numbers of the operating system."""
+    package, colon, cores = text.rpartition(":")
+    if colon:
+        return _in_package(slots, node, package, cores, place), False
+    if text == "*":
+        return sorted(slots.places(node, "core")), False
+    if text[:1] in "pP":
+        return _list(text[1:], text, place), True
+    return _list(text, text, place), False
+
+
+def _in_package(
+    slots: Slots, node: int, package: str, cores: str, place: tuple[str, int | None]
+) -> list[int]:
+    level = slots.where.machine.level_named(PACKAGE_LEVELS)
+    if not re.fullmatch(r"[0-9]{1,9}", package, re.ASCII):
+        raise FormatError(*place, f"slot {package[:20]}:{cores[:20]}, expected package:cores like 1:0-2")
+    if level is None and int(package) == 0:
+        inside = sorted(slots.places(node, "core"))  # without such a level the node is one package
+    elif level is None:
+        raise FormatError(*place, f"package {package}, expected a machine with a level named package")
+    else:
+        inside = slots.cores_of_unit(node, level, int(package))
+    if not inside:
+        raise FormatError(*place, f"package {package} of node {node}, expected a package of this node")
+    if cores == "*":
+        return inside
+    wanted = _list(cores, cores, place)
+    if wanted[-1] >= len(inside):
+        what = f"core {wanted[-1]} of package {package}, expected 0 to {len(inside) - 1}"
+        raise FormatError(*place, what)
+    return [inside[number] for number in wanted]
+
+
+def _list(text: str, shown: str, place: tuple[str, int | None]) -> list[int]:
+    numbers: set[int] = set()
+    for run in text.split(","):
+        found = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7}))?\s*", run, re.ASCII)
+        low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+        if low > high or high - low > 2**20:
+            raise FormatError(*place, f"slot {shown[:40]!r}, expected cores like 0-3,6 or 1:0-2")
+        numbers.update(range(low, high + 1))
+    return sorted(numbers)

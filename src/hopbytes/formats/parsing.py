@@ -1,0 +1,200 @@
+"""Run the compiled parsers over a stream: feed pieces, enlarge arrays, turn faults into error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes import kernels
+from hopbytes._arrays import Int64
+from hopbytes._util.integers import MAX_TASKS
+from hopbytes.errors import FormatError, ScaleError
+from hopbytes.formats.base import Source
+from hopbytes.reference.text_reference import Slot, Status
+
+PIECE_BYTES = 1 << 20
+
+#: Initial capacity of arrays of unknown length; the system maps memory only when it is written.
+INITIAL_CAPACITY = 1 << 20
+
+#: Longest line that Python code reads: a header, or the first row of a dense matrix.
+LONGEST_LINE = 1 << 26
+
+#: Number of tasks that is accepted however few arcs a file has.
+TASKS_WITHOUT_ARCS = 1 << 24
+
+MAX_INT64 = 2**63 - 1
+
+
+def first_line(source: Source, comments: bytes, after: int = 0) -> tuple[int, bytes]:
+    """Consume comments and blank lines; return the number and content of the first other line.
+
+    `after` is the number of lines that were read before. Raises FormatError if there is no such line or it
+    is longer than :data:`LONGEST_LINE`.
+    """
+    number = after
+    while line := source.stream.readline(LONGEST_LINE):
+        number += 1
+        text = line.strip()
+        is_comment = text[:1] != b"" and text[:1] in comments
+        while not line.endswith(b"\n") and len(line) == LONGEST_LINE:
+            if not is_comment:
+                raise FormatError(source.name, number, f"the line has more than {LONGEST_LINE} bytes")
+            line = source.stream.readline(LONGEST_LINE)
+        if text and not is_comment:
+            return number, line
+    raise FormatError(source.name, number or None, "nothing but comments and blank lines, expected numbers")
+
+
+def check_tasks(source: Source, line: int | None, n: int, arcs: int) -> None:
+    """Raise FormatError for a number of tasks far above the number of arcs, before memory is allocated."""
+    most = min(MAX_TASKS, max(TASKS_WITHOUT_ARCS, 16 * arcs))
+    if n > most:
+        what = f"{n} tasks, expected at most {most} with {arcs} arcs: number the tasks without gaps"
+        raise FormatError(source.name, line, what)
+
+
+def run_parser(
+    source: Source,
+    parse: Callable[[NDArray[np.uint8], bool, Int64], int],
+    state: Int64,
+    intervene: Callable[[Status, bytes], None],
+    start: bytes = b"",
+) -> None:
+    """Feed `start` and then the rest of a stream to a parser until both are consumed.
+
+    Parameters
+    ----------
+    source : Source
+    parse : callable
+        (piece, whether it is the last, state) → number of bytes consumed.
+    state : int64[len(Slot)]
+    intervene : callable
+        Called with (status, token) when the parser stops early; it must enlarge the arrays or raise.
+    start : bytes
+        Text before the stream's position, such as a first line that was read to determine the layout.
+    """
+    buffer = bytearray(max(PIECE_BYTES, 2 * len(start)))
+    buffer[: len(start)] = start
+    filled, final = len(start), False
+    while not final:
+        if filled == len(buffer):  # the parser consumes whole lines, and this one is longer than the buffer
+            buffer.extend(bytes(len(buffer)))
+        with memoryview(buffer) as view:
+            got = source.stream.readinto(view[filled:])
+        filled, final = filled + got, got == 0
+        text = np.frombuffer(buffer, np.uint8)
+        used = parse(text[:filled], final, state)
+        at = 0  # start of the last call; the parser reports positions of faults relative to it
+        while state[Slot.STATUS] != Status.DONE:
+            begin, end = at + int(state[Slot.BEGIN]), at + int(state[Slot.END])
+            intervene(Status(int(state[Slot.STATUS])), bytes(text[begin : max(end, begin + 1)]))
+            at = used
+            used += parse(text[at:filled], final, state)
+        del text  # a bytearray cannot be resized while an array refers to its memory
+        buffer[: filled - used] = buffer[used:filled]
+        filled -= used
+
+
+def shown(token: bytes) -> str:
+    """Return a token as printable text: quoted, escaped and shortened."""
+    return repr(token[:40])[1:] + ("..." if len(token) > 40 else "")
+
+
+#: Error messages by status. {token} is the faulty token in quotes.
+SENTENCES = {
+    Status.DECIMAL: "{token}, expected an integer >= 0",
+    Status.NOT_A_NUMBER: "{token}, expected a number",
+    Status.NEGATIVE: "{token}, expected a number >= 0",
+    Status.NOT_WHOLE: "{token}, expected a whole number",
+    Status.LOOP: "vertex {number} is its own neighbour, expected no loops",
+    Status.DUPLICATE: "a neighbour is listed twice",
+    Status.MISSING_WEIGHT: "the last neighbour has no edge weight, which the header promises",
+    Status.MISSING_LOAD: "fewer vertex weights than the header promises",
+    Status.TOO_MANY_LINES: "more lines than vertices",
+    Status.EMPTY_FIELD: "an empty field between commas, expected a number",
+}
+
+
+def raise_fault(source: Source, state: Int64, status: Status, token: bytes, expected: str = "") -> NoReturn:
+    """Raise the error for a fault; `expected` completes the messages that depend on the format."""
+    line = int(state[Slot.LINE])
+    number = token[:40].decode("ascii", "replace")
+    if status is Status.TOO_LARGE:
+        try:
+            divisor = int(float(token)) // MAX_INT64 + 1
+            tens = len(str(divisor)) - 1
+            shown_divisor = divisor if tens < 12 else f"{divisor // 10**tens + 1}e{tens}"
+            factor = f"by {shown_divisor} or more"
+        except OverflowError:
+            factor = "until they fit"
+        raise ScaleError(f"{source.name}:{line}: {number} is more than 2^63 - 1: divide all values {factor}")
+    if status is Status.OUT_OF_RANGE:
+        raise FormatError(source.name, line, f"task {number}, expected {expected}")
+    if status is Status.WRONG_COUNT:
+        raise FormatError(source.name, line, f"a different number of fields, expected {expected}")
+    raise FormatError(source.name, line, SENTENCES[status].format(token=shown(token), number=number))
+
+
+def read_table(
+    source: Source, columns: int, line: int, start: bytes, *,
+    task_columns: int = 0, task_first: int = 0, task_limit: int = 0, whole_columns: int = 0,
+) -> tuple[NDArray[Any], int]:
+    """Read lines of `columns` numbers each.
+
+    Parameters
+    ----------
+    source : Source
+    columns : int
+        Numbers per line.
+    line : int
+        Number of the first line of `start`.
+    start : bytes
+        Text before the stream's position.
+    task_columns, task_first, task_limit : int
+        The first `task_columns` columns hold task numbers, which must not exceed `task_limit`; `task_first`
+        is the smallest task number, which only appears in error messages and is not checked.
+    whole_columns : int
+        Bit c is set if column c must hold integers even if other columns hold decimals.
+
+    Returns
+    -------
+    int64[rows, columns], or float64 if some number is a decimal; and the number of the last line
+
+    Raises
+    ------
+    FormatError, ScaleError
+        A line is malformed or a number is too large; the error names the line.
+    """
+    state = np.zeros(len(Slot), np.int64)
+    state[Slot.LINE], state[Slot.COLUMNS] = line, columns
+    state[Slot.TASK_COLUMNS], state[Slot.TASK_LIMIT] = task_columns, task_limit
+    state[Slot.WHOLE_COLUMNS] = whole_columns
+    # The capacity is a multiple of the row length; each number takes at least two bytes with its separator.
+    room = INITIAL_CAPACITY if source.size is None else (source.size + len(start)) // 2 + 1
+    room = (room // columns + 1) * columns
+    values: NDArray[Any] = np.empty(room, np.int64)
+
+    def parse(text: NDArray[np.uint8], final: bool, state: Int64) -> int:
+        return kernels.parse_table(text, final, state, values)
+
+    def intervene(status: Status, token: bytes) -> None:
+        nonlocal values
+        if status is Status.DECIMAL and values.dtype == np.int64:
+            room, filled = len(values), values[: state[Slot.ARCS]].astype(np.float64)
+            values = filled  # only the entries parsed so far are converted
+            values.resize(room, refcheck=False)
+        elif status is Status.ROOM:
+            # Resizing may move the array, which is safe: the compiled code keeps no pointer between calls.
+            values.resize(2 * len(values), refcheck=False)
+        else:
+            tasks = f"{task_first} to {task_limit}"
+            bound = tasks if status is Status.OUT_OF_RANGE else f"{columns} in each line"
+            raise_fault(source, state, status, token, bound)
+
+    run_parser(source, parse, state, intervene, start)
+    values.resize(int(state[Slot.ARCS]), refcheck=False)
+    return values.reshape(-1, columns), int(state[Slot.LINE]) - (state[Slot.FIELD] == 0)

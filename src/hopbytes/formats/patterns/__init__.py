@@ -1,0 +1,1 @@
+"""Formats of communication graphs, one per file (``graph_NAME.py``), and what they share."""

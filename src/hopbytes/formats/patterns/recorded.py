@@ -1,0 +1,205 @@
+"""Common parts of readers of recordings: summed traffic, sets of files (one per rank), parsed numbers."""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from typing import Any
+
+import numpy as np
+
+from hopbytes._util.integers import MAX_SUM
+from hopbytes.errors import FormatError, ScaleError
+from hopbytes.formats.base import Source
+from hopbytes.formats.parsing import check_tasks, shown
+from hopbytes.model.comm_graph import PROCESSES, CommGraph
+from hopbytes.patterns.collective_messages import check_model, expand, expand_between
+from hopbytes.textio.open_input import open_stream
+
+#: Longest line of a recording.
+LONGEST_LINE = 1 << 20
+
+#: If fewer than this share of the ranks send anything, a notice calls the pattern nearly empty.
+SENDING_SHARE = 0.5
+
+
+class Traffic:
+    """Directed traffic in the order of the recording; :meth:`graph` sums the messages of each pair."""
+
+    def __init__(self) -> None:
+        self.sources, self.targets = array("q"), array("q")
+        self.volumes, self.counts = array("q"), array("q")
+
+    def add(self, source: int, target: int, volume: int, count: int) -> None:
+        """Add `count` messages with `volume` bytes in total."""
+        if volume > MAX_SUM:
+            what = f"{volume} bytes from task {source} to {target}"
+            raise ScaleError(f"{what}, expected at most 2^63 - 1")
+        self.sources.append(source)
+        self.targets.append(target)
+        self.volumes.append(volume)
+        self.counts.append(count)
+
+    def add_collective(
+        self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
+        first: int = 0,
+    ) -> None:
+        """Add the messages of a collective call among `members`.
+
+        The model is applied by :func:`hopbytes.patterns.collective_messages.expand`.
+        """
+        messages = (
+            expand_between(kind, model, volumes, first, root, calls) if first
+            else expand(kind, model, volumes, root, calls)
+        )  # fmt: skip
+        for source, target, volume, count in messages:
+            self.add(members[source], members[target], volume, count)
+
+    def graph(self, source: Source, format: str, n: int | None = None, **facts: Any) -> CommGraph:
+        """Return the pattern, without arcs that carry nothing; `facts` are stored in its meta."""
+        columns = [np.array(c, np.int64) for c in (self.sources, self.targets, self.volumes, self.counts)]
+        kept = (columns[2] > 0) | (columns[3] > 0)
+        src, dst, volumes, counts = (column[kept] for column in columns)
+        tasks = 1 + int(max(src.max(initial=-1), dst.max(initial=-1)))
+        n = tasks if n is None else n
+        check_tasks(source, None, n, len(src))
+        if tasks > n:
+            raise FormatError(source.name, None, f"task {tasks - 1}, expected 0 to {n - 1}")
+        notices = [*facts.pop("notices", ()), *emptiness(n, src)]
+        meta = {"name": source.title, "format": format, "tasks": PROCESSES, **facts}
+        if notices:
+            meta["notices"] = notices
+        return CommGraph.from_edges(src, dst, volumes, counts, n=n, meta=meta)
+
+
+def emptiness(n: int, sources: Any) -> list[str]:
+    """Return a notice if few of n ranks send anything."""
+    sending = len(np.unique(sources))
+    if n < 2 or sending >= SENDING_SHARE * n:
+        return []
+    return [f"the pattern is nearly empty: only {sending} of {n} ranks have recorded sends"]
+
+
+def chosen_model(source: Source) -> str:
+    """Return the model of collectives that the caller named; by default collectives are left out."""
+    return check_model(source.options.get("collectives") or "ignore")
+
+
+def left_out(model: str, calls: int, volume: int) -> list[str]:
+    """Return a notice about collectives that were left out."""
+    if model != "ignore" or not calls:
+        return []
+    return [f"{calls} collective calls of {volume} bytes are left out (collectives=ring, binomial, pairs)"]
+
+
+def number(where: str, line: int | None, token: bytes, what: str) -> int:
+    """Return a whole number >= 0; FormatError, or ScaleError above 2^63 - 1."""
+    if not token.isdigit():
+        raise FormatError(where, line, f"{shown(token)}, expected {what}")
+    if len(token) > 19 or int(token) > MAX_SUM:
+        what = f"{token[:40].decode()} is more than 2^63 - 1"
+        raise ScaleError(f"{where}:{line}: {what}: divide all values until they fit")
+    return int(token)
+
+
+def rank(where: str, line: int | None, token: bytes) -> int:
+    """Return a rank number; FormatError if it is not one."""
+    found = number(where, line, token, "a rank")
+    if found >= 2**31 - 2:
+        raise FormatError(where, line, f"rank {found}, expected less than 2^31 - 2")
+    return found
+
+
+def lines(stream: BufferedReader, where: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line) of a text; FormatError for a line longer than :data:`LONGEST_LINE`."""
+    count = 0
+    while line := stream.readline(LONGEST_LINE):
+        count += 1
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            raise FormatError(where, count, f"the line has more than {LONGEST_LINE} bytes")
+        yield count, line
+
+
+def files_of_set(
+    source: Source, names: re.Pattern[str], first: int = 0
+) -> Iterator[tuple[int | None, str, BufferedReader]]:
+    """Yield (rank, name, stream) of the files of a recording, in the order of ranks.
+
+    `names` has the groups ``before``, ``rank`` and ``after``; numbers begin with `first`. A file with another
+    name, or standard input, is a complete recording, and its rank is None.
+
+    Raises
+    ------
+    FormatError
+        Files of some ranks are missing; the text names them.
+    """
+    own = names.fullmatch(os.path.basename(source.path)) if source.path else None
+    if own is None:
+        yield None, source.name, source.stream
+        return
+    folder = os.path.dirname(source.path or "")
+    found: dict[int, str] = {}
+    for name in os.listdir(folder or "."):
+        match = names.fullmatch(name)
+        if match and all(match[part] == own[part] for part in ("before", "after")):
+            found[int(match["rank"]) - first] = os.path.join(folder, name)
+    check_complete(source.name, found, max(found) + 1)
+    for place in sorted(found):
+        if place == int(own["rank"]) - first:
+            yield place, source.name, source.stream
+        else:
+            with open_stream(found[place], max_bytes=source.max_bytes) as opened:
+                yield place, opened.name, opened.stream
+
+
+def check_complete(where: str, found: Any, n: int) -> None:
+    """Raise FormatError, with the missing ranks, unless `found` contains all ranks of 0..n-1."""
+    absent = n - len(found)
+    if absent <= 0:
+        return
+    missing: list[int] = []
+    for place in range(n):
+        if place not in found:
+            missing.append(place)
+            if len(missing) == 8:
+                break
+    named = ", ".join(map(str, missing)) + (", …" if absent > len(missing) else "")
+    raise FormatError(where, None, f"{absent} of {n} ranks are missing ({named}), expected all of them")
+
+
+class Collectives:
+    """Collective calls, summed by kind, root and members, and turned into messages at the end.
+
+    Recordings hold the part of every rank separately; the parts of one call have the same kind, root and
+    members. Different calls with the same key may be summed, because every model is linear in the volumes.
+    """
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, int, tuple[int, ...] | None, int], dict[int, list[int]]] = {}
+        self.calls, self.volume = 0, 0
+
+    def add(
+        self, own: int, kind: str, volume: int, root: int = 0, members: tuple[int, ...] | None = None,
+        calls: int = 1, first: int = 0,
+    ) -> None:
+        """Add the part of member `own`: `volume` bytes in `calls` calls; `members` None stands for all ranks.
+
+        With `first` > 0 the call is between two groups, and the first `first` members form the first group.
+        """
+        sums = self._sums.setdefault((kind, root, members, first), {}).setdefault(own, [0, 0])
+        sums[0] += volume
+        sums[1] += calls
+        self.calls += calls
+        self.volume += volume
+
+    def expand_into(self, traffic: Traffic, model: str, n: int) -> None:
+        """Add the messages of all calls to the traffic under a model; `n` is the number of ranks."""
+        for (kind, root, members, first), sums in self._sums.items():
+            ranks = tuple(range(n)) if members is None else members
+            volumes = [sums.get(i, (0, 0))[0] for i in range(len(ranks))]
+            calls = max(count for _, count in sums.values())
+            if root < len(ranks):
+                traffic.add_collective(kind, model, ranks, volumes, root, calls, first)

@@ -1,0 +1,206 @@
+"""Costs of a task on a PE beyond communication: fixed and forbidden places, prices of moving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hopbytes._arrays import Bool, Int32, Int64
+
+#: A cost of this or more means "never"; core/linear_cost.hpp has the same. Others sum to less than half.
+FORBIDDEN = 2**60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearCost:
+    """What each task costs where it is: a few listed PEs, and one cost for all others.
+
+    Parameters
+    ----------
+    indptr : int64[n+1]
+        The entries of task t are ``indptr[t]:indptr[t+1]``.
+    pes : int32[...]
+        Listed PEs, ascending within a task.
+    costs : int64[...]
+        What task t costs on ``pes[e]``; :data:`FORBIDDEN` for never.
+    rest : int64[n]
+        What it costs on every PE that is not listed.
+
+    Examples
+    --------
+    Task 0 must be on PE 2, task 1 pays 7 for leaving PE 0, task 2 does not mind.
+
+    >>> linear_cost = LinearCost(np.array([0, 1, 2, 2]), np.array([2, 0], np.int32), np.array([0, 0]),
+    ...               np.array([FORBIDDEN, 7, 0]))
+    >>> linear_cost.at(np.array([2, 1, 0], np.int32)).tolist()
+    [0, 7, 0]
+    >>> linear_cost.allowed(0, 4).tolist()
+    [False, False, True, False]
+    """
+
+    indptr: Int64
+    pes: Int32
+    costs: Int64
+    rest: Int64
+
+    @property
+    def tasks(self) -> Int64:
+        """int64[...]: task of every entry."""
+        tasks: Int64 = np.repeat(np.arange(len(self.rest)), np.diff(self.indptr))
+        return tasks
+
+    def at(self, pe: Int32) -> Int64:
+        """int64[n]: what every task costs where `pe` puts it. O(n + entries)."""
+        tasks = self.tasks
+        here = self.pes == pe[tasks]
+        costs: Int64 = self.rest.copy()
+        costs[tasks[here]] = self.costs[here]
+        return costs
+
+    def total(self, pe: Int32) -> int:
+        """Sum of the costs of a placement without tasks on forbidden PEs, exact."""
+        return int(self.at(pe).sum())
+
+    def violated(self, pe: Int32) -> Int64:
+        """int64[...]: tasks on a PE that is forbidden to them."""
+        return np.flatnonzero(self.at(pe) >= FORBIDDEN)
+
+    @property
+    def priced(self) -> bool:
+        """Whether some place that a task may use has a price."""
+        return any(bool(np.any((each > 0) & (each < FORBIDDEN))) for each in (self.costs, self.rest))
+
+    def restricted(self) -> Bool:
+        """bool[n]: tasks to which some PE is forbidden."""
+        some = self.rest >= FORBIDDEN
+        some[self.tasks[self.costs >= FORBIDDEN]] = True
+        return some
+
+    def allowed(self, task: int, k: int) -> Bool:
+        """bool[k]: PEs that one task may use."""
+        entries = slice(int(self.indptr[task]), int(self.indptr[task + 1]))
+        mask = np.full(k, bool(self.rest[task] < FORBIDDEN))
+        mask[self.pes[entries]] = self.costs[entries] < FORBIDDEN
+        return mask
+
+    def scaled(self, numerator: int, denominator: int) -> LinearCost:
+        """All finite costs times a fraction, rounded half up; O(entries)."""
+        if numerator == denominator:
+            return self
+
+        def scale(costs: Int64) -> Int64:
+            # No product beyond 63 bits: finite costs stay below 2^59, so big factors mean small costs.
+            exact = (costs // denominator) * numerator + (
+                (costs % denominator) * numerator + denominator // 2
+            ) // denominator
+            return np.where(costs >= FORBIDDEN, FORBIDDEN, exact).astype(np.int64)
+
+        return replace(self, costs=scale(self.costs), rest=scale(self.rest))
+
+    def take(self, tasks: Int32) -> LinearCost:
+        """The rows of some tasks, in the order given."""
+        counts = np.diff(self.indptr)[tasks]
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][tasks] - indptr[:-1], counts)
+        return LinearCost(indptr, self.pes[entries], self.costs[entries], self.rest[tasks])
+
+    def select(self, pes: Int64, k: int) -> LinearCost:
+        """The same costs when only the PEs `pes` of 0..k-1 (ascending) are left and renumbered."""
+        number = np.full(k, -1, np.int64)
+        number[pes] = np.arange(len(pes))
+        keep = number[self.pes] >= 0
+        return from_entries(self.tasks[keep], number[self.pes[keep]], self.costs[keep], self.rest)
+
+    def contracted(self, cluster: Int32, count: int) -> LinearCost:
+        """The sums over clusters of tasks to which the same PEs are forbidden. O(n + entries log entries)."""
+        closed = np.zeros(count, np.bool_)
+        closed[cluster[self.rest >= FORBIDDEN]] = True
+        rest = np.zeros(count, np.int64)
+        np.add.at(rest, cluster, np.where(self.rest >= FORBIDDEN, 0, self.rest))
+        keep = (self.costs < FORBIDDEN) | ~closed[cluster[self.tasks]]
+        tasks, pes, costs = self.tasks[keep], self.pes[keep].astype(np.int64), self.costs[keep]
+        never = costs >= FORBIDDEN
+        beyond = costs - np.where(self.rest[tasks] >= FORBIDDEN, 0, self.rest[tasks])
+        span = int(pes.max(initial=0)) + 1
+        key, place = np.unique(cluster[tasks].astype(np.int64) * span + pes, return_inverse=True)
+        sums, forbidden = rest[key // span], np.zeros(len(key), np.bool_)
+        np.add.at(sums, place, np.where(never, 0, beyond))
+        forbidden[place[never]] = True
+        rest[closed] = FORBIDDEN
+        return from_entries(key // span, key % span, np.where(forbidden, FORBIDDEN, sums), rest)
+
+    def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> LinearCost:
+        """Costs of the children into which groups of PEs are cut: that of the cheapest PE inside.
+
+        Parameters
+        ----------
+        group : int32[n]
+            Group that holds each task.
+        child_of_pe : int32[k]
+        parent, place : int64[children]
+            Group of each child, and its position among the children of that group.
+
+        Returns
+        -------
+        Unary
+            ``pes`` are positions of children within the group of the task.
+        """
+        tasks, child = self.tasks, child_of_pe[self.pes].astype(np.int64)
+        inside = parent[child] == group[tasks]
+        tasks, child, costs = tasks[inside], child[inside], self.costs[inside]
+        key = tasks * len(parent) + child
+        order = np.argsort(key, kind="stable")
+        key, costs = key[order], costs[order]
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else key
+        least = np.minimum.reduceat(costs, first) if len(key) else costs
+        listed = np.diff(np.append(first, len(key)))
+        tasks, child = key[first] // len(parent), key[first] % len(parent)
+        size = np.bincount(child_of_pe, minlength=len(parent))
+        least = np.where(listed < size[child], np.minimum(least, self.rest[tasks]), least)
+        return from_entries(tasks, place[child], least, self.rest)
+
+
+def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> LinearCost:
+    """Sort entries into rows, leaving out those that say no more than `rest`."""
+    keep = costs != rest[tasks]
+    tasks, pes, costs = tasks[keep], pes[keep], costs[keep]
+    order = np.lexsort((pes, tasks))
+    counts = np.bincount(tasks, minlength=len(rest))
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return LinearCost(
+        indptr, pes[order].astype(np.int32), costs[order].astype(np.int64), rest.astype(np.int64)
+    )
+
+
+def held(linear_cost: LinearCost | None, tasks: Bool, pe: Int32) -> LinearCost:
+    """Costs with some tasks fixed to where they are.
+
+    Parameters
+    ----------
+    unary : Unary or None
+    tasks : bool[n]
+        Those to fix; on `pe` they cost what they did.
+    pe : int32[n]
+    """
+    here = np.zeros(len(pe), np.int64) if linear_cost is None else linear_cost.at(pe)
+    rest = np.zeros(len(pe), np.int64) if linear_cost is None else linear_cost.rest.copy()
+    rest[tasks] = FORBIDDEN
+    chosen = np.flatnonzero(tasks)
+    if linear_cost is None:
+        return from_entries(chosen, pe[chosen].astype(np.int64), here[chosen], rest)
+    owner = linear_cost.tasks
+    free = ~tasks[owner]
+    return from_entries(
+        np.concatenate([owner[free], chosen]),
+        np.concatenate([linear_cost.pes[free].astype(np.int64), pe[chosen].astype(np.int64)]),
+        np.concatenate([linear_cost.costs[free], here[chosen]]), rest,
+    )  # fmt: skip
+
+
+def as_arrays(linear_cost: LinearCost | None) -> tuple[Int64, Int32, Int64, Int64]:
+    """Arrays for compiled code: four empty ones for no costs at all."""
+    if linear_cost is None:
+        none = np.empty(0, np.int64)
+        return none, np.empty(0, np.int32), none, none
+    return linear_cost.indptr, linear_cost.pes, linear_cost.costs, linear_cost.rest

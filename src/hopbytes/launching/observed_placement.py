@@ -1,0 +1,273 @@
+"""Where ranks were seen against where a mapping wants them, and a mapping from what was seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.formats.mappings.host_lists import node_numbers, node_of_host
+from hopbytes.formats.mappings.launch_files import number_list
+from hopbytes.formats.mappings.numbering import Numbering
+from hopbytes.formats.mappings.slot_lists import Slots
+from hopbytes.launching.placement_probe import Seen
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison found.
+
+    Parameters
+    ----------
+    wrong : tuple of str
+        A sentence for every rank that is not where it belongs.
+    checked : tuple of str
+        What was compared, and what could not be.
+    """
+
+    wrong: tuple[str, ...]
+    checked: tuple[str, ...]
+
+
+def compare(mapping: Mapping, seen: dict[int, Seen], hosts: tuple[str, ...] = ()) -> Verdict:
+    """Compare host, allowed CPUs and visible GPUs of every rank with a mapping.
+
+    Hosts without names are compared by who shares one. CPU numbers are compared where the machine
+    knows those of the operating system; on a machine from a typed spec positions are taken for them, and
+    where that fails, it is enough that ranks share CPUs if and only if they share a slot.
+
+    Parameters
+    ----------
+    mapping : Mapping
+    seen : dict of rank → Seen
+        All of 0..n-1.
+    hosts : tuple of str
+        Names of the nodes, instead of those of the mapping's allocation.
+    """
+    names = hosts or mapping.where.hosts
+    wrong = [*_missing(mapping, seen)]
+    if wrong:
+        return Verdict(tuple(wrong), ("ranks",))
+    wrong += _hosts_by_name(mapping, seen, names) if names else _hosts_by_sharing(mapping, seen)
+    numbering = Numbering.of(mapping.where.machine)
+    by_number = _cpus_by_number(mapping, seen, numbering) if mapping.where.has_cores else []
+    checked = ["hosts" if names else "hosts (without names: by who shares one)", "CPUs"]
+    if not mapping.where.has_cores:
+        checked.pop()
+    if by_number and not numbering.known:
+        by_sharing = _cpus_by_sharing(mapping, seen)
+        by_number = by_sharing
+        checked[1] = "CPUs (by who shares them: the machine has no numbers of the operating system)"
+    wrong += by_number
+    if any(mapping.where.gpus_of(pe) for pe in set(mapping.pe.tolist())):
+        wrong += _gpus(mapping, seen)
+        checked.append("GPUs")
+    return Verdict(tuple(_by_rank(wrong)), tuple(checked))
+
+
+def _by_rank(sentences: list[str]) -> list[str]:
+    """Sort sentences ``rank N …`` by rank; on a wrong host there is no more to say than that."""
+    elsewhere: set[int] = set()
+    kept: list[tuple[int, str]] = []
+    for sentence in sentences:  # hosts first
+        rank = int(sentence.split()[1])
+        if rank not in elsewhere:
+            kept.append((rank, sentence))
+        if f"rank {rank} is on " in sentence or "expected another host" in sentence:
+            elsewhere.add(rank)
+    return [sentence for _, sentence in sorted(kept, key=lambda pair: pair[0])]
+
+
+def placement_seen(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
+    """Return the mapping of a real launch: the slot of the CPUs each rank may run on.
+
+    Raises
+    ------
+    UnsupportedError
+        Ranks are missing.
+    FormatError
+        A host or CPUs that the allocation does not have, a rank that may run on several slots.
+    """
+    if not where.has_cores:
+        return placement_by_gpu(where, seen, source)
+    n = _all_ranks(seen)
+    slots, known = Slots(where), node_numbers(where)
+    pe = np.empty(n, np.int32)
+    for rank in range(n):
+        place = (f"{source}: rank {rank}", None)
+        node = node_of_host(where, known, seen[rank].host, place)
+        pe[rank] = slots.pe(node, seen[rank].cpus, "cpu", place)
+    return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
+
+
+def placement_by_gpu(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
+    """Return the mapping of a real launch on slots that are GPUs: by the devices each rank was shown.
+
+    Parameters
+    ----------
+    where : Allocation
+    seen : dict of rank → Seen
+        All of 0..n-1.
+    source : str
+        For messages.
+
+    Raises
+    ------
+    FormatError
+        A host that the allocation does not have, a rank that was shown no devices, or no slot's.
+    """
+    n, known = _all_ranks(seen), node_numbers(where)
+    slot = {(int(node), where.gpus_of(pe)): pe for pe, node in enumerate(where.node_of_pe)}
+    pe = np.empty(n, np.int32)
+    for rank in range(n):
+        place = (f"{source}: rank {rank}", None)
+        node = node_of_host(where, known, seen[rank].host, place)
+        gpus = _shown(seen[rank])
+        if (node, gpus) not in slot:
+            what = f"sees GPUs {seen[rank].gpus[:40] or 'by default'}, expected those of one slot"
+            raise FormatError(*place, f"{what} (CUDA_VISIBLE_DEVICES=0 and the like)")
+        pe[rank] = slot[node, gpus]
+    return Mapping(pe, where, {"problem": "processes", "mapper": "as launched"})
+
+
+def placement_by_node(where: Allocation, seen: dict[int, Seen], source: str = "where") -> Mapping:
+    """Return the mapping of a real launch, also where ranks may run on several slots.
+
+    Launchers need not bind a rank to one core: Open MPI 4 binds to a package, MPICH and srun to nothing.
+    Such a rank gets the first free one of the slots it may run on, in the order of ranks, and a notice says
+    that this is not known.
+
+    Raises
+    ------
+    UnsupportedError
+        Ranks are missing.
+    FormatError
+        A host that the allocation does not have, CPUs of which none is a slot's.
+    """
+    n = _all_ranks(seen)
+    slots, known = Slots(where), node_numbers(where)
+    pe = np.full(n, -1, np.int32)
+    taken = np.zeros(where.k, np.int64)
+    open_ranks: list[tuple[int, int, tuple[int, ...]]] = []
+    for rank in range(n):
+        place = (f"{source}: rank {rank}", None)
+        node = node_of_host(where, known, seen[rank].host, place)
+        possible = _possible(where, slots, node, seen[rank])
+        if len(possible) > 1:
+            open_ranks.append((len(possible), rank, possible))
+            continue
+        pe[rank] = possible[0] if possible else slots.pe(node, seen[rank].cpus, "cpu", place)
+        taken[pe[rank]] += 1
+    for _, rank, possible in sorted(open_ranks):  # who has the least choice first
+        pe[rank] = min(possible, key=lambda slot: (taken[slot], slot))
+        taken[pe[rank]] += 1
+    info: dict[str, object] = {"problem": "processes", "mapper": "as launched"}
+    if open_ranks:
+        info["notices"] = [
+            f"{len(open_ranks)} of {n} ranks may run on several slots (rank {open_ranks[0][1]} on "
+            f"{open_ranks[0][0]}): their nodes are known, inside them slots are taken in order of ranks"
+        ]
+    return Mapping(pe, where, info)
+
+
+def _shown(seen: Seen) -> tuple[int, ...]:
+    """Return the numbers of the GPUs a rank was shown; empty when they are none."""
+    words = seen.gpus.split(",")
+    return tuple(sorted(int(word) for word in words)) if all(word.isdecimal() for word in words) else ()
+
+
+def _possible(where: Allocation, slots: Slots, node: int, seen: Seen) -> tuple[int, ...]:
+    """Return the slots of a node that a rank may be on: by its CPUs, or by its GPUs where slots are GPUs."""
+    if where.has_cores:
+        return slots.possible(node, seen.cpus)
+    own = tuple(np.flatnonzero(where.node_of_pe == node).tolist())
+    return tuple(pe for pe in own if where.gpus_of(pe) == _shown(seen)) or own
+
+
+def _all_ranks(seen: dict[int, Seen]) -> int:
+    n = max(seen, default=-1) + 1
+    gaps = [rank for rank in range(n) if rank not in seen]
+    if gaps or not seen:
+        raise UnsupportedError(f"rank {gaps[0] if gaps else 0} did not answer, expected all of the launch")
+    return n
+
+
+def _missing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    gaps = [rank for rank in range(mapping.n) if rank not in seen]
+    more = sorted(rank for rank in seen if rank >= mapping.n)
+    if gaps:
+        return [f"rank {gaps[0]} did not answer" + (f" ({len(gaps)} in all)" if len(gaps) > 1 else "")]
+    return [f"rank {more[0]} is not in the mapping, which has {mapping.n} ranks"] if more else []
+
+
+def _hosts_by_name(mapping: Mapping, seen: dict[int, Seen], names: tuple[str, ...]) -> list[str]:
+    wrong = []
+    for rank, node in enumerate(mapping.where.node_of_pe[mapping.pe].tolist()):
+        if not same_host(seen[rank].host, names[node]):
+            wrong.append(f"rank {rank} is on {seen[rank].host}, expected {names[node]}")
+    return wrong
+
+
+def same_host(one: str, other: str) -> bool:
+    """Tell whether two names are one host's, with or without its domain."""
+    if "." in one and "." in other:
+        return one == other
+    return one.split(".")[0] == other.split(".")[0]
+
+
+def _hosts_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    host_of: dict[int, tuple[str, int]] = {}
+    node_of: dict[str, tuple[int, int]] = {}
+    wrong = []
+    for rank, node in enumerate(mapping.where.node_of_pe[mapping.pe].tolist()):
+        host = seen[rank].host
+        first_host, mate = host_of.setdefault(node, (host, rank))
+        first_node, stranger = node_of.setdefault(host, (node, rank))
+        if first_host != host:
+            wrong.append(f"rank {rank} is on {host}, expected {first_host}, the host of rank {mate}")
+        elif first_node != node:
+            wrong.append(f"rank {rank} shares {host} with rank {stranger}, expected another host")
+    return wrong
+
+
+def _cpus_by_number(mapping: Mapping, seen: dict[int, Seen], numbering: Numbering) -> list[str]:
+    wrong = []
+    expected: dict[int, tuple[int, ...]] = {}
+    for rank, pe in enumerate(mapping.pe.tolist()):
+        if pe not in expected:
+            expected[pe] = numbering.os_cpus(mapping.where.cores_of(pe))
+        found = tuple(sorted(seen[rank].cpus))
+        if found != expected[pe]:
+            what = f"rank {rank} may run on CPUs {number_list(found) or 'unknown'}"
+            wrong.append(f"{what}, expected {number_list(expected[pe])}")
+    return wrong
+
+
+def _cpus_by_sharing(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    wrong = []
+    owner: dict[tuple[str, int], tuple[int, int]] = {}
+    cpus_of: dict[int, tuple[frozenset[int], int]] = {}
+    for rank, pe in enumerate(mapping.pe.tolist()):
+        own, mate = cpus_of.setdefault(pe, (seen[rank].cpus, rank))
+        if own != seen[rank].cpus:
+            wrong.append(f"rank {rank} shares a slot with rank {mate} but not its CPUs")
+        for cpu in sorted(seen[rank].cpus):
+            slot, other = owner.setdefault((seen[rank].host, cpu), (pe, rank))
+            if slot != pe:
+                wrong.append(f"rank {rank} shares CPU {cpu} with rank {other}, expected CPUs of its own")
+                break
+    return wrong
+
+
+def _gpus(mapping: Mapping, seen: dict[int, Seen]) -> list[str]:
+    wrong = []
+    for rank, pe in enumerate(mapping.pe.tolist()):
+        expected = ",".join(map(str, mapping.where.gpus_of(pe)))
+        if expected and seen[rank].gpus != expected:
+            wrong.append(f"rank {rank} sees GPUs {seen[rank].gpus or 'by default'}, expected {expected}")
+    return wrong
+
+

@@ -1,0 +1,142 @@
+"""Specs of machines read from files: a path, then options from the right, so that paths may hold colons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.base import Machine
+from hopbytes.machines.common.spec_fields import bad
+from hopbytes.machines.common.tree import shorten
+
+#: ``@10`` at the end is a distance, ``@n[1-4]`` the hosts to keep.
+AT_END = re.compile(r"@([^@/]*)$", re.ASCII)
+DISTANCE = re.compile(r"[0-9]{1,13}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpec:
+    """What follows ``kind:`` in the spec of a machine that is read from a file.
+
+    Parameters
+    ----------
+    path : str
+    options : dict of str → str
+        ``key=value`` fields.
+    per_hop : int or None
+        What stood behind ``@``, when it was a number.
+    levels : dict of str → str
+        Fields with other keys, where the kind takes distances of its levels.
+    """
+
+    path: str
+    options: Mapping[str, str]
+    per_hop: int | None = None
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, kind: str) -> str:
+        """Return the spec again, without the distance."""
+        return ":".join([kind, self.path, *(f"{key}={value}" for key, value in self.options.items())])
+
+
+def file_spec(kind: str, text: str, keys: Mapping[str, str]) -> FileSpec:
+    """Take a spec apart: ``PATH[:key=value…][@hosts or @distance]``, the last two in any order.
+
+    Parameters
+    ----------
+    kind, text : str
+        ``"ib"`` and ``"fabric/:tables=dump_fts.txt@10"``.
+    keys : mapping
+        Known keys and what their values look like, for messages. ``hosts`` is also what ``@`` means
+        when it is no number; ``LEVEL`` stands for the names of levels.
+
+    Raises
+    ------
+    FormatError
+        No path, a key twice, an unknown key at the end (unless a file has such a name).
+
+    Examples
+    --------
+    >>> file_spec("ib", "a:b/c:rails=same@10", {"rails": "same"})
+    FileSpec(path='a:b/c', options={'rails': 'same'}, per_hop=10, levels={})
+    >>> file_spec("ib", "a:b/c:tables=fe80:1/*", {"tables": "FILE"}).options
+    {'tables': 'fe80:1/*'}
+    """
+    options: dict[str, str] = {}
+    per_hop: int | None = None
+    rest = text
+    while True:
+        at = AT_END.search(rest)
+        head, colon, last = rest.rpartition(":")
+        key, equals, value = last.partition("=")
+        if at is not None and (not colon or at.start() > len(head)) and not (equals and "@" not in value):
+            word = at[1]
+            if DISTANCE.fullmatch(word):
+                if per_hop is not None:
+                    raise bad(f"{kind}:{shorten(text)}: two distances, expected one")
+                per_hop = int(word)
+            else:
+                _store(kind, text, options, keys, "hosts", word)
+            rest = rest[: at.start()]
+        elif colon and equals and "/" not in key:
+            _store(kind, text, options, keys, key, value)
+            rest = head
+        else:
+            start = max((rest.rfind(f":{name}=") for name in keys), default=-1)
+            if start < 1:
+                break
+            key, _, value = rest[start + 1 :].partition("=")  # a value with colons, as names of subnets have
+            _store(kind, text, options, keys, key, value)
+            rest = rest[:start]
+    if not rest:
+        known = "".join(f"[:{name}={example}]" for name, example in keys.items())
+        raise bad(f"{kind}: without a path, expected {kind}:PATH{known}")
+    ordered = {key: options.pop(key) for key in keys if key in options}
+    return FileSpec(rest, ordered, per_hop, options)
+
+
+def _store(
+    kind: str, text: str, options: dict[str, str], keys: Mapping[str, str], key: str, value: str
+) -> None:
+    if (key not in keys and "LEVEL" not in keys) or key in options or not key or not value:
+        known = ", ".join(f"{name}={example}" for name, example in keys.items())
+        what = shorten(f"{key}={value}")
+        raise FormatError("machine", None, f"{kind}:{shorten(text)}: {what}, expected each once: {known}")
+    options[key] = value
+
+
+#: Kinds of machines whose hosts have adapters to choose from, and the options that users may also give apart.
+WITH_ADAPTERS = ("ib", "netloc")
+OPTION_OF_KEY = {"rails": "--rails", "adapters": "--adapters", "names": "--node-name-map"}
+
+
+def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) -> str | Machine | None:
+    """Put options about adapters into the spec of a fabric.
+
+    Parameters
+    ----------
+    spec : str, Machine or None
+    options : mapping of key → value or None
+
+    Raises
+    ------
+    UnsupportedError
+        Options for a machine whose nodes have no adapters to choose from.
+
+    Examples
+    --------
+    >>> with_options("ib:fabric / core:4", {"rails": "same", "adapters": None})
+    'ib:fabric:rails=same / core:4'
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    if not given:
+        return spec
+    text = spec if isinstance(spec, str) else ""
+    network, slash, inside = text.partition(" / ")
+    if network.partition(":")[0] not in WITH_ADAPTERS:
+        words = ", ".join(OPTION_OF_KEY[key] for key in given)
+        raise UnsupportedError(f"{words} needs a fabric whose hosts have adapters: ib:DIR or netloc:FILE")
+    fields = "".join(f":{key}={value}" for key, value in given.items())
+    return f"{network.rstrip()}{fields}{slash}{inside}"

@@ -1,0 +1,157 @@
+"""Machines made of nodes whose own numbers are known: from hwloc, the operating system or a probe."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes._arrays import Int32
+from hopbytes.errors import FormatError, unknown_name
+from hopbytes.machines.base import KnownHosts
+from hopbytes.machines.common.composed_machine import ComposedMachine
+from hopbytes.machines.common.leveling import level
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.topology import Level
+
+#: Distances at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
+OVERRIDES = re.compile(r"((?::[A-Za-z_][A-Za-z0-9_-]*=[0-9]{1,19})+)$", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeMachine(ComposedMachine):
+    """Nodes, equal or not, with the numbers their operating systems use.
+
+    The cores of the machine are the hardware threads (PUs) that may be used.
+
+    Parameters
+    ----------
+    text : str
+        The spec it was made from, without distances.
+    inventory : NodeInventory
+        What is known of every node; the machine adds which kinds of units are the same as its levels.
+    hosts : tuple of str
+        Name of every node in order; empty when unknown.
+    replaced : mapping of str to int
+        Distances of levels that replace the defaults.
+    known_tiers : tuple of Level or None
+        Levels with measured values, from a stored machine.
+    warnings : tuple of str
+        Sentences for the user.
+    job : Job or None
+        The job it belongs to; its hosts are the nodes.
+
+    Raises
+    ------
+    FormatError
+        Distances for levels that are not there, or that shrink outwards.
+    """
+
+    text: str
+    inventory: NodeInventory = field()
+    hosts: tuple[str, ...] = ()
+    replaced: Mapping[str, int] = field(default_factory=dict)
+    known_tiers: tuple[Level, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    job: Job | None = None
+    tree: Tree = field(init=False)
+
+    def __post_init__(self) -> None:
+        leveled = level(self.inventory.trees, self.inventory.tree_of_node)
+        tree = leveled.tree
+        if self.known_tiers is not None:
+            stored = {tier.name: tier for tier in self.known_tiers}
+            tree = Tree(tuple(stored.get(tier.name, tier) for tier in tree.tiers), tree.children)
+        if self.replaced:
+            tree = tree.with_distances(_resolved(tree, leveled.same_as, self.replaced))
+        object.__setattr__(self, "tree", tree)
+        object.__setattr__(self, "inventory", dataclasses.replace(self.inventory, same_as=leveled.same_as))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, NodeMachine)
+            and self.tree == other.tree
+            and self.hosts == other.hosts
+            and self.inventory == other.inventory
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.tree, self.hosts))
+
+    @property
+    def topology(self) -> Tree:
+        """The tree of levels of all nodes."""
+        return self.tree
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts, which may also be given other names."""
+        return KnownHosts(self.hosts)
+
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+        """What the user should know about its source."""
+        return self.warnings
+
+    def spec(self) -> str:
+        """The files and hosts it was made from, and distances that were replaced."""
+        return self.text + "".join(f":{name}={distance}" for name, distance in self.replaced.items())
+
+    def with_distances(self, distances: Mapping[str, int]) -> NodeMachine:
+        """Return the machine with other distances of some levels, also by the name of a merged kind."""
+        resolved = _resolved(self.tree, self.inventory.same_as, distances)
+        return dataclasses.replace(self, replaced={**self.replaced, **resolved})
+
+    def repeated(self, hosts: Sequence[str]) -> NodeMachine | None:
+        """The machine of several such nodes with these names; None where this one has several nodes."""
+        if self.inventory.n_nodes != 1:
+            return None
+        text = f"{self.text}@{','.join(hosts)}"
+        inventory = self.inventory.repeated(len(hosts))
+        return dataclasses.replace(self, text=text, inventory=inventory, hosts=tuple(hosts))
+
+    def node_of_core(self) -> Int32:
+        """int32[n_cores]: node of each core."""
+        nodes = np.arange(self.inventory.n_nodes, dtype=np.int32)
+        return np.repeat(nodes, self.inventory.places_per_node())
+
+
+def _resolved(tree: Tree, same_as: Mapping[str, str], distances: Mapping[str, int]) -> dict[str, int]:
+    """Name levels by the names they have in the tree; a merged kind means the level it became."""
+    known = [tier.name for tier in tree.tiers]
+    found = {}
+    for name, distance in distances.items():
+        level_name = name if name in known else same_as.get(name, name)
+        if level_name not in known:
+            raise unknown_name("level", name, known)
+        found[level_name] = distance
+    return found
+
+
+def cut_overrides(text: str) -> tuple[str, dict[str, int]]:
+    """Cut the distances off the end of a spec.
+
+    Examples
+    --------
+    >>> cut_overrides("a.xml@n[1-2]:l3=3")
+    ('a.xml@n[1-2]', {'l3': 3})
+    """
+    found = OVERRIDES.search(text)
+    if not found:
+        return text, {}
+    pairs = [item.split("=") for item in found[1][1:].split(":")]
+    return text[: found.start()], {name: int(value) for name, value in pairs}
+
+
+def check_names(hosts: Sequence[str], where: str) -> None:
+    """Refuse a host named twice."""
+    seen: set[str] = set()
+    for host in hosts:
+        if host in seen:
+            raise FormatError(where, None, f"host {host!r} twice, expected every host once")
+        seen.add(host)

@@ -1,0 +1,242 @@
+"""Files of machines: nodes with all their numbers, hosts, the job, and measured latencies and bandwidths."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.machines.base import Machine
+from hopbytes.machines.common.node_machine import NodeMachine, check_names
+from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
+from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree
+from hopbytes.machines.topology import Level
+from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
+from hopbytes.textio.hostlist import HOST_NAME
+from hopbytes.textio.open_input import open_stream
+
+KIND = "hopbytes machine"
+VERSION = 1
+MAX_BYTES = 512 * 2**20
+
+
+def machine_record(machine: Machine, source: str) -> dict[str, Any]:
+    """Return what a file of a machine holds.
+
+    Parameters
+    ----------
+    machine : Machine
+        A machine of nodes is stored with its node trees, each distinct one once; others by their spec.
+    source : str
+        Where it came from, for people.
+    """
+    record: dict[str, Any] = {"kind": KIND, "by": "written by hopbytes", "version": VERSION, "source": source}
+    levels = [_level_record(level) for level in machine.levels]
+    if not isinstance(machine, NodeMachine):
+        return record | {"spec": machine.spec(), "levels": levels}
+    job, inventory = machine.job, machine.inventory
+    return record | {
+        "levels": levels,
+        "hosts": list(machine.hosts),
+        "tree_of_node": list(inventory.tree_of_node),
+        "job": None if job is None else _job_record(job),
+        "trees": [_tree_record(tree) for tree in inventory.trees],
+    }
+
+
+def machine_text(machine: Machine, source: str) -> str:
+    """Return the text of a machine file: JSON, one field or tree a line."""
+    fields = []
+    for key, value in machine_record(machine, source).items():
+        if key == "trees":
+            text = "[\n" + ",\n".join(json.dumps(tree) for tree in value) + "\n]"
+        else:
+            text = json.dumps(value)
+        fields.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _level_record(level: Level) -> dict[str, Any]:
+    return {
+        "name": level.name, "distance": level.distance,
+        "latency": level.latency, "bandwidth": level.bandwidth,
+    }  # fmt: skip
+
+
+def _job_record(job: Job) -> dict[str, Any]:
+    return {
+        "system": job.system, "cpus": job.cpus, "tasks": job.tasks, "cpus_per_task": job.cpus_per_task,
+    }  # fmt: skip
+
+
+def _tree_record(tree: NodeTree) -> dict[str, Any]:
+    rows = np.column_stack([tree.os_pus, tree.logical_pus, tree.logical_cores, tree.units])
+    gpus = [
+        {"index": gpu.index, "name": gpu.name, "pus": format_list(gpu.pus), "adapter": gpu.adapter}
+        for gpu in tree.gpus
+    ]
+    return {"kinds": tree.kinds, "numa": tree.numa, "gpus": gpus, "pus": rows.tolist()}
+
+
+class Record:
+    """The fields of a machine file, each checked when it is asked for."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with open_stream(path, max_bytes=MAX_BYTES) as opened:
+            content = opened.stream.read()
+        try:
+            fields = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+            raise FormatError(path, line, "no JSON, expected a stored machine") from None
+        if not isinstance(fields, dict) or fields.get("kind") != KIND:
+            raise FormatError(path, None, f'no "kind": "{KIND}", expected a stored machine')
+        version = fields.get("version")
+        if not isinstance(version, int) or version < 1:
+            raise FormatError(path, None, f"version {str(version)[:20]}, expected {VERSION}")
+        if version > VERSION:
+            raise UnsupportedError(f"{path}: version {version}, this hopbytes reads up to {VERSION}")
+        self.fields: dict[str, Any] = fields
+
+    def bad(self, what: str) -> FormatError:
+        """An error about the content."""
+        return FormatError(self.path, None, what)
+
+    def spec(self) -> str | None:
+        """The spec of a machine without nodes of its own."""
+        spec = self.fields.get("spec")
+        if spec is not None and not isinstance(spec, str):
+            raise self.bad("spec is no text")
+        return spec
+
+    def hosts(self) -> tuple[str, ...]:
+        """Names of the nodes; empty when the file has none."""
+        hosts = self.fields.get("hosts", [])
+        if not isinstance(hosts, list) or not all(
+            isinstance(name, str) and HOST_NAME.fullmatch(name) for name in hosts
+        ):
+            raise self.bad("hosts are no list of host names")
+        check_names(hosts, self.path)
+        return tuple(hosts)
+
+    def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
+        """Number of the tree of every node."""
+        numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)
+        if len(numbers) != max(1, hosts) and hosts:
+            raise self.bad(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
+        if not len(numbers):
+            raise self.bad("tree_of_node is empty, expected one node or more")
+        return tuple(numbers.tolist())
+
+    def integers(self, value: Any, name: str, dimensions: int, largest: int, smallest: int = 0) -> Any:
+        """int64 array of a list (or list of lists) of integers in a range."""
+        try:
+            array = np.array(value if isinstance(value, list) else None)
+        except ValueError:  # rows of unequal length
+            raise self.bad(f"{name} is no table of integers") from None
+        if array.ndim != dimensions or (array.size and array.dtype.kind != "i"):
+            raise self.bad(f"{name} is no {'list' if dimensions == 1 else 'table'} of integers")
+        if array.size and not smallest <= int(array.min()) <= int(array.max()) <= largest:
+            found = f"{int(array.min())} to {int(array.max())}"
+            raise self.bad(f"{name} has {found}, expected {smallest} to {largest}")
+        return array.astype(np.int64)
+
+    def trees(self) -> tuple[NodeTree, ...]:
+        """Distinct nodes."""
+        trees = self.fields.get("trees")
+        if not isinstance(trees, list) or not trees or not all(isinstance(tree, dict) for tree in trees):
+            raise self.bad("trees are no list of nodes")
+        return tuple(self.tree(tree) for tree in trees)
+
+    def tree(self, fields: Mapping[str, Any]) -> NodeTree:
+        """One node."""
+        kinds = fields.get("kinds")
+        known = isinstance(kinds, list) and all(
+            isinstance(kind, str) and base_kind(kind) in DEFAULT_DISTANCE and len(kind) < 40 for kind in kinds
+        )
+        if not known or not kinds or kinds[-1] != "pu" or len(set(kinds)) != len(kinds):
+            raise self.bad(f"kinds {str(kinds)[:60]}, expected distinct ones that end in pu")
+        rows = self.integers(fields.get("pus"), "pus", 2, 2 * MAX_PUS, -1)
+        if rows.shape[1] != len(kinds) + 3 or (rows[:, :3] < 0).any() or (rows[:, -1] < 0).any():
+            raise self.bad(f"pus has rows of {rows.shape[1]} numbers, expected {len(kinds) + 3} of 0 or more")
+        numa = fields.get("numa")
+        try:
+            return NodeTree(
+                tuple(kinds), np.ascontiguousarray(rows[:, 3:], dtype=np.int32),
+                rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(),
+                self.gpus(fields.get("gpus", [])), numa=numa if isinstance(numa, int) else 0,
+            )  # fmt: skip
+        except FormatError as error:
+            raise self.bad(error.what) from None
+
+    def gpus(self, items: Any) -> tuple[Gpu, ...]:
+        """GPUs of a node."""
+        gpus = []
+        for item in items if isinstance(items, list) else [None]:
+            if (
+                not isinstance(item, dict) or not isinstance(item.get("index"), int)
+                or not 0 <= item["index"] < MAX_PUS or not isinstance(item.get("name"), str)
+                or not isinstance(item.get("pus"), str)
+            ):  # fmt: skip
+                raise self.bad("gpus are no list of index, name and pus")
+            near = parse_list(item["pus"], self.path)
+            gpus.append(Gpu(item["index"], item["name"][:80], tuple(sorted(near)), self.adapter(item)))
+        if len({gpu.index for gpu in gpus}) != len(gpus):
+            raise self.bad("a GPU twice, expected every index once")
+        return tuple(gpus)
+
+    def adapter(self, item: Mapping[str, Any]) -> NearAdapter | None:
+        """Adapter near a GPU: its name, its number and how many there are; None when unknown."""
+        found = item.get("adapter")
+        if found is None:
+            return None
+        name, number, count = found if isinstance(found, list) and len(found) == 3 else (None, -1, 0)
+        whole = isinstance(number, int) and isinstance(count, int)
+        if not isinstance(name, str) or not whole or not 0 <= number < count < MAX_PUS:
+            raise self.bad(f"adapter {str(found)[:60]} of a GPU, expected its name, its number, how many")
+        return NearAdapter(name[:80], number, count)
+
+    def job(self, hosts: tuple[str, ...]) -> Job | None:
+        """The job it was stored in."""
+        fields = self.fields.get("job")
+        if not isinstance(fields, dict):
+            return None
+        counts = []
+        for name in ("cpus", "tasks"):
+            value = fields.get(name)
+            numbers = None if value is None else self.integers(value, name, 1, 2**31)
+            if numbers is not None and len(numbers) != len(hosts):
+                raise self.bad(f"{name} of {len(numbers)} hosts, expected {len(hosts)}")
+            counts.append(None if numbers is None else tuple(numbers.tolist()))
+        per_task = fields.get("cpus_per_task")
+        per_task = per_task if isinstance(per_task, int) and 0 < per_task <= MAX_PUS else None
+        return Job(str(fields.get("system"))[:40], hosts, counts[0], counts[1], per_task)
+
+    def levels(self) -> tuple[Level, ...] | None:
+        """Levels with what was measured."""
+        items = self.fields.get("levels")
+        if items is None:
+            return None
+        levels = []
+        for item in items if isinstance(items, list) else [{}]:
+            try:
+                bandwidth, latency = (
+                    None if item[key] is None else float(item[key]) for key in ("bandwidth", "latency")
+                )
+                name, distance = item["name"], item["distance"]
+                if not isinstance(distance, int) or not isinstance(name, str):
+                    raise TypeError
+                levels.append(Level(name, distance, bandwidth=bandwidth, latency=latency))
+            except (TypeError, KeyError, ValueError, OverflowError):
+                raise self.bad("levels are no list of name, distance, latency and bandwidth") from None
+        return tuple(levels)
+
+
+def within(path: str, error: HopbytesError) -> FormatError:
+    """Say that an error is about the content of a file."""
+    return FormatError(path, None, error.what if isinstance(error, FormatError) else str(error))

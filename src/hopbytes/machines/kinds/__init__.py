@@ -1,0 +1,1 @@
+"""Kinds of machines, one per file, found by name."""

@@ -1,0 +1,173 @@
+"""HyperX: lattices of routers in which every two that differ in one coordinate are linked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from hopbytes._arrays import Int64
+from hopbytes.kernels.routes import RouteForm
+from hopbytes.machines.base import machines
+from hopbytes.machines.common.networked import NetworkMachine, check_nodes
+from hopbytes.machines.common.spec_fields import (
+    bad,
+    bandwidth_field,
+    bandwidths_of,
+    joined,
+    network_fields,
+    number_of,
+    sizes_of,
+)
+from hopbytes.machines.common.tree import MAX_CORES, Tree
+from hopbytes.machines.network.network import AXES, MAX_LINKS, Geometry, Network
+from hopbytes.machines.network.wiring import Wiring, from_nodes, name_link_of_node
+
+KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
+
+
+@machines.register("hyperx")
+@dataclass(frozen=True, slots=True)
+class HyperX(NetworkMachine):
+    """HyperX (Hamming graph) of routers with nodes on each; one dimension is a fully linked set of routers.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Routers per dimension; node numbers ascend fastest in the last one.
+    nodes : int
+        Nodes per router.
+    bandwidth : tuple of two int
+        Capacity of the links of nodes, and of those between routers.
+    per_hop, inside
+        See :class:`hopbytes.machines.common.networked.NetworkMachine`.
+
+    Notes
+    -----
+    Routes correct the first differing dimension first, one hop each, between the links of the two nodes.
+    Source: Ahn et al., "HyperX: topology, routing, and packaging of efficient large-scale networks", SC 2009.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.kinds.hyperx import HyperX
+    >>> HyperX.parse("3x3:nodes=2").network().hops(0, [0, 1, 2, 8]).tolist()
+    [0, 2, 3, 4]
+    """
+
+    sizes: tuple[int, ...]
+    nodes: int = 1
+    bandwidth: tuple[int, int] = (1, 1)
+    per_hop: int | None = None
+    inside: Tree | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_nodes > MAX_CORES or self._n_links() > MAX_LINKS:
+            raise bad(f"hyperx: {self.n_nodes} nodes, {self._n_links()} links, expected fewer")
+        check_nodes(self)
+
+    @classmethod
+    def parse(cls, text: str) -> HyperX:
+        """Read ``8x8[:nodes=4][:bw=N or NxN][@perhop]``."""
+        head, found, per_hop = network_fields("hyperx", text, KEYS)
+        expected = "one number or two: of nodes and of routers"
+        of_nodes, of_routers = bandwidths_of("hyperx", found.get("bw", "1"), 2, expected)
+        nodes = number_of("hyperx", "nodes", found.get("nodes", "1"), most=2**20)
+        return cls(sizes_of("hyperx", head), nodes, (of_nodes, of_routers), per_hop)
+
+    def _n_links(self) -> int:
+        return 2 * self.n_nodes + self.n_routers * sum(size - 1 for size in self.sizes)
+
+    @property
+    def n_routers(self) -> int:
+        """Number of routers."""
+        return int(np.prod(self.sizes, dtype=object))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self.n_routers * self.nodes
+
+    def network_spec(self) -> str:
+        """``hyperx:…`` with the keys that differ from their defaults."""
+        text = f"hyperx:{joined(self.sizes)}"
+        if self.nodes != 1:
+            text += f":nodes={self.nodes}"
+        return text + bandwidth_field(self.bandwidth)
+
+    def node_distance(self) -> int:
+        """Two nodes of one router are two hops apart."""
+        return 2 * self.hop_distance
+
+    def split_nodes(self, nodes: Int64) -> list[Int64]:
+        """Cut along the dimension with the fewest coordinates in use, one part each: that cuts least.
+
+        Within one router every node is a part.
+        """
+        places = np.stack(np.unravel_index(nodes // self.nodes, self.sizes))
+        used = [len(np.unique(row)) for row in places]
+        wide = [d for d, count in enumerate(used) if count > 1]
+        if not wide:
+            return list(nodes[:, None])
+        row = places[min(wide, key=lambda d: used[d])]
+        return [nodes[row == coordinate] for coordinate in np.unique(row)]
+
+    def network(self) -> Network:
+        """Links of nodes, and between routers."""
+        return _network(self.sizes, self.nodes, self.bandwidth)
+
+
+@lru_cache(maxsize=16)
+def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> Network:
+    routers = int(np.prod(sizes, dtype=np.int64))
+    ports = sum(size - 1 for size in sizes)
+    first = 2 * routers * nodes
+    capacity = np.full(first + routers * ports, bandwidth[1], np.int64)
+    capacity[:first] = bandwidth[0]
+
+    def name_router(router: int) -> str:
+        return "r" + ".".join(str(c) for c in np.unravel_index(router, sizes))
+
+    def name_link(link: int) -> str:
+        if link < first:
+            return name_link_of_node(link, nodes, name_router)
+        router, port = divmod(link - first, ports)
+        there = [int(c) for c in np.unravel_index(router, sizes)]
+        for d, size in enumerate(sizes):
+            if port < size - 1:
+                there[d] = port + (port >= there[d])
+                break
+            port -= size - 1
+        return f"{name_router(router)} -> {name_router(int(np.ravel_multi_index(there, sizes)))}"
+
+    def wiring() -> Wiring:
+        out, back, at = from_nodes(routers * nodes, nodes)
+        router = np.arange(routers, dtype=np.int64)
+        heads = []
+        for d, size in enumerate(sizes):
+            for port in range(size - 1):
+                places = np.stack(np.unravel_index(router, sizes))
+                places[d] = port + (port >= places[d])
+                heads.append(np.ravel_multi_index(tuple(places), sizes))
+        far = np.stack(heads, axis=1) if heads else router[:0]
+        tail = np.concatenate([out, routers * nodes + np.repeat(router, ports)])
+        head = np.concatenate([back, routers * nodes + far.reshape(-1)])
+        return Wiring(tail, head, at, routers * nodes + routers)
+
+    def geometry() -> Geometry:
+        router = np.repeat(np.arange(routers), nodes)
+        places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
+        return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
+
+    numbers = np.array([nodes, len(sizes), *sizes], np.int64)
+    return Network(
+        RouteForm("hyperx", numbers),
+        routers * nodes,
+        routers,
+        capacity,
+        "as given",
+        name_link,
+        lambda node: f"n{node}",
+        wiring,
+        geometry=geometry,
+    )

@@ -1,0 +1,107 @@
+"""``job``: the hosts of the job this runs in, each assumed to be like this host."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.base import machines
+from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.kinds.local import this_node
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
+from hopbytes.machines.node.node_tree import NodeTree
+
+PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
+
+
+@machines.register("job")
+@dataclass(frozen=True, slots=True, eq=False)
+class JobMachine(NodeMachine):
+    """The hosts of the running Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI job.
+
+    ``job`` reads the environment, ``job:FILE`` a host file. Only this host can be examined from here: the
+    others are assumed to be like it. ``hopbytes probe`` asks each of them instead.
+    """
+
+    stands_alone = True
+
+    @classmethod
+    def parse(cls, text: str) -> JobMachine:
+        """Find the job; `text` may be a host file, and distances.
+
+        Raises
+        ------
+        UnsupportedError
+            Not inside a job; hosts with more CPUs than this one.
+        FormatError
+            A host file or variables with a fault.
+        """
+        path, replaced = cut_overrides(text if not text or os.path.exists(text) else f":{text}")
+        path = path.removeprefix(":")
+        if path:
+            hosts, slots = read_slots(path)
+            job: Job | None = Job("host file", hosts, None, slots)
+        else:
+            job = find_job(os.environ)
+        if job is None:
+            raise UnsupportedError(
+                "not inside a job of Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI, expected "
+                "--on job in one of them (or --on local, job:HOSTFILE, hwloc:FILE@hosts)"
+            )
+        trees, warnings = nodes_of(job, this_node(), platform.node())
+        spec = f"job:{path}" if path else "job"
+        return cls(spec, NodeInventory.of(trees), job.hosts, replaced, None, (*job.notices, *warnings), job)
+
+
+def nodes_of(job: Job, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:
+    """Guess the nodes of a job from the one this runs on.
+
+    Parameters
+    ----------
+    job : Job
+    here : NodeTree
+        This node, with the CPUs of this process.
+    host : str
+        Its name.
+
+    Returns
+    -------
+    trees : list of NodeTree
+        One per host of the job.
+    warnings : tuple of str
+        What was guessed.
+
+    Raises
+    ------
+    UnsupportedError
+        A host with more CPUs than this one has.
+    """
+    pus, cores = len(here.os_pus), int(here.cores[-1]) + 1
+    trees, guessed, cut = [], [], []
+    for node, name in enumerate(job.hosts):
+        if same_host(name, host):
+            trees.append(here)
+            continue
+        count = None if job.cpus is None else job.cpus[node]
+        guessed.append(name)
+        if count in (None, pus, cores):
+            trees.append(here)
+        elif count is not None and 0 < count < pus:
+            cut.append(name)
+            rank = here.cores if count < cores else here.logical_pus
+            trees.append(here.restricted(here.os_pus[rank < rank[0] + count].tolist()))
+        else:
+            raise UnsupportedError(
+                f"{name} has {count} CPUs for this job and this host {pus}: unlike nodes; {PROBE}"
+            )
+    warnings = []
+    if guessed:
+        others = f"{len(guessed)} host{'s' if len(guessed) > 1 else ''}"
+        warnings.append(f"only {host} was looked at, {others} of the job taken to be like it; {PROBE}")
+    if cut:
+        warnings.append(f"{len(cut)} hosts have fewer CPUs for this job: their first ones are assumed")
+    return trees, tuple(warnings)
+

@@ -1,0 +1,68 @@
+"""``local``: the host this runs on, with the cores this process may use."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.base import machines
+from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.job_environment import find_job, manager_without_job, same_host
+from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.sysfs import collect, node_from_files
+
+
+@machines.register("local")
+@dataclass(frozen=True, slots=True, eq=False)
+class Local(NodeMachine):
+    """The host this runs on: cores of this process's affinity (Linux)."""
+
+    stands_alone = True
+
+    def repeated(self, hosts: Sequence[str]) -> None:
+        """Return None: other hosts need not be like this one."""
+        return None
+
+    @classmethod
+    def parse(cls, text: str) -> Local:
+        """Read what the system says about this host; `text` may hold distances.
+
+        Raises
+        ------
+        UnsupportedError
+            Not Linux, or other text.
+        """
+        body, replaced = cut_overrides(f":{text}" if text else "")
+        if body:
+            raise UnsupportedError(f"local:{text[:40]}, expected local, or distances as in local:l3=3")
+        return cls("local", NodeInventory.of([this_node()]), replaced=replaced, warnings=_warnings())
+
+
+def this_node() -> NodeTree:
+    """Return the node this process runs on, restricted to the CPUs it may use.
+
+    Raises
+    ------
+    UnsupportedError
+        The operating system is not Linux.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        system = platform.system()
+        raise UnsupportedError(f"local on {system}, expected Linux (an hwloc file works: lstopo node.xml)")
+    return node_from_files(collect(), os.sched_getaffinity(0), host=platform.node())
+
+
+def _warnings() -> tuple[str, ...]:
+    """Sentence for the user where the program will probably run on other hosts."""
+    host = platform.node()
+    job = find_job(os.environ)
+    if job is not None and not any(same_host(host, name) for name in job.hosts):
+        return (f"{host} is not among the hosts of this {job.system} job, where the program will run",)
+    manager = manager_without_job() if job is None else None
+    if manager is not None:
+        return (f"this is {host} outside any job, but jobs here run through {manager}: --on job inside one",)
+    return ()

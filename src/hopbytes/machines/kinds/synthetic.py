@@ -1,0 +1,260 @@
+"""``synthetic:``: nodes in the short notation of hwloc, ``pack:2 numa:2 core:8 pu:2``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Int64
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.base import machines
+from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
+from hopbytes.machines.common.tree import shorten
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
+from hopbytes.textio.cpu_lists import MAX_PUS
+from hopbytes.textio.hostlist import expand_hosts
+
+#: Names of types as hwloc spells them; a beginning that fits only one kind is enough.
+TYPES = {
+    "numanode": "numa", "node": "numa", "package": "package", "socket": "package", "die": "die",
+    "core": "core", "pu": "pu", "group": "group",
+}  # fmt: skip
+CACHE = re.compile(r"l([1-5])([udi]?)(?:cache)?", re.ASCII)
+#: Types that hwloc chooses for bare numbers, by how many there are.
+BARE = {
+    1: ("pu",),
+    2: ("numa", "pu"),
+    3: ("package", "numa", "pu"),
+    4: ("package", "numa", "core", "pu"),
+    5: ("package", "numa", "l2", "core", "pu"),
+    6: ("package", "numa", "l2", "l1", "core", "pu"),
+    7: ("package", "numa", "l3", "l2", "l1", "core", "pu"),
+}
+TOKEN = re.compile(
+    r"(?P<memory>\[\s*(?P<mtype>[A-Za-z]+)\s*(?:\([^()]*\))?\s*\])"
+    r"|(?:(?P<type>[A-Za-z][A-Za-z0-9]*):)?(?P<count>[0-9]{1,9})(?:\((?P<attributes>[^()]*)\))?",
+    re.ASCII,
+)
+LOOP = re.compile(r"([1-9][0-9]{0,8})\*([1-9][0-9]{0,8})", re.ASCII)
+
+
+@machines.register("synthetic")
+@dataclass(frozen=True, slots=True, eq=False)
+class Synthetic(NodeMachine):
+    """Nodes in hwloc's synthetic notation, ``synthetic:pack:2 numa:2 core:8 pu:2``, also for several hosts.
+
+    Counts are children per parent, outermost first; ``[numa]`` attaches a memory node to the level before it;
+    ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight, and
+    ``synthetic:core:4@n[1-8],synthetic:core:8@n[9-16]`` unlike nodes.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.machine("synthetic:pack:2 l3:2 core:4 pu:1").machine.tree.spec()
+    'package:2@10 l3:2@3 core:4@1'
+    """
+
+    @classmethod
+    def parse(cls, text: str) -> Synthetic:
+        """Read what follows ``synthetic:``.
+
+        Raises
+        ------
+        FormatError
+            Text that is no such notation, more than 65536 PUs, indexes that do not fit; hosts missing where
+            there are several descriptions, or named twice.
+        """
+        body, replaced = cut_overrides(text)
+        trees: list[NodeTree] = []
+        hosts: list[str] = []
+        parts = body.split(",synthetic:")
+        for part in parts:
+            description, at, names = part.partition("@")
+            if len(parts) > 1 and not at:
+                what = f"synthetic:{description[:60]} without hosts"
+                raise FormatError("machine", None, f"{what}, expected @n[1-8] where there are several")
+            named = expand_hosts(names, "machine") if at else []
+            trees += [read_synthetic(description)] * max(1, len(named))
+            hosts += named
+        check_names(hosts, "machine")
+        return cls(f"synthetic:{body}", NodeInventory.of(trees), tuple(hosts), replaced)
+
+
+@dataclass
+class _Tier:
+    kind: str
+    count: int
+    indexes: str = ""
+    memory: bool = False  # a memory node is attached to this level
+
+
+def read_synthetic(text: str) -> NodeTree:
+    """Build the node that a synthetic description means.
+
+    Parameters
+    ----------
+    text : str
+        ``"pack:2 numa:2 core:8 pu:2"``, or bare counts ``"2 3 4"`` whose types are those hwloc chooses.
+
+    Raises
+    ------
+    FormatError
+        Other text, too many PUs.
+    UnsupportedError
+        An unknown type; more than seven bare counts.
+
+    Notes
+    -----
+    O(PUs x levels). Types without PUs inside ``pu`` are refused; a description without ``pu`` gets one per
+    innermost unit, which hwloc would refuse.
+
+    Source: hwloc 2.14 documentation, "Synthetic topologies"; results compared with its ``lstopo``.
+
+    Examples
+    --------
+    >>> read_synthetic("core:2 pu:2(indexes=2*2:1*2)").os_pus.tolist()
+    [0, 2, 1, 3]
+    """
+    tiers = _tiers(text)
+    total = math.prod(tier.count for tier in tiers)
+    if total > MAX_PUS:
+        raise _bad(f"{total} PUs, expected at most {MAX_PUS}")
+    order = _indexes(tiers, total)
+    memory = 0
+    parts = [Part("pu", number) for number in order.tolist()]
+    for tier, inner in zip(tiers[-2::-1], tiers[:0:-1], strict=True):  # from the inside out
+        starts = range(0, len(parts), inner.count)
+        groups = [_in_order(parts[start : start + inner.count]) for start in starts]
+        if tier.memory:
+            groups = [(Part("numa", number, group),) for number, group in enumerate(groups)]
+        memory += len(groups) * (tier.memory + (tier.kind == "numa"))
+        parts = [Part(tier.kind, number, group) for number, group in enumerate(groups)]
+    return node_tree(Part("machine", 0, _in_order(parts)), numa=memory or 1, where="synthetic")
+
+
+def _in_order(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Siblings by their lowest PU, as hwloc has them, whatever order the operating system's numbers make."""
+    return tuple(sorted(parts, key=_lowest))
+
+
+def _lowest(part: Part) -> int:
+    while part.inside:
+        part = part.inside[0]
+    return part.os_index
+
+
+def _bad(what: str) -> FormatError:
+    return FormatError("synthetic", None, what)
+
+
+def _tiers(text: str) -> list[_Tier]:
+    tiers: list[_Tier] = []
+    for word in _words(text):
+        found = TOKEN.fullmatch(word)
+        if found is None:
+            raise _bad(f"{shorten(word)}, expected TYPE:COUNT like core:8, or [numa]")
+        if found["memory"]:
+            if _kind(found["mtype"]) != "numa":
+                raise _bad(f"{shorten(word)}, expected [numa]")
+            if tiers:  # memory of the whole node makes no unit inside it
+                tiers[-1].memory = True
+            continue
+        count = int(found["count"])
+        if not 1 <= count <= MAX_PUS:
+            raise _bad(f"{shorten(word)}, expected a count from 1 to {MAX_PUS}")
+        kind = _kind(found["type"]) if found["type"] else ""
+        if tiers and tiers[-1].kind == "pu":
+            raise _bad(f"{shorten(word)} inside pu, expected pu as the last level")
+        tiers.append(_Tier(kind, count, _attribute(found["attributes"] or "", "indexes")))
+    if not tiers:
+        raise _bad("an empty description, expected one like 'pack:2 core:8 pu:2'")
+    bare = [tier.kind == "" for tier in tiers]
+    if any(bare):
+        if not all(bare):
+            raise _bad("some levels with a type and some without, expected a type for all or for none")
+        if len(tiers) not in BARE:
+            what = f"{len(tiers)} bare counts, expected at most {max(BARE)} of them, or types"
+            raise UnsupportedError(f"synthetic: {what}")
+        for tier, kind in zip(tiers, BARE[len(tiers)], strict=True):
+            tier.kind = kind
+    if tiers[-1].kind != "pu":
+        tiers.append(_Tier("pu", 1))
+    return tiers
+
+
+def _words(text: str) -> list[str]:
+    """Split at blanks outside brackets of both kinds."""
+    return re.findall(r"(?:\[[^\[\]]*\]|\([^()]*\)|[^\s\[\]()])+", text)
+
+
+def _kind(name: str) -> str:
+    """Kind of a type by any beginning of its name; caches of instructions are caches."""
+    word = name.lower()
+    cache = CACHE.fullmatch(word)
+    if cache:
+        return f"l{cache[1]}"
+    kinds = {kind for full, kind in TYPES.items() if full.startswith(word)}
+    if len(kinds) != 1:
+        known = "numa, package, die, core, pu, group, l1 to l5"
+        raise UnsupportedError(f"synthetic: type {shorten(name)}, expected one of {known}")
+    return kinds.pop()
+
+
+def _attribute(text: str, name: str) -> str:
+    """Value of an attribute: lists with commas end where the next attribute begins."""
+    found = re.search(rf"(?:^|[\s,]){name}=([^=]*?)(?:$|[\s,]+[a-z]+=)", text)
+    return found[1].strip() if found else ""
+
+
+def _indexes(tiers: Sequence[_Tier], total: int) -> Int64:
+    """int64[total]: number of the operating system of every PU in logical order."""
+    text = tiers[-1].indexes
+    if not text:
+        return np.arange(total, dtype=np.int64)
+    if re.fullmatch(r"[0-9]{1,5}(,[0-9]{1,5})*", text, re.ASCII):
+        numbers = np.array([int(word) for word in text.split(",")], np.int64)
+        if len(numbers) != total or len(np.unique(numbers)) != total or int(numbers.max()) >= MAX_PUS:
+            what = f"{len(numbers)} indexes for {total} PUs, expected one for each, distinct, below {MAX_PUS}"
+            raise _bad(what)
+        return numbers
+    loops = _loops(text, tiers, total)
+    if math.prod(count for _, count in loops) != total:
+        width = math.prod(count for _, count in loops)
+        raise _bad(f"indexes={shorten(text)} number {width} PUs, expected {total}")
+    # The first loop runs fastest as the operating system counts.
+    place = np.zeros(1, np.int64)
+    for step, count in loops:
+        place = (np.arange(count, dtype=np.int64)[:, None] * step + place[None, :]).reshape(-1)
+    numbers = np.full(total, -1, np.int64)
+    if int(place.max()) >= total or len(np.unique(place)) != total:
+        raise _bad(f"indexes={shorten(text)} meet a PU twice, expected each once")
+    numbers[place] = np.arange(total)
+    return numbers
+
+
+def _loops(text: str, tiers: Sequence[_Tier], total: int) -> list[tuple[int, int]]:
+    """(step, count) of each loop of ``12*2:2*6:1*2`` or ``numa:core``."""
+    words = text.split(":")
+    if all(LOOP.fullmatch(word) for word in words):
+        pairs = [word.split("*") for word in words]
+        return [(int(step), int(count)) for step, count in pairs]
+    widths = np.cumprod([tier.count for tier in tiers]).tolist()
+    kinds = [_kind(word) if word else "" for word in words]
+    depths = []
+    for kind in kinds:
+        depth = next((place for place, tier in enumerate(tiers) if tier.kind == kind), None)
+        if depth is None or depth in depths:
+            what = "expected numbers, loops like 2*8:1*2, or levels like numa:core"
+            raise _bad(f"indexes={shorten(text)}, {what}")
+        depths.append(depth)
+    loops = []
+    for depth in depths:
+        outer = max((widths[other] for other in depths if other < depth), default=1)
+        loops.append((total // widths[depth], widths[depth] // outer))
+    left = total // widths[max(depths)]
+    return loops if left == 1 else [*loops, (1, left)]

@@ -1,0 +1,256 @@
+"""A network of links between the endpoints (adapters) of nodes, with the routes that flows take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.kernels import routes as kernels
+from hopbytes.kernels.routes import RouteForm, Routes
+from hopbytes.machines.network.link_prices import CapacityClasses, capacity_classes, link_prices
+from hopbytes.machines.network.wiring import Wiring
+
+#: Flows whose routes are held at the same time; the lists of links are built batch by batch.
+BATCH = 2**16
+#: Pairs of endpoints that are examined for the diameter and the mean distance.
+PAIRS_LOOKED_AT = 2**24
+MAX_LINKS = 2**31 - 1
+#: Names of the dimensions of grids.
+AXES = "xyzuvwabcdefghij"
+
+
+class Geometry(NamedTuple):
+    """Coordinates of the endpoints of a network, or of the nodes of a machine.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Name of each coordinate: ``x``, ``y``, … of grids, ``group`` and ``switch`` of hierarchies.
+    places : int64[coordinates, endpoints]
+        Counted from 0; a switch is counted in its group.
+    sizes : tuple of int
+        Of grids: routers per dimension. Empty for hierarchies.
+    wrapped : tuple of bool
+        Of grids, per dimension: a ring, or a line.
+    """
+
+    names: tuple[str, ...]
+    places: Int64
+    sizes: tuple[int, ...] = ()
+    wrapped: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """Directed links between endpoints and switches, and the route of every flow.
+
+    Routes are never stored pair by pair: `form` computes or looks them up when they are asked for.
+
+    Parameters
+    ----------
+    form : RouteForm
+        The routes as compiled code takes them.
+    n_endpoints, n_switches : int
+        Endpoints are numbered 0, 1, ...; on direct networks (torus) switches are their routers.
+    capacity : int64[n_links]
+        What each directed link carries, in `unit`; 0 marks a number that no link has (the missing
+        border links of a mesh), which no route ever takes.
+    unit : str
+        Unit of capacities, such as ``"Mbit/s"``, or ``"as given"``.
+    name_link : callable
+        From the number of a link to its name.
+    name_endpoint : callable
+        From the number of an endpoint to its name.
+    wiring : callable or None
+        Returns the :class:`Wiring`; None where only routes are known and not which links join.
+    shortest : bool
+        All routes are as long as `hops`. False for detours (Valiant).
+    geometry : callable or None
+        Returns the :class:`Geometry` of the endpoints; None where they have no coordinates.
+
+    Raises
+    ------
+    FormatError
+        No endpoint, a negative capacity, no link with a capacity although there is more than one endpoint
+        on different switches.
+    """
+
+    form: RouteForm
+    n_endpoints: int
+    n_switches: int
+    capacity: Int64
+    unit: str
+    name_link: Callable[[int], str]
+    name_endpoint: Callable[[int], str] = str
+    wiring: Callable[[], Wiring] | None = None
+    shortest: bool = True
+    geometry: Callable[[], Geometry] | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_endpoints < 1:
+            raise FormatError("network", None, f"{self.n_endpoints} endpoints, expected at least one")
+        if len(self.capacity) > MAX_LINKS:
+            raise FormatError("network", None, f"{len(self.capacity)} links, expected at most {MAX_LINKS}")
+        if len(self.capacity) and int(self.capacity.min()) < 0:
+            link = int(self.capacity.argmin())
+            raise FormatError(
+                "network",
+                None,
+                f"capacity {int(self.capacity[link])} of {self.name_link(link)}, expected an integer > 0",
+            )
+        self.capacity.setflags(write=False)
+
+    @property
+    def n_links(self) -> int:
+        """Numbers that links may have (some belong to no link: their capacity is 0)."""
+        return len(self.capacity)
+
+    def hops(self, sources: Any, targets: Any) -> Int64:
+        """int64[...]: links between endpoints; -1 where there is no route. Arguments broadcast."""
+        a, b = np.broadcast_arrays(np.asarray(sources), np.asarray(targets))
+        flat = kernels.route_hops(self.form, self._endpoints(a), self._endpoints(b))
+        return flat.reshape(a.shape)
+
+    def mean_hops(self, sources: Any, targets: Any) -> tuple[Int64, int]:
+        """Return how many links flows cross on average over their paths, exactly.
+
+        Returns
+        -------
+        int64[flows]
+            Links times the denominator; negative without a route.
+        int
+            The denominator, 1 where all paths of a flow are equally long.
+
+        Notes
+        -----
+        O(flows) where routes are shortest ones, else O(links of all paths), `BATCH` flows at a time.
+        """
+        if self.shortest:
+            return self.hops(sources, targets), 1
+        parts: list[Int64] = []
+        common = 1
+        for _, routes in self.batches(sources, targets):
+            above, parted = routes.numerators, routes.denominators
+            if above is None or parted is None:
+                above = parted = np.ones(len(routes.links), np.int64)
+            below = lcm(common, *np.unique(parted).tolist())
+            shares = np.concatenate([[0], np.cumsum(above * (below // parted))])
+            parts = [part * (below // common) for part in parts]
+            parts.append(shares[routes.indptr[1:]] - shares[routes.indptr[:-1]])
+            common = below
+        lengths = np.concatenate([np.empty(0, np.int64), *parts])
+        lengths[self.hops(sources, targets).reshape(-1) < 0] = -1
+        return lengths, common
+
+    def routes(self, sources: Any, targets: Any) -> Routes:
+        """Return the links that flows take, all at once: for batches, see :meth:`batches`."""
+        return kernels.route_links(self.form, self._endpoints(sources), self._endpoints(targets))
+
+    def batches(self, sources: Any, targets: Any, size: int = BATCH) -> Iterator[tuple[slice, Routes]]:
+        """Yield routes for `size` flows at a time, with the slice of the flows they belong to."""
+        sources, targets = self._endpoints(sources), self._endpoints(targets)
+        for start in range(0, len(sources), size):
+            part = slice(start, min(start + size, len(sources)))
+            yield part, self.routes(sources[part], targets[part])
+
+    def _endpoints(self, numbers: Any) -> Int32:
+        """Return endpoints as compiled code takes them; IndexError for any that does not exist."""
+        wide = np.asarray(numbers)
+        if wide.size and not 0 <= int(wide.min()) <= int(wide.max()) < self.n_endpoints:
+            found = f"endpoints from {wide.min()} to {wide.max()}"
+            raise IndexError(f"{found}, expected 0 to {self.n_endpoints - 1}")
+        return np.ascontiguousarray(wide, dtype=np.int32).reshape(-1)
+
+    def prices(self) -> tuple[Int64 | None, int]:
+        """Return what makes loads of links with different capacities comparable in integers, for searches.
+
+        Returns
+        -------
+        prices : int64[n_links] or None
+            Integers in the ratio of 1 / capacity; None when all are equal.
+        unit : int
+            Congestion of a link, volume / capacity, is volume x price / unit.
+
+        Notes
+        -----
+        Where the least common multiple of the capacities makes prices above 2**16, they are rounded: to a
+        relative error of 2**-24 where such prices exist below that, else to 2**-12 in the worst case, and
+        beyond where capacities differ by a factor of more than 2**20. Placements are
+        judged by exact fractions all the same, see :func:`hopbytes.cost.objectives.link_sums.traffic`.
+        """
+        return _prices(self)
+
+    def capacity_classes(self) -> CapacityClasses:
+        """Return the links grouped by capacity, those of capacity 0 left out."""
+        return _capacity_classes(self)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what there is: endpoints, switches, links, capacities, diameter, mean distance.
+
+        ``sources_looked_at`` says from how many endpoints distances were taken: all, unless that would be
+        more than 2**24 pairs; then evenly spaced ones. ``unrouted_pairs`` are among those.
+        """
+        present = self.capacity[self.capacity > 0]
+        values, counts = np.unique(present, return_counts=True)
+        count = max(1, min(self.n_endpoints, PAIRS_LOOKED_AT // self.n_endpoints))
+        sources = np.unique(np.linspace(0, self.n_endpoints - 1, count).astype(np.int32))
+        everyone = np.arange(self.n_endpoints, dtype=np.int32)
+        longest, total, routed, unrouted = 0, 0, 0, 0
+        for source in sources:
+            hops = self.hops(source, everyone)
+            unrouted += int(np.count_nonzero(hops < 0))
+            found = hops[(hops >= 0) & (everyone != source)]
+            longest = max(longest, int(found.max(initial=0)))
+            total, routed = total + int(found.sum()), routed + len(found)
+        return {
+            "endpoints": self.n_endpoints,
+            "switches": self.n_switches,
+            "links": len(present),
+            "capacities": {
+                str(value): number for value, number in zip(values.tolist(), counts.tolist(), strict=True)
+            },
+            "capacity_unit": self.unit,
+            "several_paths": self.form.split,
+            "diameter": longest,
+            "mean_distance": total / routed if routed else 0.0,
+            "unrouted_pairs": unrouted,
+            "sources_looked_at": len(sources),
+        }
+
+    def check_routed(self, endpoints: Int32) -> None:
+        """Refuse a set of endpoints of which some pair has no route; O(pairs), at most 2**24 of them.
+
+        Raises
+        ------
+        UnsupportedError
+            Names the first such pair.
+        """
+        chosen = np.unique(endpoints).astype(np.int32)
+        for source in chosen[: max(1, PAIRS_LOOKED_AT // max(1, len(chosen)))]:
+            lost = np.flatnonzero(self.hops(source, chosen) < 0)
+            if len(lost):
+                raise self.no_route(int(source), int(chosen[lost[0]]))
+
+    def no_route(self, source: int, target: int) -> UnsupportedError:
+        """Return the error about two endpoints without a route between them."""
+        return UnsupportedError(
+            f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
+            "out (--hosts, --exclude) or give a network on which they are linked"
+        )
+
+
+@lru_cache(maxsize=4)
+def _capacity_classes(network: Network) -> CapacityClasses:
+    return capacity_classes(network.capacity)
+
+
+@lru_cache(maxsize=4)
+def _prices(network: Network) -> tuple[Int64 | None, int]:
+    return link_prices(_capacity_classes(network), network.n_links)

@@ -1,0 +1,186 @@
+"""Distances of places on the nodes of a network, as the kernels want them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.routes import NO_ROUTE, hop_table
+from hopbytes.machines.network.network import Network
+
+#: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
+MAX_NODES_IN_TABLE = 2**13
+#: Nodes of which all pairs are examined for the largest distance, and rows of pairs examined in one call.
+NODES_COMPARED, ROWS = 2**11, 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkDistance:
+    """Distances of k places: a tree inside a node, hops between nodes.
+
+    Places of one node are as far apart as their tree says; others are `per_hop` times their hops apart,
+    but no nearer than places inside a node can be (two nodes on one router have 0 hops between them). Where
+    the routes there and back differ in length, the longer one counts.
+
+    Parameters
+    ----------
+    network : Network
+    labels : uint64[k]
+        Ascending paths in the tree of all nodes, as in
+        :class:`hopbytes.machines.place_distances.TreeDistance`.
+    inside_costs : int64[65]
+        Distance for every width of the xor of two labels up to `inside_bits`.
+    inside_bits : int
+        Labels that differ in no higher bit lie in one node.
+    endpoint : int32[k]
+        Endpoint of each place.
+    per_hop : int
+    """
+
+    network: Network
+    labels: NDArray[np.uint64]
+    inside_costs: Int64
+    inside_bits: int
+    endpoint: Int32
+    per_hop: int
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def least(self) -> int:
+        """Smallest distance of places on different nodes."""
+        return int(self.inside_costs[self.inside_bits])
+
+    @property
+    def largest(self) -> int:
+        """Largest distance between two places; on grids of more than 2048 nodes in use a bound of it."""
+        if "largest" not in self._cache:
+            nodes = self._nodes()[0]
+            if len(nodes) <= NODES_COMPARED:
+                rows = (nodes[i : i + ROWS, None] for i in range(0, len(nodes), ROWS))
+                most = max(int(self.network.hops(some, nodes[None, :]).max()) for some in rows)
+            elif self.network.form.kind == "grid":
+                _, sizes, folds = self._grid()
+                most = int(np.minimum(sizes - 1, folds // 2).sum())
+            else:
+                most = int(self._hop_table().max())
+            width = int(self.labels[0] ^ self.labels[-1]).bit_length()
+            one_node = width <= self.inside_bits  # nothing inside a node is wider than `least`
+            between = max(self.least, most * self.per_hop)
+            self._cache["largest"] = int(self.inside_costs[width]) if one_node else between
+        return int(self._cache["largest"])
+
+    def between(self, a: int, b: int) -> int:
+        """Distance of two places."""
+        width = (int(self.labels[a]) ^ int(self.labels[b])).bit_length()
+        if width <= self.inside_bits:
+            return int(self.inside_costs[width])
+        return max(self.least, int(self._hops(self.endpoint[a], self.endpoint[b])) * self.per_hop)
+
+    def select(self, places: Int64) -> NetworkDistance:
+        """Distances among some of the places (ascending numbers)."""
+        if len(places) == len(self.labels):
+            return self
+        return NetworkDistance(
+            self.network,
+            self.labels[places],
+            self.inside_costs,
+            self.inside_bits,
+            self.endpoint[places],
+            self.per_hop,
+        )
+
+    def matrix(self) -> Int64:
+        """int64[k, k] of all distances; for small k and tests, O(k^2) memory."""
+        hops = self._hops(self.endpoint[:, None], self.endpoint[None, :])
+        apart = np.maximum(hops * self.per_hop, self.least)
+        widths = np.zeros(hops.shape, np.int64)
+        differing = self.labels[:, None] ^ self.labels[None, :]
+        for bit in range(int(differing.max()).bit_length()):
+            widths[differing >> np.uint64(bit) != 0] = bit + 1
+        return np.where(widths <= self.inside_bits, self.inside_costs[widths], apart)
+
+    def _hops(self, a: Any, b: Any) -> Int64:
+        """Return the hops of the longer route, there or back: distances are symmetric, routes need not be."""
+        return np.maximum(self.network.hops(a, b), self.network.hops(b, a))
+
+    def _nodes(self) -> tuple[Int32, Int32]:
+        """Endpoints in use, ascending, and the position among them of each place's."""
+        if "nodes" not in self._cache:
+            nodes, position = np.unique(self.endpoint, return_inverse=True)
+            self._cache["nodes"] = nodes.astype(np.int32), position.astype(np.int32)
+        found: tuple[Int32, Int32] = self._cache["nodes"]
+        return found
+
+    def lowered(self) -> LoweredNetwork:
+        """Return arrays for kernels, built once. UnsupportedError for too many nodes on an irregular network.
+
+        O(k) on grids, else O(nodes^2) time and 2 x nodes^2 bytes for the nodes in use.
+        """
+        if "lowered" not in self._cache:
+            grid = self.network.form.kind == "grid"
+            self._cache["lowered"] = self._on_grid() if grid else self._with_table()
+        lowered: LoweredNetwork = self._cache["lowered"]
+        return lowered
+
+    def _grid(self) -> tuple[int, Int64, Int64]:
+        """Nodes per router, routers per dimension, and the size at which each closes."""
+        per_router, dimensions, *rest = self.network.form.numbers.tolist()
+        sizes, wrapped = np.array(rest[:dimensions]), np.array(rest[dimensions : 2 * dimensions], np.bool_)
+        return per_router, sizes, np.where(wrapped, sizes, 2 * sizes)  # 2 x size: never shorter
+
+    def _on_grid(self) -> LoweredNetwork:
+        per_router, sizes, folds = self._grid()
+        routers = self.endpoint // per_router
+        if len(self.network.form.table):  # nodes along a curve
+            routers = self.network.form.table[routers]
+        coordinates = np.stack(np.unravel_index(routers, tuple(sizes.tolist())), axis=1)
+        return self._packed(len(sizes), 0, folds, coordinates, np.empty(0, np.uint16))
+
+    def _with_table(self) -> LoweredNetwork:
+        nodes, position = self._nodes()
+        return self._packed(0, len(nodes), np.empty(0), position, self._hop_table())
+
+    def _hop_table(self) -> NDArray[np.uint16]:
+        """uint16[nodes, nodes]: hops between the nodes in use, of the longer route of both directions."""
+        nodes, _ = self._nodes()
+        if len(nodes) > MAX_NODES_IN_TABLE:
+            raise UnsupportedError(
+                f"distances between {len(nodes)} nodes of an irregular network, expected at most "
+                f"{MAX_NODES_IN_TABLE}: allocate fewer nodes (--hosts), or describe the network as torus:, "
+                "mesh: or fattree:"
+            )
+        hops, unrouted = hop_table(self.network.form, nodes)
+        if unrouted:
+            self.network.check_routed(nodes)
+        if int(hops.max(initial=0)) == NO_ROUTE:
+            raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
+        longer: NDArray[np.uint16] = np.maximum(hops, hops.T)
+        return longer
+
+    def _packed(
+        self, dimensions: int, nodes: int, folds: Any, place: Any, hops: NDArray[np.uint16]
+    ) -> LoweredNetwork:
+        head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
+        parts = [np.array(head, np.int64), self.inside_costs, np.asarray(folds, np.int64)]
+        for narrow in (np.asarray(place, np.int32), hops):
+            flat = np.ascontiguousarray(narrow).reshape(-1)
+            filled = np.zeros(-(-flat.nbytes // 8), np.int64)
+            filled.view(flat.dtype)[: len(flat)] = flat
+            parts.append(filled)
+        return LoweredNetwork(np.ascontiguousarray(self.labels), np.concatenate(parts))
+
+
+class LoweredNetwork(NamedTuple):
+    """What compiled code makes its distances from (``NetworkDistance`` in core/distance.hpp).
+
+    `labels` uint64[k]; `packed` int64[...] holds numbers, costs inside a node, coordinates or rows of all
+    places and the table of hops, in the order described there. Entry 4 is the largest distance.
+    """
+
+    labels: NDArray[np.uint64]
+    packed: Int64

@@ -1,0 +1,293 @@
+"""One node as its operating system numbers it: hardware threads, the units they lie in, GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import FormatError
+from hopbytes.machines.node.hardware_kinds import aligned, numbered, usual_depth
+from hopbytes.textio.cpu_lists import MAX_PUS
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of hardware as a reader found it: kind, number of the operating system, what lies inside.
+
+    A hardware thread has kind ``pu`` and nothing inside. The outermost part is the node.
+    """
+
+    kind: str
+    os_index: int
+    inside: tuple[Part, ...] = ()
+
+
+class NearAdapter(NamedTuple):
+    """A network adapter: its name, its number among those of the node in natural order, and their number."""
+
+    name: str
+    number: int
+    together: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU of a node.
+
+    Parameters
+    ----------
+    index : int
+        Number that CUDA_VISIBLE_DEVICES and its like take.
+    name : str
+        What the operating system or its driver calls it, such as ``cuda0``; or its PCI address.
+    pus : tuple of int
+        Hardware threads near it (numbers of the operating system), ascending; all of the node when unknown.
+    adapter : NearAdapter or None
+        The network adapter it is nearest to on the PCI bus; None when unknown.
+    """
+
+    index: int
+    name: str
+    pus: tuple[int, ...] = ()
+    adapter: NearAdapter | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeTree:
+    """The hardware threads (PUs) of a node that may be used, in logical order, and where each lies.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Names of the kinds found, outermost first, the last is ``pu``.
+    units : int32[p, len(kinds)]
+        Unit of each kind that every PU lies in, counted over the node; -1 where it lies in none.
+    os_pus : int64[p]
+        Number of every PU that the operating system uses.
+    logical_pus : int64[p]
+        Number of every PU in logical order counted over all PUs, also those that may not be used.
+    logical_cores : int64[p]
+        The same for the core it lies in (the PU itself in nodes without cores).
+    gpus : tuple of Gpu
+        In the order of their index.
+    host : str
+        Host name, when known.
+    numa : int
+        Memory nodes, those without PUs included.
+
+    Raises
+    ------
+    FormatError
+        No PU, a PU twice, or units that overlap without one holding the other.
+    """
+
+    kinds: tuple[str, ...]
+    units: Int32
+    os_pus: Int64
+    logical_pus: Int64
+    logical_cores: Int64
+    gpus: tuple[Gpu, ...] = ()
+    host: str = ""
+    numa: int = 0
+    _cache: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.os_pus)
+        if not count:
+            raise FormatError("node", None, "no hardware thread that may be used, expected at least one")
+        if count > MAX_PUS:
+            raise FormatError("node", None, f"{count} hardware threads, expected at most {MAX_PUS}")
+        if len(np.unique(self.os_pus)) != count:
+            number = int(np.flatnonzero(np.bincount(self.os_pus) > 1)[0])
+            raise FormatError("node", None, f"PU {number} twice, expected every PU in one place")
+        for array in (self.units, self.os_pus, self.logical_pus, self.logical_cores):
+            array.setflags(write=False)
+
+    @property
+    def cores(self) -> Int64:
+        """int64[p]: core of each PU, counted over the cores of the node that may be used."""
+        if "core" not in self.kinds:
+            return np.arange(len(self.os_pus), dtype=np.int64)
+        changes = np.diff(self.logical_cores, prepend=-1) != 0
+        return np.cumsum(changes).astype(np.int64) - 1
+
+    def count(self, kind: str) -> int:
+        """How many units of a kind hold usable PUs (``package``, ``core``, ``l3`` …)."""
+        names = [column for column, name in enumerate(self.kinds) if name == kind]
+        return len(np.unique(self.units[self.units[:, names[0]] >= 0, names[0]])) if names else 0
+
+    def facts(self) -> dict[str, int]:
+        """Return the numbers of ``pus``, ``cores``, ``packages``, ``numa`` and ``gpus``."""
+        return {
+            "pus": len(self.os_pus),
+            "cores": self.count("core"),
+            "packages": self.count("package"),
+            "numa": self.numa,
+            "gpus": len(self.gpus),
+        }
+
+    def restricted(self, allowed: Collection[int]) -> NodeTree:
+        """Return the node with only those PUs that `allowed` lists (numbers of the operating system).
+
+        Raises
+        ------
+        FormatError
+            None of them is here.
+        """
+        keep = np.isin(self.os_pus, np.fromiter(allowed, np.int64, len(allowed)))
+        if keep.all():
+            return self
+        return NodeTree(
+            self.kinds, self.units[keep], self.os_pus[keep], self.logical_pus[keep],
+            self.logical_cores[keep], self.gpus, self.host, self.numa,
+        )
+
+    def identity(self) -> bytes:
+        """Return bytes that are equal for nodes that differ in nothing but their host name."""
+        if "identity" not in self._cache:
+            arrays = (self.units, self.os_pus, self.logical_pus, self.logical_cores)
+            words = repr((self.kinds, self.gpus, self.numa)).encode()
+            self._cache["identity"] = words + b"".join(array.tobytes() for array in arrays)
+        return self._cache["identity"]
+
+
+def node_tree(
+    root: Part, allowed: Collection[int] | None = None, *,
+    gpus: tuple[Gpu, ...] = (), host: str = "", numa: int = 0, where: str = "node",
+) -> NodeTree:
+    """Build a node from the parts a reader found.
+
+    Parameters
+    ----------
+    root : Part
+        The whole node; its parts in logical order.
+    allowed : collection of int or None
+        PUs that may be used, by the number of the operating system; None: all.
+    gpus, host, numa
+        See :class:`NodeTree`.
+    where : str
+        For messages: the file.
+
+    Raises
+    ------
+    FormatError
+        No usable PU, or a PU twice.
+
+    Notes
+    -----
+    O(PUs x depth).
+
+    Examples
+    --------
+    >>> cores = tuple(Part("core", i, (Part("pu", i), Part("pu", i + 2))) for i in range(2))
+    >>> tree = node_tree(Part("machine", 0, cores), allowed={1, 2, 3})
+    >>> tree.kinds, tree.os_pus.tolist(), tree.cores.tolist()
+    (('core', 'pu'), [2, 1, 3], [0, 1, 1])
+    """
+    chains = _chains(root)
+    found = [tuple(numbered([part.kind for part in chain])) for chain in chains]
+    kinds, renamed = aligned(found)
+    names = [renamed[chain] for chain in found]
+    units = np.full((len(chains), len(kinds)), -1, np.int32)
+    columns = {name: column for column, name in enumerate(kinds)}
+    seen: list[dict[int, int]] = [{} for _ in kinds]
+    for row, (chain, chain_names) in enumerate(zip(chains, names, strict=True)):
+        for part, name in zip(chain, chain_names, strict=True):
+            numbers = seen[columns[name]]
+            units[row, columns[name]] = numbers.setdefault(id(part), len(numbers))
+    order = _usual_order(kinds, units)
+    kinds, units = [kinds[column] for column in order], np.ascontiguousarray(units[:, order])
+    columns = {name: column for column, name in enumerate(kinds)}
+    os_pus = np.array([chain[-1].os_index for chain in chains], np.int64)
+    logical_pus = np.arange(len(chains), dtype=np.int64)
+    cores = logical_pus
+    if "core" in columns:
+        cores = units[:, columns["core"]].astype(np.int64)
+        # A PU outside all cores is one of its own.
+        cores = np.where(cores < 0, logical_pus + len(logical_pus), cores)
+    try:
+        whole = NodeTree(tuple(kinds), units, os_pus, logical_pus, cores, gpus, host, numa)
+        return whole if allowed is None else whole.restricted(allowed)
+    except FormatError as error:
+        raise FormatError(where, None, error.what) from None
+
+
+def _chains(root: Part) -> list[list[Part]]:
+    """Every hardware thread with the parts it lies in, outermost first, without the root."""
+    chains: list[list[Part]] = []
+    stack: list[tuple[Part, list[Part]]] = [(part, []) for part in reversed(root.inside)]
+    while stack:
+        part, outside = stack.pop()
+        chain = [*outside, part]
+        if part.kind == "pu":
+            chains.append(chain)
+        stack.extend((inner, chain) for inner in reversed(part.inside))
+    return chains
+
+
+def _usual_order(kinds: list[str], units: Int32) -> list[int]:
+    """Columns with neighbours of equal units in the order such kinds usually have.
+
+    hwloc 1.x puts a package inside its memory node and hwloc 2 the memory node inside its package; where
+    they are the same, both shall be the same node.
+    """
+    order = list(range(len(kinds)))
+    for end in range(len(order) - 1, 0, -1):
+        for place in range(end):
+            outer, inner = order[place : place + 2]
+            same = np.array_equal(units[:, outer], units[:, inner])
+            if same and usual_depth(kinds[outer]) > usual_depth(kinds[inner]):
+                order[place : place + 2] = [inner, outer]
+    return order
+
+
+def parts_from_sets(sets: Mapping[tuple[str, int], frozenset[int]], pus: Collection[int]) -> Part:
+    """Build the parts of a node from the PUs of each unit.
+
+    Parameters
+    ----------
+    sets : mapping (kind, number of the operating system) → PUs
+        Units that overlap others without holding them, or being held, are left out.
+    pus : collection of int
+        All PUs.
+
+    Returns
+    -------
+    Part
+        The node. Parts are in the order of their lowest PU.
+
+    Examples
+    --------
+    >>> halves = {("package", 0): frozenset({0, 1}), ("package", 1): frozenset({2, 3})}
+    >>> [len(part.inside) for part in parts_from_sets(halves, range(4)).inside]
+    [2, 2]
+    """
+    units = [(frozenset(members) & frozenset(pus), kind, index) for (kind, index), members in sets.items()]
+    # Largest first; of equal ones, the kind that usually lies outside.
+    units = sorted(
+        (unit for unit in units if unit[0]), key=lambda u: (-len(u[0]), usual_depth(u[1]), min(u[0]), u[2])
+    )
+    kept: list[tuple[frozenset[int], str, int]] = []
+    inside: dict[int, list[int]] = {-1: []}
+    holder = dict.fromkeys(pus, -1)  # smallest unit so far that holds each PU
+    for members, kind, index in units:
+        holders = {holder[pu] for pu in members}
+        if len(holders) > 1:
+            continue
+        number = len(kept)
+        kept.append((members, kind, index))
+        inside[number] = []
+        inside[holders.pop()].append(number)
+        holder.update(dict.fromkeys(members, number))
+
+    def build(number: int, kind: str, index: int) -> Part:
+        own = sorted(pu for pu in pus if holder[pu] == number)
+        parts = [(pu, Part("pu", pu)) for pu in own]
+        parts += [(min(kept[inner][0]), build(inner, *kept[inner][1:])) for inner in inside[number]]
+        return Part(kind, index, tuple(part for _, part in sorted(parts, key=lambda item: item[0])))
+
+    return build(-1, "machine", 0)

@@ -1,0 +1,177 @@
+"""From a machine to an allocation: take cores away, cut the rest into slots, name the hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopbytes._util.checks import check_texts, texts_of
+from hopbytes.errors import FormatError, InfeasibleError
+from hopbytes.machines.base import Machine
+from hopbytes.machines.common.file_spec import with_options
+from hopbytes.machines.common.gpu_level import asked_of_gpus, gpu_of_slots
+from hopbytes.machines.common.level_names import assumed, level_name
+from hopbytes.machines.selection.chosen_hosts import choose_hosts
+from hopbytes.machines.selection.slot_cutting import PLACES, Slots, notices_of_slots, place_name
+from hopbytes.machines.selection.units import (
+    capacities,
+    excluded,
+    reserved,
+    said_cores,
+    said_missing,
+)
+from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
+from hopbytes.model.allocation import Allocation
+
+
+def machine(
+    spec: str | Machine | None = None,
+    *,
+    hierarchy: str | None = None,
+    distance: str | None = None,
+    hosts: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] = (),
+    reserve: str | None = None,
+    cores_per_task: int | None = None,
+    per: str | None = None,
+    capacity: str | Sequence[str] = (),
+    rails: str | None = None,
+    adapters: str | None = None,
+    node_name_map: str | None = None,
+) -> Allocation:
+    """Return the slots of a machine that a job may use.
+
+    Parameters
+    ----------
+    spec : str or Machine
+        ``"node:16@10 core:32@1"``, ``"table:FILE"``: see :func:`hopbytes.machines.spec.parse_machine`.
+    hierarchy : str, optional
+        Instead of `spec` the papers' notation, innermost level first: ``"4:8:4"``.
+    distance : str, optional
+        With `hierarchy` ``"1:10:100"``, with `spec` distances to replace: ``"node=20,core=2"``.
+    hosts : str or sequence of str, optional
+        ``"n[001-016]"``, a file, ``"-"``: the nodes to use, where the machine knows their names; else new
+        names for all of them, in machine order. One described node becomes as many.
+    exclude : str or sequence of str
+        Cores to leave out: ``"node=3"``, ``"node=n[3-5]"`` (hosts by name), ``"core=0"`` (of every node),
+        ``"l3.core=0"`` (of every l3).
+    reserve : str, optional
+        ``"1/l3"``: leave out the first core still allowed in every l3.
+    cores_per_task : int, optional
+        Cores of a slot, by default as many as the job asks for, 1 outside jobs. They lie in one node, and in
+        one unit of any level that can hold them.
+    per : str, optional
+        ``"core"`` (default), ``"pu"`` or another level: one slot per unit with all its cores, or with
+        the first `cores_per_task` of them when that is more than 1. ``"gpu"``: one slot per GPU with the
+        cores nearest to it; the default on machines with a level ``gpu``.
+    capacity : str or sequence of str
+        PEs that can take more than others: ``"node=0-3:2"`` gives those of nodes 0 to 3 twice the load
+        of the others; units as for `exclude`. Beside ``cap=`` of the spec's levels, which multiply.
+    rails, adapters, node_name_map : str, optional
+        For fabrics (``ib:``, ``netloc:``): which adapters of a host tasks use, and a file that says whose
+        adapters are; the same as ``rails=``, ``adapters=`` and ``names=`` in the spec.
+
+    Returns
+    -------
+    Allocation
+        PEs in machine order. Its ``notices`` tell of cores left out, left over, and of slots that
+        had to straddle units.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        Options that cannot be read, unknown levels, a number of hosts that is not that of the nodes.
+    InfeasibleError
+        No slot is left.
+
+    Notes
+    -----
+    O(cores x levels). On a tree whose cores have a level ``pu`` inside, a core is all of its PUs
+    unless ``per="pu"``.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.selection.allocate import machine
+    >>> where = machine("node:2 l3:2 core:4", exclude="l3.core=0", cores_per_task=2)
+    >>> where.k, where.cores_of(1).tolist(), where.notices[1]
+    (4, [5, 6], '4 of 12 allowed cores are left over: they make no slot of 2 cores')
+    """
+    check_texts(
+        hierarchy=hierarchy, distance=distance, reserve=reserve, per=per, rails=rails, adapters=adapters,
+        node_name_map=node_name_map,
+    )
+    if hosts is not None and not isinstance(hosts, str):
+        hosts = texts_of("hosts", hosts)
+    spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
+    hardware, names, used, said = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
+    size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+        raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
+    of_hosts = used[hardware.node_of_core()]
+    allowed = of_hosts.copy()
+    for text in texts_of("exclude", exclude):
+        allowed &= ~excluded(hardware, text, hosts=names)
+    if reserve is not None:
+        allowed &= ~reserved(hardware, allowed, reserve)
+    if not allowed.any():
+        gone = said_cores(hardware, of_hosts)
+        raise InfeasibleError(f"all {gone} are excluded or reserved, expected some left")
+    per = None if per is None else level_name(per)
+    per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
+    where = _cut(hardware, allowed, names, size, per).in_use()
+    sizes = capacities(hardware, texts_of("capacity", capacity), names)
+    job = hardware.job
+    tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
+    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.inventory)
+    of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices(used)
+    missing = said_missing(hardware, of_hosts, allowed)
+    return replace(
+        where,
+        capacity=None if sizes is None else sizes[where.first_core],
+        notices=(*said, *of_hardware, *of_rails, *missing, *where.notices),
+        tasks_of_nodes=tasks,
+        endpoints=where.endpoints if endpoints is None else endpoints,
+    )
+
+
+def _cut(
+    hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], size: int, per: str | None
+) -> Allocation:
+    of_place = hardware.gpu_of_core()
+    single_leaves = per in PLACES and size == 1 and place_name(hardware, per) is None
+    if single_leaves and allowed.all():
+        return replace(Allocation.whole(hardware, names), gpus=of_place)
+    cores = np.flatnonzero(allowed)
+    if per == "gpu" and of_place is None:
+        from hopbytes.machines.selection.gpu_slots import gpu_slots
+
+        starts, places, near = gpu_slots(hardware, cores, size)
+        notices = notices_of_slots(cores, len(places), size, "gpu", 0)
+        return Allocation(hardware, starts, places, names, gpus=near, notices=notices)
+    slots = Slots.cut(hardware, cores, size, per)
+    gpus = gpu_of_slots(of_place, slots.starts, slots.cores)
+    return Allocation(hardware, slots.starts, slots.cores, names, gpus=gpus, notices=slots.notices)
+
+
+def cores_of_a_task(hardware: Machine) -> int:
+    """Cores per task that the machine's job asked for, 1 without a job; threads count as their cores."""
+    job = hardware.job
+    if job is None or job.cpus_per_task is None:
+        return 1
+    node = None if hardware.inventory is None else hardware.inventory.tree(0)
+    threads = 1
+    if node is not None and job.cpus is not None and job.cpus[0] > int(node.cores[-1]) + 1:
+        threads = max(1, len(node.os_pus) // (int(node.cores[-1]) + 1))
+    return -(-job.cpus_per_task // threads)
+
+
+def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str | None) -> Machine:
+    if (spec is None) == (hierarchy is None):
+        raise FormatError("machine", None, "a spec and a hierarchy, or neither, expected one of them")
+    if hierarchy is not None:
+        return from_hierarchy(hierarchy, distance)
+    hardware = spec if isinstance(spec, Machine) else parse_machine(str(spec))
+    return hardware if distance is None else with_distances(hardware, distance)

@@ -1,1 +1,0 @@
-"""Algorithms that place tasks: one file each (see base.py)."""

@@ -1,0 +1,1 @@
+"""The nouns: communication graph, allocation, mapping, and what each PE may hold."""

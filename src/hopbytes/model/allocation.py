@@ -1,0 +1,215 @@
+"""Allocation: the part of a machine a job may use, cut into slots; a slot as a number is a PE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import InfeasibleError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocation:
+    """Where tasks may run: k PEs in machine order, each a set of cores of one node.
+
+    Parameters
+    ----------
+    machine : hopbytes.machines.base.Machine
+    core_start : int64[k+1]
+        The cores of PE p are ``cores[core_start[p]:core_start[p+1]]``.
+    cores : int64[...]
+        Logical core numbers of the machine, ascending.
+    hosts : tuple of str
+        Host name of node i of the machine; empty when unknown.
+    capacity : int64[k] or None
+        Relative load capacity of each PE; None when all are equal.
+    endpoints : int32[k] or None
+        Network endpoint (adapter) of each PE; None means one per node.
+    gpus : int32[k] or None
+        GPU of each PE, counted on its node; -1 where it has none. None: slots without GPUs.
+    notices : tuple of str
+        Sentences for the user about how the slots were cut (cores left over, slots that straddle units).
+    tasks_of_nodes : int64[nodes] or None
+        Tasks that the job was asked to have on each node; used when there are as many tasks as that.
+
+    Raises
+    ------
+    InfeasibleError
+        No PE at all.
+    """
+
+    machine: Any  # Machine; machines are a layer above
+    core_start: Int64
+    cores: Int64
+    hosts: tuple[str, ...] = ()
+    capacity: Int64 | None = None
+    endpoints: Int32 | None = None
+    gpus: Int32 | None = None
+    notices: tuple[str, ...] = ()
+    tasks_of_nodes: Int64 | None = None
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.core_start) < 2:
+            raise InfeasibleError("the allocation has no slot left, expected at least one")
+        optional = (self.capacity, self.endpoints, self.gpus, self.tasks_of_nodes)
+        for array in (self.core_start, self.cores, *optional):
+            if array is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:
+        """All cores of a machine, one per slot."""
+        cores = np.arange(machine.n_cores, dtype=np.int64)
+        return cls(machine, np.arange(len(cores) + 1, dtype=np.int64), cores, hosts)
+
+    @property
+    def k(self) -> int:
+        """Number of PEs."""
+        return len(self.core_start) - 1
+
+    @property
+    def first_core(self) -> Int64:
+        """int64[k]: the core that stands for each PE in distances."""
+        return self.cores[self.core_start[:-1]]
+
+    @property
+    def distance(self) -> Any:
+        """Lowered distances between PEs (TreeDistance or TableDistance), built once."""
+        if "distance" not in self._cache:
+            self._cache["distance"] = self.machine.distance().select(self.first_core)
+        return self._cache["distance"]
+
+    @property
+    def node_of_pe(self) -> Int32:
+        """int32[k]: node of the machine each PE lies in."""
+        nodes: Int32 = self.machine.node_of_core()[self.first_core]
+        return nodes
+
+    def in_use(self) -> Allocation:
+        """Return the allocation on its machine as a job on just its nodes uses it; O(k)."""
+        machine = self.machine.for_nodes(self.node_of_pe)
+        return self if machine is self.machine else replace(self, machine=machine)
+
+    def cores_of(self, pe: int) -> Int64:
+        """Logical cores of one PE."""
+        return self.cores[self.core_start[pe] : self.core_start[pe + 1]]
+
+    @property
+    def has_cores(self) -> bool:
+        """Whether slots are sets of cores; False where the smallest units known are GPUs.
+
+        Nobody can say then on which cores a process belongs, so that launchers are told to bind none.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.machine("node:2 gpu:4").has_cores, hb.machine("node:2 gpu:4 core:8").has_cores
+        (False, True)
+        """
+        if "has_cores" not in self._cache:
+            self._cache["has_cores"] = not self.machine.leaves_are_gpus()
+        known: bool = self._cache["has_cores"]
+        return known
+
+    def gpus_of(self, pe: int) -> tuple[int, ...]:
+        """GPUs of one PE, counted on its node; empty when nobody knows of any.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.machine("node:2 gpu:4").gpus_of(6)
+        (2,)
+        >>> hb.machine("node:2 package:2 gpu:2", per="package").gpus_of(1)
+        (2, 3)
+        """
+        if self.gpus is not None:
+            return (int(self.gpus[pe]),) if self.gpus[pe] >= 0 else ()
+        if "gpu_of_core" not in self._cache:
+            self._cache["gpu_of_core"] = self.machine.gpu_of_core()
+        of_core = self._cache["gpu_of_core"]
+        return () if of_core is None else tuple(np.unique(of_core[self.cores_of(pe)]).tolist())
+
+    def os_pus(self, pe: int) -> tuple[int, ...] | None:
+        """CPU numbers that the operating system of its node uses for one PE, ascending; None when unknown.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> where = hb.machine("synthetic:pack:2 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)", cores_per_task=2)
+        >>> where.os_pus(1)
+        (2, 3, 6, 7)
+        """
+        if self.machine.inventory is None:
+            return None
+        if "os_cpus" not in self._cache:
+            self._cache["os_cpus"] = self.machine.inventory.os_cpus()
+        return tuple(sorted(self._cache["os_cpus"][self.cores_of(pe)].tolist()))
+
+    def allowed_rank(self, core: int) -> int:
+        """Rank of a place's core among the cores of its node that may be used, as Open MPI counts them.
+
+        `core` is a place of the machine, as :meth:`cores_of` returns them. On a machine of hardware
+        threads several places have the same rank.
+        """
+        nodes = self.machine.node_of_core()
+        first = int(np.searchsorted(nodes, nodes[core]))
+        inventory = self.machine.inventory
+        if inventory is None:
+            return core - first
+        return int(inventory.tree(int(nodes[core])).cores[core - first])
+
+    def gpu_of(self, pe: int) -> Any:
+        """The Gpu of one PE (:class:`hopbytes.machines.node.node_tree.Gpu`); None when its slot has none."""
+        if self.gpus is None or self.gpus[pe] < 0 or self.machine.inventory is None:
+            return None
+        tree = self.machine.inventory.tree(int(self.node_of_pe[pe]))
+        return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None)
+
+    def split(self, pes: Int64) -> list[Int64]:
+        """Cut a set of PEs (ascending) into the parts that are farthest apart; see Topology.split."""
+        parts: list[Int64] = self.machine.split(self.first_core[pes])
+        cuts = np.cumsum([len(part) for part in parts])[:-1]
+        order = np.concatenate(parts)
+        # Parts hold cores; the same positions hold the PEs, since first cores ascend with PE numbers.
+        place = np.searchsorted(self.first_core[pes], order)
+        return [np.sort(part) for part in np.split(pes[place], cuts)]
+
+    def groups(self) -> list[Int32]:
+        """Cut the whole allocation down to single PEs: int32[k] group of every PE, coarsest grouping first.
+
+        Levels of equal distance are one grouping; groupings where nothing splits are left out; the
+        last one is k singletons. Groups are numbered 0..g-1, each grouping refines the one before
+        and numbers the parts of a group consecutively. On trees numbers ascend with the PEs; on other
+        machines they need not. Computed once; O(k x levels) on trees.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> [g.tolist() for g in hb.machine("node:2@10 core:[1,2]@1").groups()]
+        [[0, 1, 1], [0, 1, 2]]
+        """
+        if "groups" not in self._cache:
+            found: list[Int32] = self.machine.groups(self.first_core)
+            for grouping in found:
+                grouping.setflags(write=False)
+            self._cache["groups"] = found
+        return list(self._cache["groups"])
+
+    def select(self, pes: Int64) -> Allocation:
+        """Return the allocation of some of its PEs (ascending)."""
+        lengths = np.diff(self.core_start)[pes]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        # Entry e of the new rows is entry e - starts[row] + core_start[pes[row]] of the old ones.
+        places = np.arange(starts[-1]) + np.repeat(self.core_start[pes] - starts[:-1], lengths)
+        return Allocation(
+            self.machine, starts, self.cores[places], self.hosts,
+            None if self.capacity is None else self.capacity[pes],
+            None if self.endpoints is None else self.endpoints[pes],
+            None if self.gpus is None else self.gpus[pes],
+            self.notices,
+            self.tasks_of_nodes,
+        )

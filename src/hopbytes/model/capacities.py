@@ -1,0 +1,309 @@
+"""How much each PE may hold: integer caps for leaves and for every split on the way down."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import ScaleError, UnsupportedError
+
+#: Loads may sum to this much, so that sums of caps (a few per cent more) still fit in 63 bits.
+MAX_TOTAL_LOAD = 2**62
+
+
+def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
+    """Return the imbalance as the fraction people wrote: 0.03 is 3/100, not its binary neighbour.
+
+    Parameters
+    ----------
+    imbalance : float, str or Fraction
+        ``0.03`` or ``"3%"``. As a number it is below 1, because whoever writes 3 means 3 %; ``"300%"`` says
+        that four times the mean load are meant.
+
+    Raises
+    ------
+    UnsupportedError
+        Not a finite number >= 0; a number of 1 or more.
+
+    Examples
+    --------
+    >>> exact_imbalance(0.03), exact_imbalance("3%"), exact_imbalance("300%")
+    (Fraction(3, 100), Fraction(3, 100), Fraction(3, 1))
+    """
+    if isinstance(imbalance, Fraction) and imbalance >= 0:
+        return imbalance
+    text = str(imbalance).strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise UnsupportedError(f"imbalance {text[:40]}, expected a finite number >= 0 such as 0.03 or 3%")
+    value = Fraction(str(number))
+    if text.endswith("%"):
+        return value / 100
+    if value >= 1:
+        raise UnsupportedError(
+            f"imbalance {number:g} allows {1 + number:g} times the mean load; {number:g} % is "
+            f"{number / 100:g} or {number:g}% ({100 * number:g}% if that much is meant)"
+        )
+    return value
+
+
+def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int) -> Int64:
+    """Caps for one split, so that every later split and finally every leaf can still meet its own cap.
+
+    The slack between the load and what the leaves can hold is shared evenly, as a factor, among the
+    levels that are still to be cut: with S the sum of leaf caps below, c the load and d levels left,
+    a child with share b of B gets ``(S / c) ** (1 / d) * c * b / B``, rounded down, at most what its
+    leaves hold, and never below its even part ``ceil(c * b / B)``.
+
+    Parameters
+    ----------
+    load : int
+        Load c of the tasks to be split, >= 0. Without load there is no constraint: the result is
+        `leaf_bounds`.
+    shares : int64[children]
+        PEs (or their capacity) below each child, >= 1.
+    leaf_caps : int64[children]
+        Sum of the leaf caps of the PEs below each child.
+    levels_left : int
+        d, levels with more than one child from this split down to the leaves, this one included (>= 1).
+
+    Returns
+    -------
+    int64[children]
+        In exact integer arithmetic: the same on every processor, and right for loads of 2^60.
+
+    Notes
+    -----
+    O(children) plus one integer root for each distinct child. After the adaptive imbalance of
+    SharedMap (Schulz and Woydt, 2025) with integer leaf caps in place of real ones.
+
+    Examples
+    --------
+    800 unit tasks on 2 x 4 PEs of at most 110 each: at most 419 go to either half.
+
+    >>> child_bounds(800, np.array([4, 4]), np.array([440, 440]), levels_left=2)
+    array([419, 419])
+    """
+    if load == 0:
+        return leaf_bounds.astype(np.int64)
+    whole = sum(int(share) for share in shares)
+    room = sum(int(cap) for cap in leaf_bounds)
+    known: dict[tuple[int, int], int] = {}
+    caps = np.empty(len(shares), np.int64)
+    for child, pair in enumerate(zip(shares.tolist(), leaf_bounds.tolist(), strict=True)):
+        if pair not in known:
+            share, below = pair
+            even = -(-load * share // whole)
+            power = room * load ** (levels_left - 1) * share**levels_left // whole**levels_left
+            generous = integer_root(power, levels_left)
+            known[pair] = max(even, min(generous, below))
+        caps[child] = known[pair]
+    return caps
+
+
+def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:
+    """Return loads that fit the leaves of each child, whatever tasks they are made of.
+
+    Parameters
+    ----------
+    leaves : int64[children]
+        Number of PEs below each child, >= 1.
+    leaf_caps : int64[children]
+        Sum of their caps.
+    heaviest : int
+        Largest load of a task.
+
+    Returns
+    -------
+    int64[children]
+        All that p PEs hold where every task counts one; in general ``(p - 1) (heaviest - 1)`` less, never
+        below 0.
+
+    Notes
+    -----
+    Put each task on the first PE that has room for it. If a task of load s fits nowhere, every PE holds at
+    least its cap - s + 1, so that all of it makes more than the caps together less (p - 1) (s - 1). The
+    same holds for every split on the way: what is sure for a child is sure for its children together.
+
+    Examples
+    --------
+    >>> sure_loads(np.array([4, 4]), np.array([440, 440]), 1), sure_loads(np.array([4]), np.array([440]), 11)
+    (array([440, 440]), array([410]))
+    """
+    if heaviest <= 1:
+        return leaf_bounds.astype(np.int64)
+    pairs = zip(leaves.tolist(), leaf_bounds.tolist(), strict=True)
+    return np.array([max(0, cap - (pes - 1) * (heaviest - 1)) for pes, cap in pairs], np.int64)
+
+
+def integer_root(value: int, degree: int) -> int:
+    """Return the largest r with ``r ** degree <= value``, for integers >= 0 of any size.
+
+    Examples
+    --------
+    >>> integer_root(176_000, 2), integer_root(26, 3), integer_root(27, 3)
+    (419, 2, 3)
+    """
+    if degree == 1 or value < 2:
+        return value
+    if degree == 2:
+        return math.isqrt(value)
+    # Newton from above: the first guess is a power of two that is surely not too small.
+    root = 1 << -(-value.bit_length() // degree)
+    while True:
+        better = ((degree - 1) * root + value // root ** (degree - 1)) // degree
+        if better >= root:
+            return root
+        root = better
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadBound:
+    """The loads that balance looks at, and the most of it each PE may hold.
+
+    Parameters
+    ----------
+    loads : int64[n] or None
+        Loads with heavy tasks cut down to a full PE: so they fill one each, wherever it is. None means
+        one each.
+    caps : int64[k]
+        Largest sum of these loads per PE.
+    heavy : int
+        Number of tasks that were cut down.
+    """
+
+    loads: Int64 | None
+    caps: Int64
+    heavy: int = 0
+
+
+def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction) -> LoadBound:
+    """Fix the integer cap of every PE.
+
+    With equal PEs the cap is ``L = max(floor((1 + imbalance) c / k), ceil(c / k))`` for total load c on
+    k PEs. Tasks heavier than ``(1 + imbalance) c / k`` take a PE each, and L is computed from the rest.
+    Unequal PEs get caps in proportion to their capacity.
+
+    Parameters
+    ----------
+    loads : int64[n] or None
+        None, all one or all zero: tasks count one each.
+    n : int
+        Number of tasks.
+    capacity : int64[k]
+        Relative capacity of each PE, >= 1.
+    imbalance : Fraction
+        Exact slack, see :func:`exact_imbalance`.
+
+    Raises
+    ------
+    ScaleError
+        Loads that sum to more than 2**62.
+
+    Examples
+    --------
+    >>> load_bound(None, 65, np.ones(4, np.int64), Fraction(3, 100)).caps
+    array([17, 17, 17, 17])
+    >>> bound = load_bound(np.array([100, 1, 1, 1, 1]), 5, np.ones(3, np.int64), Fraction(3, 100))
+    >>> bound.caps, bound.loads
+    (array([2, 2, 2]), array([2, 1, 1, 1, 1]))
+    """
+    if loads is None or len(loads) == 0 or int(loads.max()) == 0 or int(loads.min()) == int(loads.max()) == 1:
+        return LoadBound(None, _caps(n, capacity, imbalance))
+    total = sum_of(loads)
+    if total > MAX_TOTAL_LOAD:
+        factor = -(-total // MAX_TOTAL_LOAD)
+        raise ScaleError(f"loads sum to {total}, more than 2^62: divide them by {factor} or more")
+    heavy, free = _heavy_tasks(loads, capacity, imbalance)
+    rest = loads if not len(heavy) else np.delete(loads, heavy)
+    caps = np.maximum(_caps(sum_of(rest), capacity, imbalance, free), 1)
+    if len(heavy):
+        loads = np.minimum(loads, int(caps.max()))
+    return LoadBound(loads, caps, len(heavy))
+
+
+def _heavy_tasks(loads: Int64, capacity: Int64, imbalance: Fraction) -> tuple[Int64, int]:
+    """Tasks that exceed the fair share of the largest PE, and the capacity left for all others.
+
+    Each heavy task takes one of the largest PEs away, which may make further tasks heavy for the rest.
+    """
+    order = np.argsort(-loads, kind="stable")
+    sizes = np.sort(capacity)[::-1]
+    total, free, count = sum_of(loads), sum_of(capacity), 0
+    while count < min(len(sizes) - 1, len(loads)):
+        share = (1 + imbalance) * total * int(sizes[count]) / free
+        if int(loads[order[count]]) <= share:
+            break
+        total -= int(loads[order[count]])
+        free -= int(sizes[count])
+        count += 1
+    return order[:count], free
+
+
+def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = None) -> Int64:
+    """Cap per PE for a total load spread over `free` of the capacity (all of it by default)."""
+    whole = sum_of(capacity) if free is None else free
+    ceiling = (2**63 - 1) // len(capacity)
+    known: dict[int, int] = {}
+    for size in set(capacity.tolist()):
+        roomy = math.floor((1 + imbalance) * total * size / whole)
+        known[size] = min(max(roomy, -(-total * size // whole)), max(total, 1), ceiling)
+    return np.array([known[size] for size in capacity.tolist()], np.int64)
+
+
+def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
+    """Largest number of tasks without load per PE: an even share of them, a little more by `imbalance`.
+
+    Examples
+    --------
+    >>> count_bounds(10, np.ones(4, np.int64), Fraction(3, 100))
+    array([3, 3, 3, 3])
+    """
+    whole = sum_of(capacity)
+    caps = {size: math.ceil((1 + imbalance) * tasks * size / whole) for size in np.unique(capacity).tolist()}
+    return np.array([caps[size] for size in capacity.tolist()], np.int64)
+
+
+def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
+    """Sum values per group, exactly.
+
+    Parameters
+    ----------
+    group : int32[n]
+        Group of every item, such as the PE of a task, 0..count-1.
+    values : int64[n] or None
+        What is summed; None for 1 each.
+    count : int
+        Number of groups.
+
+    Returns
+    -------
+    int64[count]
+        0 for empty groups.
+
+    Notes
+    -----
+    O(n + count). No doubles, as in :func:`numpy.bincount`; the caller knows that sums fit 63 bits.
+
+    Examples
+    --------
+    >>> group_sums(np.array([0, 2, 0], np.int32), np.array([2**60, 5, 1]), 3).tolist()
+    [1152921504606846977, 0, 5]
+    """
+    if values is None:
+        return np.bincount(group, minlength=count).astype(np.int64)
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group, values)
+    return sums
+
+
+def sum_of(values: Int64) -> int:
+    """Exact sum of int64 values that may exceed 63 bits; O(n), no Python loop."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

@@ -1,1 +1,0 @@
-"""What a placement is judged by: one objective per file (see base.py)."""

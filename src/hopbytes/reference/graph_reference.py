@@ -1,0 +1,115 @@
+"""Twins of ``core/csr.hpp`` and of ``weights_uneven`` in ``core/work_graph.hpp``."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+
+
+def check_csr(indptr: Int64, targets: Int32) -> int:
+    """Return the first invalid row, -1 if there is none."""
+    n = len(indptr) - 1
+    if indptr[0] != 0 or indptr[n] != len(targets):
+        return n
+    for i in range(n):
+        if not 0 <= indptr[i] <= indptr[i + 1] <= len(targets):
+            return i
+        row = [int(t) for t in targets[indptr[i] : indptr[i + 1]]]
+        if any(not 0 <= t < n for t in row) or any(a >= b for a, b in itertools.pairwise(row)):
+            return i
+    return -1
+
+
+def has_diagonal(indptr: Int64, targets: Int32) -> bool:
+    """Tell whether some arc leads from a task to itself."""
+    return any(i in targets[indptr[i] : indptr[i + 1]] for i in range(len(indptr) - 1))
+
+
+def wide_sum(values: Int64) -> tuple[int, int]:
+    """Return (high, low) with high * 2**32 + low the exact sum."""
+    total = sum(int(v) for v in values)
+    return total >> 32, total & 0xFFFFFFFF
+
+
+def csr_from_arcs(
+    sources: Int32, targets: Int32, volumes: Int64, messages: Int64,
+    indptr: Int64, out_targets: Int32, out_volumes: Int64, out_messages: Int64,
+) -> int:
+    """Fill rows from arcs, summing repeated ones; return the number of remaining arcs."""
+    merged: dict[tuple[int, int], list[int]] = {}
+    for e in range(len(sources)):
+        entry = merged.setdefault((int(sources[e]), int(targets[e])), [0, 0])
+        entry[0] += int(volumes[e])
+        entry[1] += int(messages[e]) if len(messages) else 0
+    indptr[:] = 0
+    for place, ((i, j), (volume, count)) in enumerate(sorted(merged.items())):
+        indptr[i + 1] += 1
+        out_targets[place], out_volumes[place] = j, volume
+        if len(messages):
+            out_messages[place] = count
+    np.cumsum(indptr, out=indptr)
+    return len(merged)
+
+
+def _arcs(indptr: Int64, targets: Int32, volumes: Int64) -> list[tuple[int, int, int]]:
+    return [
+        (i, int(targets[e]), int(volumes[e]) if len(volumes) else 1)
+        for i in range(len(indptr) - 1)
+        for e in range(int(indptr[i]), int(indptr[i + 1]))
+    ]
+
+
+def symmetrize(
+    indptr: Int64, targets: Int32, volumes: Int64, out_indptr: Int64, out_targets: Int32, out_weights: Int64
+) -> int:
+    """Fill the graph with weight C[i,j] + C[j,i] and no diagonal; return its number of arcs."""
+    arcs = [(i, j, w) for i, j, w in _arcs(indptr, targets, volumes) if i != j]
+    both = arcs + [(j, i, w) for i, j, w in arcs]
+    columns = [np.array(column, np.int64) for column in zip(*both, strict=True)]
+    columns = columns or [np.empty(0, np.int64)] * 3
+    return csr_from_arcs(
+        columns[0].astype(np.int32), columns[1].astype(np.int32), columns[2], np.empty(0, np.int64),
+        out_indptr, out_targets, out_weights, np.empty(0, np.int64),
+    )
+
+
+def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
+    """Return the index of an arc without an equal reverse, -1 if there is none."""
+    arcs = _arcs(indptr, targets, volumes)
+    weight = {(i, j): w for i, j, w in arcs}
+    for e, (i, j, w) in enumerate(arcs):
+        if weight.get((j, i)) != w:
+            return e
+    return -1
+
+
+def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:
+    """Tell whether the standard deviation of the weights of arcs exceeds their mean, in doubles."""
+    count, total, squares = len(targets), 0.0, 0.0
+    for weight in weights.tolist():
+        total += float(weight)
+        squares += float(weight) * float(weight)
+    return squares * count > 2 * total * total
+
+
+def induced_csr(
+    indptr: Int64, targets: Int32, weights: Int64, members: Int32, place: Int32,
+    out_indptr: Int64, out_targets: Int32, out_weights: Int64,
+) -> int:
+    """Fill the subgraph induced by `members`, numbered by `place` (negative elsewhere); return its arcs."""
+    inside = [
+        (int(place[i]), int(place[j]), w)
+        for i, j, w in _arcs(indptr, targets, weights)
+        if place[i] >= 0 and place[j] >= 0
+    ]
+    out_indptr[:] = 0
+    for e, (i, j, w) in enumerate(sorted(inside)):
+        out_indptr[i + 1] += 1
+        out_targets[e] = j
+        if len(weights):
+            out_weights[e] = w
+    np.cumsum(out_indptr, out=out_indptr)
+    return len(inside)

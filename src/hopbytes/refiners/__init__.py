@@ -1,1 +1,0 @@
-"""Algorithms that improve a placement: one file each (see base.py)."""

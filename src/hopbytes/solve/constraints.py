@@ -1,0 +1,202 @@
+"""Where single tasks may or should be: fixed and forbidden PEs, and where they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping import Mapping
+
+#: What prices may sum to, so that they and twice the communication cost fit in 63 bits.
+MOST_PRICE = 2**58
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraints:
+    """What is said about single tasks.
+
+    Parameters
+    ----------
+    fixed : int32[n] or None
+        PE of every fixed task, -1 for the others.
+    forbidden : (int64[e], int64[e]) or None
+        Pairs of a task and a PE it must not be on.
+    initial : int32[n] or None
+        Where every task is now.
+    price : int
+        What a task costs that is not where `initial` has it.
+
+    Raises
+    ------
+    InfeasibleError
+        A fixed task on a PE forbidden to it; a task to which every PE is forbidden.
+    """
+
+    fixed: Int32 | None = None
+    forbidden: tuple[Int64, Int64] | None = None
+    initial: Int32 | None = None
+    price: int = 0
+
+    def __bool__(self) -> bool:
+        return not (self.fixed is None and self.forbidden is None and self.initial is None)
+
+    def usable(self, n: int, k: int) -> Int64:
+        """int64[...]: PEs that are not forbidden to every task, ascending."""
+        if self.forbidden is None or n == 0:
+            return np.arange(k, dtype=np.int64)
+        tasks, pes = self.forbidden
+        pairs = np.unique(pes * n + tasks)
+        return np.flatnonzero(np.bincount(pairs // n, minlength=k) < n)
+
+    def linear_cost(self, n: int, k: int) -> LinearCost | None:
+        """Return the costs of tasks on PEs; None when nothing is said.
+
+        Entries: one per fixed task, one per forbidden pair, one per task with a price. O(n + entries).
+        """
+        rest = np.zeros(n, np.int64)
+        tasks, pes, costs = [_NONE], [_NONE], [_NONE]
+        if self.initial is not None and self.price > 0:
+            rest[:] = self.price
+            tasks.append(np.arange(n))
+            pes.append(self.initial.astype(np.int64))
+            costs.append(np.zeros(n, np.int64))
+        if self.fixed is not None and np.any(self.fixed >= 0):
+            held = self.fixed >= 0
+            at_home = 0 if self.initial is None else np.where(self.fixed == self.initial, 0, self.price)
+            rest[held] = FORBIDDEN
+            # A fixed task lists its PE alone.
+            entries = np.concatenate(tasks)
+            keep = ~held[entries]
+            tasks, pes = [entries[keep], np.flatnonzero(held)], [
+                np.concatenate(pes)[keep], self.fixed[held].astype(np.int64)
+            ]
+            costs = [np.concatenate(costs)[keep], np.broadcast_to(at_home, n)[held].astype(np.int64)]
+        if self.forbidden is not None:
+            barred_tasks, barred_pes = self.forbidden
+            if self.fixed is not None:
+                clash = np.flatnonzero(self.fixed[barred_tasks] == barred_pes)
+                if len(clash):
+                    task, pe = barred_tasks[clash[0]], barred_pes[clash[0]]
+                    raise InfeasibleError(f"task {task} is fixed to PE {pe}, which is forbidden to it")
+                free = self.fixed[barred_tasks] < 0
+                barred_tasks, barred_pes = barred_tasks[free], barred_pes[free]
+            tasks.append(barred_tasks)
+            pes.append(barred_pes)
+            costs.append(np.full(len(barred_tasks), FORBIDDEN, np.int64))
+        found = _dearest(np.concatenate(tasks), np.concatenate(pes), np.concatenate(costs), rest, k)
+        barred = np.bincount(found.tasks[found.costs >= FORBIDDEN], minlength=n)
+        nowhere = np.flatnonzero(barred >= k)
+        if len(nowhere):
+            raise InfeasibleError(f"every one of the {k} PEs is forbidden to task {nowhere[0]}")
+        return found if len(found.pes) or np.any(rest) else None
+
+
+_NONE: Int64 = np.empty(0, np.int64)
+
+
+def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> LinearCost:
+    """Sort entries, of those for the same task and PE keep the dearest."""
+    key = tasks * k + pes
+    order = np.lexsort((-costs, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    kept = order[first]
+    return from_entries(tasks[kept], pes[kept], costs[kept], rest)
+
+
+def collect_constraints(
+    n: int,
+    where: Allocation,
+    *,
+    fixed: Dictionary[int, int] | Sequence[int] | NDArray[Any] | None = None,
+    forbidden: Iterable[tuple[int, int]] | None = None,
+    initial: Mapping | NDArray[Any] | None = None,
+    migration_price: int = 0,
+) -> Constraints:
+    """Check what the caller says about single tasks; see :func:`hopbytes.map_tasks` for the arguments.
+
+    Raises
+    ------
+    FormatError
+        Tasks or PEs that do not exist, a wrong number of tasks.
+    UnsupportedError
+        A price that is not a whole number >= 0, or without an initial placement.
+    ScaleError
+        Prices that sum to more than 2**58.
+    """
+    price = migration_price
+    if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
+        raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")
+    if price and initial is None:
+        raise UnsupportedError("a migration price needs an initial placement to migrate from")
+    if price * n > MOST_PRICE:
+        raise ScaleError(
+            f"{n} tasks at a migration price of {price} cost more than 2^58: "
+            f"divide it, and the volumes, by {-(-price * n // MOST_PRICE)} or more"
+        )
+    k = where.k
+    held = None if fixed is None else _fixed(n, k, fixed)
+    barred = None if forbidden is None else _pairs(n, k, forbidden)
+    home = None if initial is None else _initial(n, where, initial)
+    return Constraints(held, barred, home, int(price))
+
+
+def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | NDArray[Any]) -> Int32:
+    if isinstance(fixed, Dictionary):
+        pairs = _pairs(n, k, fixed.items(), "fixed")
+        held = np.full(n, -1, np.int32)
+        held[pairs[0]] = pairs[1]
+        return held
+    array = _integers("fixed", fixed)
+    if array.shape != (n,):
+        raise FormatError("fixed", None, f"{array.size} PEs for {n} tasks, expected one each (-1 for free)")
+    _in_range("fixed", array, -1, k)
+    return array.astype(np.int32)
+
+
+def _pairs(n: int, k: int, pairs: Iterable[tuple[int, int]], what: str = "forbidden") -> tuple[Int64, Int64]:
+    if not isinstance(pairs, Iterable):
+        raise FormatError(what, None, f"{pairs!r}, expected pairs of a task and a PE")
+    listed = np.atleast_1d(pairs) if isinstance(pairs, np.ndarray) else list(pairs)
+    array = _integers(what, listed) if len(listed) else np.empty((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise FormatError(what, None, "expected pairs of a task and a PE")
+    tasks, pes = array[:, 0].astype(np.int64), array[:, 1].astype(np.int64)
+    wrong = np.flatnonzero((tasks < 0) | (tasks >= n))
+    if len(wrong):
+        raise FormatError(what, None, f"task {tasks[wrong[0]]}, expected one of 0..{n - 1}")
+    _in_range(what, pes, 0, k)
+    return tasks, pes
+
+
+def _initial(n: int, where: Allocation, initial: Mapping | NDArray[Any]) -> Int32:
+    pe = initial.pe if isinstance(initial, Mapping) else _integers("initial", initial)
+    if pe.shape != (n,):
+        raise FormatError("initial", None, f"a placement of {pe.size} tasks, expected {n}")
+    _in_range("initial", pe, 0, where.k)
+    return pe.astype(np.int32)
+
+
+def _integers(what: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise FormatError(what, None, "lists of unequal length, expected integers") from None
+    if not np.issubdtype(array.dtype, np.integer):
+        raise FormatError(what, None, f"numbers of type {array.dtype}, expected integers")
+    return array
+
+
+def _in_range(what: str, pes: NDArray[Any], lowest: int, k: int) -> None:
+    wrong = np.flatnonzero((pes < lowest) | (pes >= k))
+    if len(wrong):
+        where = f" for task {wrong[0]}" if what != "forbidden" else ""
+        raise FormatError(what, None, f"PE {pes[wrong[0]]}{where}, expected one of 0..{k - 1}")

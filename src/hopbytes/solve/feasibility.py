@@ -1,0 +1,144 @@
+"""Making a placement keep to its problem, and judging from scratch whether it does."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int32
+from hopbytes.algorithms.balancer import Rebalanced, fill_empty, meet_bounds
+from hopbytes.algorithms.base import Bounds, Effort
+from hopbytes.errors import HopbytesError, InfeasibleError
+from hopbytes.model.capacities import group_sums
+from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.evict_forbidden import evict_forbidden
+from hopbytes.solve.problem import Problem
+
+
+def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
+    """Make a placement keep the bounds as far as its loads allow.
+
+    Returns
+    -------
+    pe : int32[n]
+    bounds : Bounds
+        Those of the problem, relaxed where this placement could not meet them: what refiners must keep.
+    notices : list of str
+        What had to be relaxed.
+
+    Raises
+    ------
+    InfeasibleError
+        Strict, and the loads cannot be kept within the bound.
+    """
+    graph, where, bounds = problem.graph, problem.where, problem.bounds
+    linear_cost = bounds.linear_cost
+    if linear_cost is not None and not bounds.exact:
+        pe = evict_forbidden(where, pe, graph.loads, bounds.load, linear_cost, exact=False)
+    steps = [meet_bounds(graph, where, pe, graph.loads, bounds.load, linear_cost)]
+    if linear_cost is not None and bounds.exact:
+        if overload(problem, steps[-1].pe):  # only others than those that may go could
+            steps.append(meet_bounds(graph, where, steps[-1].pe, None, bounds.load))
+        steps.append(
+            Rebalanced(evict_forbidden(where, steps[-1].pe, None, bounds.load, linear_cost, exact=True))
+        )
+    if problem.zero_load_bounds is not None and graph.loads is not None:
+        zero_load = (graph.loads == 0).astype(np.int64)
+        steps.append(
+            meet_bounds(graph, where, steps[-1].pe, zero_load, problem.zero_load_bounds, linear_cost)
+        )
+    if problem.none_empty and not bounds.exact:
+        steps.append(fill_empty(graph, where, steps[-1].pe, linear_cost))
+    _count_work(effort, steps)
+    pe = steps[-1].pe
+    notices = _empty_notice(problem, pe)
+    kept = group_sums(pe, graph.loads, where.k)
+    if np.all(kept <= bounds.load):
+        return pe, bounds, notices
+    worst = int(np.argmax(kept - bounds.load))
+    what = (
+        f"the loads could not be kept within {bounds.load[worst]} per PE: "
+        f"PE {problem.pes[worst]} holds {kept[worst]}"
+    )
+    if problem.strict:
+        raise InfeasibleError(f"{what}; allow a larger imbalance or a relaxed balance")
+    return pe, dataclasses.replace(bounds, load=np.maximum(kept, bounds.load)), [*notices, what]
+
+
+def overload(problem: Problem, pe: Int32) -> int:
+    """How much the worst PE holds beyond its cap."""
+    kept = group_sums(pe, problem.graph.loads, problem.where.k)
+    return max(0, int((kept - problem.bounds.load).max()))
+
+
+def _empty_notice(problem: Problem, pe: Int32) -> list[str]:
+    """PEs that no task may fill."""
+    empty = np.flatnonzero(np.bincount(pe, minlength=problem.where.k) == 0)
+    if problem.bounds.linear_cost is None or not problem.none_empty or not len(empty):
+        return []
+    return [f"{len(empty)} PEs stay empty, since the places of single tasks leave them none"]
+
+
+def _count_work(effort: Effort, steps: list[Rebalanced]) -> None:
+    amounts = {"repair_moves": sum(s.moves for s in steps), "repair_swaps": sum(s.swaps for s in steps)}
+    for name, amount in amounts.items():
+        if amount:
+            effort.work[name] = effort.work.get(name, 0) + amount
+
+
+def verify(problem: Problem, pe: Int32) -> None:
+    """Recount what every PE holds, from nothing but the answer itself.
+
+    Raises
+    ------
+    HopbytesError
+        A count that is off or a PE that is empty: our own fault, never the caller's.
+    """
+    k, n = problem.where.k, problem.graph.n
+    if pe.shape != (n,) or (n and not 0 <= int(pe.min()) <= int(pe.max()) < k):
+        raise _our_fault(f"not every one of {n} tasks has one of {k} PEs")
+    counts = np.bincount(pe, minlength=k)
+    wanted, linear_cost = problem.bounds.count, problem.bounds.linear_cost
+    if linear_cost is not None and len(linear_cost.violated(pe)):
+        task = int(linear_cost.violated(pe)[0])
+        raise _our_fault(f"task {task} is on PE {problem.pes[pe[task]]}, which it must not use")
+    if problem.bounds.exact and wanted is not None and not np.array_equal(counts, wanted):
+        worst = int(np.flatnonzero(counts != wanted)[0])
+        raise _our_fault(f"PE {worst} holds {counts[worst]} tasks, not {wanted[worst]}")
+    if problem.zero_load_bounds is not None and problem.graph.loads is not None:
+        zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=k)
+        if np.any(zero_load > problem.zero_load_bounds) and linear_cost is None:
+            raise _our_fault(
+                f"PE {int(np.argmax(zero_load))} holds {int(zero_load.max())} tasks without load"
+            )
+    if problem.none_empty and int(counts.min()) == 0 and linear_cost is None:
+        raise _our_fault(f"PE {int(counts.argmin())} is empty")
+
+
+def migration_report(constraints: Constraints, placed: Int32) -> dict[str, Any]:
+    """Tasks that are not where they were, and what that costs; nothing without a present placement."""
+    if constraints.initial is None:
+        return {}
+    migrations = int(np.count_nonzero(placed != constraints.initial))
+    return {"migrations": migrations, "migration_cost": migrations * constraints.price}
+
+
+def _our_fault(what: str) -> HopbytesError:
+    return HopbytesError(f"internal error: {what}; please report this")
+
+
+def balance_report(problem: Problem, pe: Int32) -> dict[str, Any]:
+    """Balance asked and kept: ``balance`` ("met" or "relaxed"), ``bound_asked``, ``bound_kept``.
+
+    The bounds are the largest cap and the largest sum of a PE, in units of load for weighted tasks (a
+    heavy one counting as a full PE) and in tasks otherwise.
+    """
+    kept = group_sums(pe, problem.graph.loads, problem.where.k)
+    met = bool(np.all(kept <= problem.bounds.load))
+    return {
+        "balance": "met" if met else "relaxed",
+        "bound_asked": int(problem.bounds.load.max()),
+        "bound_kept": int(kept.max()),
+    }

@@ -1,0 +1,231 @@
+"""Ready-made chains of a mapper and refiners; every preset is defined here and nowhere else.
+
+Refiners that only one preset has are imported by it, so that the others start without them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hopbytes._util.options import build
+from hopbytes._util.registry import Registry
+from hopbytes.algorithms.base import Mapper, Refiner, mappers, refiners
+from hopbytes.algorithms.mappers.multisection import Multisection
+from hopbytes.algorithms.refiners.swap import Swap
+from hopbytes.algorithms.refiners.vcycle import VCycle
+from hopbytes.cost.objectives.base import objectives
+
+DEFAULT = "eco"
+#: Judges ways of choosing slots before a stronger preset works on the best of them.
+QUICKEST = "fast"
+#: How much longer the ways of messages may get, in percent, where the load of links is the objective.
+LINK_ROOM = 10
+#: Mappers with refiners that take hundredths of a second, by objective: they compete in every preset.
+QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
+    "hop_bytes": (("identity",), ("ug", "uwh")),
+    "hops": (("identity",), ("ug", "uwh")),
+    "max_congestion": (("identity",), ("ug", "umc"), ("ptram", "ptram")),
+    "max_messages": (("identity",), ("ug", "ummc"), ("ptram", "ptram")),
+    "hybrid": (("identity",), ("ug", "umc"), ("ptram", "ptram")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A mapper, then refiners in order; for some objectives other chains compete, and the best goes on.
+
+    Parameters
+    ----------
+    mapper : Mapper
+    refiners : tuple of Refiner
+    link_effort : int
+        How hard to work on links where the objective follows routes, see :class:`Routed`.
+    anytime : bool
+        Meant to be ended whenever its user likes: Ctrl-C is then no failure.
+    weaker : str or None
+        Preset that promises less: for objectives of networks its result competes, see :func:`for_objective`.
+    goes_on : bool
+        For objectives of networks only what the weaker preset lacks runs, from what that found.
+    goal : str
+        Objective that no step may make worse.
+    rivals : tuple of Chain
+        Their results compete with what mapper and refiners made.
+    own : bool
+        False: mapper and refiners are left out, the rivals alone compete.
+    starts : int
+        How many of the competitors go on.
+    finish : tuple of Refiner
+        What improves those.
+    asked : tuple of Refiner
+        Refiners that the caller named, at the end.
+    drawn : Chain or None
+        A quick rival that also runs with other seeds.
+    draws : int
+        With so many at most, as long as they take little beside the rest.
+    """
+
+    mapper: Mapper
+    refiners: tuple[Refiner, ...] = ()
+    link_effort: int = 4
+    anytime: bool = False
+    weaker: str | None = None
+    goes_on: bool = False
+    goal: str = "comm_cost"
+    rivals: tuple[Chain, ...] = ()
+    own: bool = True
+    starts: int = 1
+    finish: tuple[Refiner, ...] = ()
+    asked: tuple[Refiner, ...] = ()
+    drawn: Chain | None = None
+    draws: int = 0
+
+    @property
+    def steps(self) -> tuple[Refiner, ...]:
+        """All refiners in order, without those of the rivals."""
+        return (*self.refiners, *self.finish, *self.asked)
+
+
+presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.solve.presets")
+
+
+def chain(
+    mapper: str | Mapper, *refiner: str | Refiner, link_effort: int = 4, anytime: bool = False,
+    weaker: str | None = None, goes_on: bool = False,
+) -> Chain:
+    """Build a chain from names with options or from instances."""
+    steps = tuple(build(refiners, each) for each in refiner)
+    return Chain(build(mappers, mapper), steps, link_effort, anytime, weaker, goes_on)
+
+
+def for_objective(base: Chain, name: str) -> Chain:
+    """Return the chain that lowers the objective `name`.
+
+    Notes
+    -----
+    For J that is the chain itself. For objectives of networks the quick chains (:data:`QUICK`) and the whole
+    of the next weaker preset compete with it under the same seed, so no preset is behind one of those. Where
+    the objective follows routes, a step for links goes on from the best.
+    """
+    if name == "comm_cost":
+        return base
+    quick = tuple(dataclasses.replace(chain(*words), goal=name) for words in QUICK[name])
+    steps, finish, rivals = base.refiners, base.finish, quick
+    if base.weaker is not None:
+        weaker = presets[base.weaker]()
+        rivals = (for_objective(weaker, name),)
+        if base.goes_on:
+            finish = tuple(step for step in steps if step not in weaker.refiners)
+            steps = ()
+    posed = dataclasses.replace(
+        base, goal=name, rivals=rivals, own=not base.goes_on, refiners=steps, finish=finish
+    )
+    return _for_links(posed) if objectives[name].family == "link loads" else posed
+
+
+def _for_links(posed: Chain) -> Chain:
+    """Return the chain with a step for the load of links at its end, in the place of others that go on.
+
+    Groups of tasks that are equal for hops differ in how much leaves the busiest node, so other cuts are
+    drawn. Tasks in order are often regular, and a search over links from there keeps what is regular.
+    """
+    from hopbytes.algorithms.refiners.evolve import Evolve
+    from hopbytes.algorithms.refiners.routed import Routed
+
+    links = Routed(
+        goal=posed.goal, effort=posed.link_effort, stir=posed.link_effort >= 16, anneal=posed.goes_on,
+        hop_percent=LINK_ROOM,
+    )
+    linked = dataclasses.replace(
+        posed, refiners=tuple(step for step in posed.refiners if not isinstance(step, Evolve)),
+        finish=(links,),
+    )
+    if posed.weaker is None or posed.goes_on:
+        return linked
+    in_order, cut, *_ = (dataclasses.replace(chain(*words), goal=posed.goal) for words in QUICK[posed.goal])
+    regular = dataclasses.replace(in_order, refiners=(links,))
+    return dataclasses.replace(
+        linked, rivals=(*posed.rivals, regular), drawn=cut, draws=8 * posed.link_effort, starts=2
+    )
+
+
+@presets.register("fast")
+def fast() -> Chain:
+    """Quickest useful placement."""
+    return chain(
+        Multisection(initial_partitions=2, flow_rounds=2),
+        VCycle(cycles=0),
+        Swap(starts=1, perturbations=100, one_way=5),
+        link_effort=1,
+    )
+
+
+@presets.register("eco")
+def eco() -> Chain:
+    """Good placements at little cost; the default."""
+    return chain(
+        Multisection(repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1),
+        VCycle(cycles=1),
+        Swap(
+            starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360
+        ),
+        weaker="fast",
+    )
+
+
+@presets.register("strong")
+def strong() -> Chain:
+    """Best placements when a few times the work does not matter."""
+    from hopbytes.algorithms.refiners.evolve import Evolve
+
+    return chain(
+        Multisection(repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2),
+        VCycle(cycles=3, chains=2),
+        Swap(
+            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,
+            perturbations=5000, one_way=100
+        ),
+        Evolve(
+            steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,
+            perturbations=150, work=200
+        ),
+        link_effort=16,
+        weaker="eco",
+    )
+
+
+@presets.register("best")
+def best() -> Chain:
+    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; eight steps of `evolve` without either.
+
+    It starts as `eco` does, so that a limit which is short for the graph is not used up by the first cut; for
+    objectives of networks with what `strong` finds.
+    """
+    from hopbytes.algorithms.refiners.evolve import Evolve
+    from hopbytes.algorithms.refiners.tabu import Tabu
+
+    return chain(
+        eco().mapper,
+        VCycle(cycles=3, chains=2),
+        Swap(subtrees=1, repartitionings=4),
+        Evolve(subtrees=1, repartitionings=4),
+        Tabu(work=0),
+        link_effort=16,
+        anytime=True,
+        weaker="strong",
+        goes_on=True,
+    )
+
+
+@presets.register("routed")
+def routed() -> Chain:
+    """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes and J.
+
+    Under ``--time-limit`` or ``--work-limit`` it goes on until that ends it.
+    """
+    from hopbytes.algorithms.refiners.routed import Routed
+
+    base = strong()
+    links = Routed(effort=16, second_start=True, anneal=True)
+    return dataclasses.replace(base, refiners=(*base.refiners, links), weaker="strong", goes_on=True)

@@ -1,0 +1,205 @@
+"""Which slots fewer processes than slots use: nodes filled, spread evenly, or chosen by the pattern."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Effort
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.presets import Chain
+from hopbytes.solve.problem import Problem, formulate
+from hopbytes.solve.run_chain import solve
+from hopbytes.solve.slot_policies import Policy, Task, Value, policies
+
+#: A policy is pursued with the whole chain if the quick chain came as near to the best one as this.
+WORTH_PURSUING = 1.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """What :func:`place` found.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem with the slots that are used.
+    pe : int32[n]
+        PE of every task among those in play.
+    notices : list of str
+    slots : str
+        Name of the policy that was taken.
+    value : (value, J)
+        What placements are compared by.
+    values : dict of str to (value, J)
+        The best found under every policy that was tried.
+    """
+
+    problem: Problem
+    pe: Int32
+    notices: list[str]
+    slots: str
+    value: Value
+    values: dict[str, Value] = field(default_factory=dict)
+
+    @property
+    def placed(self) -> Int32:
+        """int32[n]: PE of every task in the caller's allocation."""
+        return self.problem.pes[self.pe].astype(np.int32)
+
+    def report(self) -> dict[str, Any]:
+        """Return what :func:`hopbytes.map_tasks` records of the choice; nothing where there was none."""
+        if self.slots == "all":
+            return {}
+        values = {name: value[0] for name, value in self.values.items()}
+        return {"slots": self.slots, **({"alternatives": values} if len(values) > 1 else {})}
+
+
+def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limited: bool) -> Placed:
+    """Try every policy of choosing slots and return the best placement by the objective asked for.
+
+    Parameters
+    ----------
+    task : Task
+    steps : Chain
+        What maps and refines.
+    quick : Chain or None
+        A cheaper chain that judges the policies first; `steps` then runs on those that came near the
+        best one. None: `steps` runs on every policy.
+    effort : Effort
+    limited : bool
+        Time or work is limited, so `steps` runs on the best policy alone, after the weaker chains that it
+        goes on from have run on all that came near.
+
+    Raises
+    ------
+    InfeasibleError, ScaleError, UnsupportedError
+        See :func:`hopbytes.solve.problem.formulate` and the mappers.
+
+    Notes
+    -----
+    One chain where the slots are settled. With fewer tasks than slots the quick chain runs on up to four
+    policies, and the whole chain on those near the best of them.
+    Ties go to tasks in order on filled nodes, which need no launch file.
+    """
+    tried = list(policies(task, silent=not steps.mapper.knows_tasks))
+    if len(tried) == 1:
+        only = _best([*_in_order(task, tried), _run(task, tried[0], steps, effort)])
+        by_job = only.slots == "job" and not limited
+        return _beside_filled(task, only, quick or steps, effort) if by_job else only
+    found = _in_order(task, tried)
+    judged: list[tuple[Value, Policy]] = []
+    for policy in tried:
+        found.append(_run(task, policy, steps if quick is None else quick, effort))
+        judged.append((found[-1].value, policy))
+        if effort.used_up:
+            return _best(found)
+    if quick is not None:
+        judged.sort(key=lambda each: each[0])
+        limit = judged[0][0][0] * WORTH_PURSUING
+        near = [policy for value, policy in judged if value[0] <= limit]
+        if limited:
+            near = _narrowed(task, near, steps, effort, found) if len(near) > 1 else near
+        for policy in near:
+            if not effort.used_up:
+                found.append(_run(task, policy, steps, effort))
+    return _best(found)
+
+
+def _narrowed(
+    task: Task, near: list[Policy], steps: Chain, effort: Effort, found: list[Placed]
+) -> list[Policy]:
+    """Return the one policy that a limit is spent on: the best by the chains that `steps` goes on from.
+
+    A chain that goes on until the limit ends it would leave nothing for other policies, and then be behind
+    the weaker preset, which pursues them all. What is found on the way is added to `found`.
+    """
+    judged: list[tuple[Value, int]] = []
+    for number, policy in enumerate(near):
+        for weaker in steps.rivals if steps.goes_on else ():
+            if not effort.used_up:
+                found.append(_run(task, policy, weaker, effort))
+                judged.append((found[-1].value, number))
+    return [near[min(judged)[1] if judged else 0]]
+
+
+def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> Placed:
+    """Add what filled nodes would cost to a placement with the counts of the job, for its user to decide."""
+    filled = _run(task, Policy("filled", dataclasses.replace(task.request, pack=True)), steps, effort)
+    if np.array_equal(filled.problem.pes, found.problem.pes):
+        return found
+    return dataclasses.replace(found, values={**found.values, "filled": filled.value})
+
+
+def _run(task: Task, policy: Policy, steps: Chain, effort: Effort) -> Placed:
+    """Solve the problem of one policy."""
+    if policy.window is None:
+        problem = task.posed(policy.request)
+        pe, notices = _solved(task, problem, steps, effort)
+    else:
+        pes, notices = _chosen(task, policy.window, steps, effort)
+        problem = task.posed(dataclasses.replace(policy.request, slots=np.sort(pes)))
+        pe = np.searchsorted(problem.pes, pes).astype(np.int32)
+    return Placed(problem, pe, notices, policy.name, task.value(problem, pe))
+
+
+def _solved(task: Task, problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
+    graph, where = task.goal.lowered(problem.graph, problem.where)
+    return solve(dataclasses.replace(problem, graph=graph, where=where), steps, effort)
+
+
+def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64, list[str]]:
+    """Map the tasks together with silent ones, one for every other slot, so that all slots are candidates.
+
+    An exchange with a silent task is a move to a free slot, so every mapper and every refiner has such moves.
+    """
+    n = task.graph.n
+    constraints = dataclasses.replace(
+        task.constraints, initial=_with_homes_of_empty_tasks(task.constraints.initial, pes)
+    )
+    problem = formulate(
+        _with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints
+    )
+    pe, notices = _solved(task, problem, steps, effort)
+    return pes[problem.pes[pe[:n]]], notices
+
+
+def _with_empty_tasks(graph: CommGraph, n: int) -> CommGraph:
+    indptr = np.append(graph.indptr, np.full(n - graph.n, graph.indptr[-1]))
+    return dataclasses.replace(graph, indptr=indptr, loads=None)
+
+
+def _with_homes_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | None:
+    """Number present places within `pes` and put silent tasks on the places that are free."""
+    if initial is None:
+        return None
+    free = np.setdiff1d(pes, initial)
+    return np.searchsorted(pes, np.concatenate([initial, free])).astype(np.int32)
+
+
+def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
+    """Return tasks in order of their numbers under every policy that names its slots beforehand."""
+    if not task.in_order_counts or task.constraints:
+        return []
+    found = []
+    for policy in tried:
+        if policy.window is not None or policy.request.mapper_chooses:
+            continue
+        problem = task.posed(policy.request)
+        if problem.name != "processes" or problem.bounds.count is None:
+            continue
+        pe = np.repeat(np.arange(problem.where.k, dtype=np.int32), problem.bounds.count)
+        found.append(Placed(problem, pe, [], policy.name, task.value(problem, pe)))
+    return found
+
+
+def _best(found: list[Placed]) -> Placed:
+    """Return the best placement, the first of equals, with the best value of every policy."""
+    values: dict[str, Value] = {}
+    for one in found:
+        values[one.slots] = min(one.value, values.get(one.slots, one.value))
+    return dataclasses.replace(min(found, key=lambda one: one.value), values=values)

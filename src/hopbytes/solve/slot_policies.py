@@ -1,0 +1,213 @@
+"""Ways to choose the slots that fewer processes than slots use."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hopbytes._arrays import Int32, Int64
+from hopbytes.cost.objectives.base import Objective
+from hopbytes.errors import InfeasibleError
+from hopbytes.machines.selection.slot_counts import asked_by_job, spread
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.constraints import Constraints
+from hopbytes.solve.problem import Problem, Request, formulate
+
+#: What placements are compared by: the objective asked for, then J with the costs of single tasks.
+Value: TypeAlias = tuple[int | float, int]
+
+#: The pattern chooses among so many times as many slots as there are tasks: a compact part of the machine,
+#: and a larger one with room for other shapes. The limit keeps the work in proportion to the tasks.
+FREE_SLOTS = (1, 4)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """One way to choose slots.
+
+    Parameters
+    ----------
+    name : {"filled", "spread", "free", "asked", "job", "all"}
+        "free": tasks go to any slots of `window`; "asked": the caller or the mapper says which; "job": the
+        job says how many tasks each node gets; "all": there are no more slots than tasks.
+    request : Request
+    window : int64[w] or None
+        PEs among which the search chooses; None: the request decides.
+    """
+
+    name: str
+    request: Request
+    window: Int64 | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What is to be mapped where, and what makes one placement better than another.
+
+    Parameters
+    ----------
+    graph, where, request, said
+        As for :func:`hopbytes.solve.problem.formulate`.
+    objective : str
+        Its name.
+    goal : Objective
+    in_order_counts : bool
+        Tasks in the order of their numbers are a candidate wherever one process has one slot.
+    """
+
+    graph: CommGraph
+    where: Allocation
+    request: Request
+    constraints: Constraints
+    objective: str
+    goal: Objective
+    in_order_counts: bool = True
+
+    def posed(self, request: Request | None = None) -> Problem:
+        """Return the problem, by default as it was requested."""
+        return formulate(self.graph, self.where, request or self.request, self.constraints)
+
+    def value(self, problem: Problem, pe: Int32) -> Value:
+        """Return what placements are compared by; exact integers for J."""
+        cost = problem.cost(pe)
+        if self.objective == "comm_cost":
+            return cost, cost
+        return self.goal.value(self.graph, self.where, problem.pes[pe].astype(np.int32)), cost
+
+
+def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
+    """Yield the ways to choose slots: one where somebody has said which or all are needed.
+
+    With places or prices of single tasks the search cannot choose freely, nor without `silent` tasks, one for
+    every other slot: nodes are filled or spread over. A present placement keeps to its slots, or leaves
+    them for others where that costs nothing. Where the job says how many tasks each node gets, that is what
+    its user asked the scheduler for.
+    """
+    request, where, n = task.request, task.where, task.graph.n
+    settled = request.chooses_slots or request.mapper_chooses or task.constraints.initial is not None
+    if silent and _free_to_leave(task):
+        yield Policy(_what_constrains(task), request)
+        near = window(where, min(FREE_SLOTS[-1] * n, where.k))
+        yield Policy("free", request, np.union1d(np.asarray(task.constraints.initial, np.int64), near))
+        return
+    if settled or asked_by_job(where, n) or not 0 < n < where.k or request.partition:
+        yield Policy(_what_constrains(task), request)
+        return
+    if request.equal_nodes:
+        yield from _on_equal_nodes(task)
+        return
+    yield Policy("filled", dataclasses.replace(request, pack=True))
+    if silent and not task.constraints:
+        windows = [window(where, min(times * n, where.k)) for times in FREE_SLOTS]
+        yield from (Policy("free", request, pes) for pes in {len(pes): pes for pes in windows}.values())
+    yield Policy("spread", dataclasses.replace(request, spread=True))
+
+
+def _free_to_leave(task: Task) -> bool:
+    """Whether tasks have one slot each now, others are free, and nothing is said against going there."""
+    constraints, n = task.constraints, task.graph.n
+    restricted = constraints.fixed is not None or constraints.forbidden is not None
+    if constraints.initial is None or constraints.price or restricted:
+        return False
+    whole = task.request.chooses_slots or task.request.partition or task.request.mapper_chooses
+    return not whole and 0 < n < task.where.k and len(np.unique(constraints.initial)) == n
+
+
+def _what_constrains(task: Task) -> str:
+    """Name who chooses the slots where no policy has to be tried."""
+    request = task.request
+    if task.graph.n >= task.where.k:
+        return "all"
+    if request.counted or task.constraints.initial is not None or request.mapper_chooses:
+        return "asked"
+    if request.pack:
+        return "filled"
+    return "job" if asked_by_job(task.where, task.graph.n) and not request.spread else "spread"
+
+
+def _on_equal_nodes(task: Task) -> Iterator[Policy]:
+    """Yield the policies that give every node in use the same number of tasks."""
+    ways = slot_choices(task.where, task.graph.n, equal_nodes=True)
+    if not ways:
+        yield Policy("spread", dataclasses.replace(task.request, spread=True))
+    for name, way in ways.items():
+        yield Policy(name, dataclasses.replace(task.request, slots=spread(task.where, task.graph.n, **way)))
+
+
+def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:
+    """Return keywords of :func:`hopbytes.map_tasks` for "filled" and "spread"; {} without a choice.
+
+    Parameters
+    ----------
+    where : Allocation
+    n : int
+        Number of tasks.
+    equal_nodes : bool
+        Every node in use shall hold the same number of tasks: "filled" takes the fewest nodes that can,
+        "spread" the most.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> slot_choices(hb.machine("node:4 core:6"), 12, equal_nodes=True)
+    {'filled': {'tasks_per_node': 6}, 'spread': {'tasks_per_node': 3}}
+    """
+    if n >= where.k or n == 0 or asked_by_job(where, n):
+        return {}
+    if not equal_nodes:
+        return {"filled": {"pack": True}, "spread": {"spread": True}}
+    possible = []
+    for used in range(1, min(n, len(np.unique(where.node_of_pe))) + 1):
+        if n % used == 0:
+            with contextlib.suppress(InfeasibleError):
+                spread(where, n, tasks_per_node=n // used)
+                possible.append({"tasks_per_node": n // used})
+    return dict(zip(("filled", "spread"), possible[:1] + possible[1:][-1:], strict=False))
+
+
+def window(where: Allocation, wanted: int) -> Int64:
+    """Return PEs that lie close together, at least `wanted` of them where there are as many.
+
+    Parameters
+    ----------
+    where : Allocation
+        k PEs.
+    wanted : int
+        Number of PEs, at least 1.
+
+    Returns
+    -------
+    int64[...]
+        PE numbers, ascending.
+
+    Notes
+    -----
+    The machine is cut along its natural seams (:meth:`Allocation.split`) as long as a part is large
+    enough; of the last parts, which are too small by themselves, the largest are taken together.
+    O(k x number of cuts).
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> window(hb.machine("torus:4x4 / core:1"), 4).tolist()
+    [0, 1, 4, 5]
+    """
+    pes = np.arange(where.k, dtype=np.int64)
+    while len(pes) > wanted:
+        parts = where.split(pes)
+        enough = [part for part in parts if len(part) >= wanted]
+        if enough:
+            pes = min(enough, key=len)
+            continue
+        taken: list[Int64] = []
+        for part in sorted(parts, key=len, reverse=True):
+            if sum(map(len, taken)) < wanted:
+                taken.append(part)
+        return np.sort(np.concatenate(taken))
+    return pes

@@ -1,0 +1,90 @@
+"""Sets of CPU numbers as text: the lists of Linux and the words of hwloc."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from hopbytes.errors import FormatError
+
+#: No node has as many hardware threads.
+MAX_PUS = 2**16
+#: A word of 32 bits of hwloc, perhaps empty.
+WORD = re.compile(r"(?:0x)?([0-9a-fA-F]{1,8})?", re.ASCII)
+
+
+def parse_list(text: str, where: str, line: int | None = None) -> set[int]:
+    """Return the numbers of a list as kernels write them: ``0-3,8``; empty for an empty text.
+
+    Raises
+    ------
+    FormatError
+        Anything else, or numbers beyond 65535.
+
+    Examples
+    --------
+    >>> sorted(parse_list("0-2,8", "example"))
+    [0, 1, 2, 8]
+    """
+    numbers: set[int] = set()
+    for run in filter(None, (word.strip() for word in text.split(","))):
+        found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", run, re.ASCII)
+        low = int(found[1]) if found else 0
+        high = int(found[2] or found[1]) if found else -1
+        if not low <= high < MAX_PUS:
+            raise FormatError(where, line, f"list {text[:40]!r}, expected CPU numbers like 0-3,8")
+        numbers.update(range(low, high + 1))
+    return numbers
+
+
+def format_list(numbers: Collection[int]) -> str:
+    """Return the shortest text from which :func:`parse_list` makes `numbers`.
+
+    Examples
+    --------
+    >>> format_list([8, 0, 1, 2])
+    '0-2,8'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)
+
+
+def parse_cpuset(text: str, where: str, line: int | None = None) -> set[int]:
+    """Return the members of a set of hwloc: words of 32 bits in hexadecimal, the highest first.
+
+    A first word ``0xf...f`` stands for all higher numbers up to 65535.
+
+    Raises
+    ------
+    FormatError
+        Anything else, or members beyond 65535.
+
+    Examples
+    --------
+    >>> sorted(parse_cpuset("0x00000001,,0x00000003", "example"))
+    [0, 1, 64]
+    """
+    words = text.split(",")
+    infinite = words[0] == "0xf...f"
+    words = words[infinite:]
+    if len(words) > MAX_PUS // 32:
+        raise FormatError(where, line, f"a set of {len(words)} words, expected at most {MAX_PUS // 32}")
+    value = 0
+    for word in words:
+        found = WORD.fullmatch(word.strip())
+        if found is None:
+            raise FormatError(where, line, f"set {text[:40]!r}, expected words like 0x0000ffff,0xffffffff")
+        value = value << 32 | int(found[1] or "0", 16)
+    if infinite:
+        value |= ((1 << MAX_PUS) - 1) ^ ((1 << 32 * len(words)) - 1)
+    members = set()
+    while value:  # lowest bit first, so that sparse sets cost what they hold
+        low = value & -value
+        members.add(low.bit_length() - 1)
+        value ^= low
+    return members

@@ -1,0 +1,173 @@
+"""Opening files to read: bounded, decompressed when needed, with errors of this package."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from hopbytes._util.checks import whole
+from hopbytes.errors import FormatError, UnsupportedError
+
+BUFFER_BYTES = 1 << 20
+#: Largest input after decompression unless the caller says otherwise. A text of this size holds about
+#: two thousand million arcs, the most the package counts, while a decompression bomb, which can expand a
+#: thousandfold and more, is stopped within a minute.
+MAX_BYTES = 16 * 2**30
+
+
+class Compression(NamedTuple):
+    """How one kind of compressed file is recognised, opened and written."""
+
+    name: str
+    suffix: str
+    magic: bytes
+    opener: Any
+
+
+COMPRESSIONS = (
+    Compression("gzip", ".gz", b"\x1f\x8b", gzip.open),
+    Compression("xz", ".xz", b"\xfd7zXZ\x00", lzma.open),
+    Compression("bzip2", ".bz2", b"BZh", bz2.open),
+)
+
+
+class Opened(NamedTuple):
+    """A stream of decompressed bytes that raises FormatError where its size exceeds a bound.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    stream : BufferedReader
+    size : int or None
+        Bytes of content, when a regular file says so.
+    """
+
+    name: str
+    stream: io.BufferedReader
+    size: int | None
+
+
+def plain_name(name: str) -> str:
+    """Return a file name without the suffix of a compression."""
+    return next((name[: -len(c.suffix)] for c in COMPRESSIONS if name.lower().endswith(c.suffix)), name)
+
+
+def path_text(path: object) -> str:
+    """Return a path as text; UnsupportedError where it is none."""
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise UnsupportedError(f"a file name of type {type(path).__name__}, expected text or a path")
+    return text
+
+
+@contextlib.contextmanager
+def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Iterator[Opened]:
+    """Open a file for reading: ``-`` is standard input, gzip, xz and bzip2 are recognised by content.
+
+    Parameters
+    ----------
+    path : path or ``"-"``
+    max_bytes : int
+        The stream raises FormatError after this many bytes of decompressed content.
+
+    Raises
+    ------
+    FormatError
+        Missing, unreadable or empty; a directory; named like a compressed file without being one.
+        Damaged or endless compressed data raises it on reading.
+    UnsupportedError
+        `path` is no text and no path, `max_bytes` no integer >= 1.
+    """
+    path = path_text(path)
+    max_bytes = whole("max_bytes", max_bytes, 1)
+    name = "standard input" if path == "-" else path
+    with contextlib.ExitStack() as stack:
+        if path == "-" and sys.stdin is None:  # started with standard input closed
+            raise FormatError(name, None, "closed, expected a file or a pipe")
+        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(_open(path))
+        stored = io.BufferedReader(_Bounded(raw, name, max_bytes, "stored"), BUFFER_BYTES)
+        start = stored.peek(6)
+        if not start:
+            raise FormatError(name, None, "an empty file, expected some content")
+        kind = next((c for c in COMPRESSIONS if start.startswith(c.magic)), None)
+        promised = next((c for c in COMPRESSIONS if name.lower().endswith(c.suffix)), None)
+        if kind is None and promised is not None:
+            raise FormatError(name, None, f"does not start like a {promised.name} file, as its name promises")
+        size, stream = None, cast(io.BufferedReader, stored)
+        if kind is None:
+            status = os.stat(raw.fileno()) if path != "-" else None
+            size = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
+        else:
+            inner = stack.enter_context(kind.opener(stored, "rb"))
+            bounded = io.BufferedReader(_Bounded(inner, name, max_bytes, "decompressed"), BUFFER_BYTES)
+            stream = cast(io.BufferedReader, bounded)
+            if not stream.peek(1):
+                raise FormatError(name, None, "nothing inside the compressed file, expected some content")
+        _check_encoding(name, stream.peek(4)[:4])
+        if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # editors of Windows write it
+            stream.read(len(codecs.BOM_UTF8))
+            if not stream.peek(1):
+                raise FormatError(name, None, "nothing but a mark of UTF-8, expected some content")
+        yield Opened(name, stream, size)
+
+
+def _check_encoding(name: str, start: bytes) -> None:
+    """Refuse text in UTF-16, as shells of Windows write it; XML says its encoding itself."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if start.startswith(mark) and start[2:] != "<".encode(encoding):
+            what = "text in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8 translates it)"
+            raise FormatError(name, None, what)
+
+
+def _open(path: str) -> io.FileIO:
+    try:
+        # Unbuffered: the caller's buffer is the only one.
+        return open(path, "rb", buffering=0)
+    except IsADirectoryError:
+        raise FormatError(path, None, "a directory, expected a file") from None
+    except OSError as error:
+        raise FormatError(path, None, f"cannot be read: {error.strerror}") from None
+    except ValueError:  # a NUL inside the name
+        raise FormatError(repr(path), None, "not a file name") from None
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that raises FormatError where its size exceeds a bound or its data are damaged."""
+
+    def __init__(self, inner: BinaryIO, name: str, limit: int, what: str) -> None:
+        self._inner, self._name, self._limit, self._what = inner, name, limit, what
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        # A pipe gives what is there; filling the buffer makes peeking reliable.
+        view, filled = memoryview(buffer), 0
+        while filled < len(view) and (data := self._next(len(view) - filled)):
+            view[filled : filled + len(data)] = data
+            filled += len(data)
+        return filled
+
+    def _next(self, size: int) -> bytes:
+        try:
+            data = self._inner.read(size) or b""
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            found = getattr(error, "strerror", None) or error
+            raise FormatError(self._name, None, f"damaged or truncated: {found}") from None
+        self._count += len(data)
+        if self._count > self._limit:
+            found = f"more than {self._limit} bytes {self._what}"
+            raise FormatError(self._name, None, f"{found}, expected no more (--max-bytes raises this)")
+        return data

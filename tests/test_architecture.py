@@ -126,12 +126,6 @@ def test_documents_link_to_files_that_exist():
     assert broken == []
 
 
-def test_readme_has_exactly_two_set_up_commands():
-    blocks = re.findall(r"^```sh\n(.*?)^```$", DOCUMENTS["README.md"], re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
-    assert all(block.count("\n") == 1 for block in blocks)
-
-
 def test_test_files_have_names_of_their_own():
     """Two files of one name cannot be collected in one run, since their folders are no packages."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]

@@ -1,25 +1,11 @@
-// Binds partition.hpp, refine.hpp and coarse_levels.hpp.
+// Binds partition.hpp and coarse_levels.hpp.
 #include "coarse_levels.hpp"
 #include "partition.hpp"
-#include "refine.hpp"
 #include "search_arguments.hpp"
+#include "search_settings.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
-
-namespace {
-
-// Reads Python's SearchSettings, flattened from position `at` on.
-void read_search(std::span<const int64_t> set, size_t at, SearchOptions& search, FlowOptions& flow) {
-  search.rounds = static_cast<int32_t>(set[at]);
-  search.fruitless_moves = static_cast<int32_t>(set[at + 1]);
-  search.seeds = static_cast<int32_t>(set[at + 2]);
-  flow.rounds = static_cast<int32_t>(set[at + 3]);
-  flow.width = static_cast<double>(set[at + 4]);
-  search.overload_percent = static_cast<int32_t>(set[at + 5]);
-}
-
-}  // namespace
 
 void bind_engine(nb::module_& m) {
   m.def(
@@ -51,29 +37,6 @@ void bind_engine(nb::module_& m) {
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
       "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(),
       "candidates"_a.noconvert(), "settings"_a.noconvert(), "child"_a.noconvert(), "cut"_a.noconvert());
-  m.def(
-      "refine_placement",
-      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int64_t> max_block_weight, uint64_t seed,
-         InArray<int64_t> settings, InArray<int32_t> others, OutArray<int32_t> pe) {
-        nb::gil_scoped_release release;
-        const auto set = in(settings);
-        RefineOptions options;
-        options.cycles = static_cast<int32_t>(set[0]);
-        options.coarsest = static_cast<int32_t>(set[1]);
-        read_search(set, 2, options.search, options.flow);
-        options.chains = static_cast<int32_t>(set[8]);
-        options.threads = static_cast<int32_t>(set[9]);
-        options.others = in(others);
-        return on_both(arrays, linear_cost, distances, max_block_weight.size(),
-                       [&](const auto& graph, const auto& distance) {
-                         return refine_placement(graph, distance, in(max_block_weight), seed, options,
-                                                 control_of(control_arrays), out(pe));
-                       });
-      },
-      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "others"_a.noconvert(),
-      "pe"_a.noconvert());
   m.def(
       "coarsen_once",
       [](GraphArrays arrays, LinearCostArrays linear_cost, ControlArrays control_arrays,

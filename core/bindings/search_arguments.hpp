@@ -33,19 +33,21 @@ auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Wor
                       std::move(work));
 }
 
-// Calls work(distance), for k blocks.
-template <class Work> auto on_machine(const DistanceArrays& distances, size_t k, Work work) {
-  const auto& [label, bit_cost, table] = distances;
-  return with_distance(in(label), in(bit_cost), in(table), k, std::move(work));
-}
-
-// Calls work(graph, distance).
+// Calls work(graph, distance). Weights of 32 bits pay off where a distance is computed in registers. Where it is
+// read from a table they do not, so the work is compiled for four combinations instead of six.
 template <class Work>
 auto on_both(const GraphArrays& graph, const LinearCostArrays& linear_cost, const DistanceArrays& distances,
              size_t k, Work work) {
-  return on_graph(graph, linear_cost, [&](const auto& view) {
-    return on_machine(distances, k, [&](const auto& distance) { return work(view, distance); });
-  });
+  const auto& [label, bit_cost, table] = distances;
+  if (table.size() == 0)
+    return on_graph(graph, linear_cost, [&](const auto& view) {
+      return work(view, TreeDistance{label.data(), bit_cost.data()});
+    });
+  const auto& [start, target, weights, loads] = graph;
+  View<int64_t> view(in(start), in(target), in(weights), in(loads));
+  view.graph.linear_cost = linear_cost_of(linear_cost);
+  if (label.size() == 0) return work(view.graph, TableDistance{table.data(), static_cast<int64_t>(k)});
+  return work(view.graph, NetworkDistance(label.data(), in(table), static_cast<int64_t>(k)));
 }
 
 }  // namespace hopbytes

@@ -1,33 +1,39 @@
-// Binds chains.hpp and pairwise_repartition.hpp: one task per slot, several tasks at a time.
-#include "chains.hpp"
+// Binds swap_refine.hpp and pairwise_repartition.hpp: one task per slot, by SwapSearch.
+#include "csr.hpp"
 #include "pairwise_repartition.hpp"
 #include "search_arguments.hpp"
+#include "swap_refine.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
 
 void bind_slot_groups(nb::module_& m) {
   m.def(
-      "chain_search",
+      "swap_refine",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, int64_t fruitless_exchanges, int64_t budget, InArray<int32_t> order,
-         InArray<int64_t> capacity, OutArray<int32_t> pe, OutArray<int64_t> counted) {
+         ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, InArray<int64_t> settings,
+         OutArray<int32_t> pe, OutArray<int64_t> counted) {
         nb::gil_scoped_release release;
-        const Control control = control_of(control_arrays);
-        const auto k = static_cast<int64_t>(capacity.size());
-        PairCounts counts;
-        on_both(
-            arrays, linear_cost, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
-              Exchange exchange(graph, distance, in(capacity), out(pe));
-              ChainSearch(exchange, out(pe), k, fruitless_exchanges, budget, control, counts).run(in(order));
-            });
-        control.record_work(counts.scanned_edges);
+        SwapOptions options;
+        options.all_pairs_up_to = in(settings)[0];
+        options.reach = in(settings)[1];
+        options.chains = in(settings)[2];
+        options.steps = in(settings)[3];
+        options.perturbation_work = in(settings)[4];
+        options.threads = static_cast<int32_t>(in(settings)[5]);
+        SwapCounts counts;
+        const int64_t change = on_both(arrays, linear_cost, distances, capacity.size(),
+                                       [&](const auto& graph, const auto& distance) {
+                                         return swap_refine(graph, distance, in(capacity), seed, options,
+                                                            control_of(control_arrays), out(pe), counts);
+                                       });
         out(counted)[0] = counts.evaluations;
         out(counted)[1] = counts.swaps;
+        return change;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "fruitless_exchanges"_a, "budget"_a, "order"_a.noconvert(), "capacities"_a.noconvert(),
-      "pe"_a.noconvert(), "counted"_a.noconvert());
+      "capacities"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "pe"_a.noconvert(),
+      "counted"_a.noconvert());
   m.def(
       "repartition_pairs",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,

@@ -1,8 +1,9 @@
-// Binds pair_search.hpp, swap_refine.hpp and constructions.hpp: one task per slot.
+// Binds pair_search.hpp, chains.hpp and constructions.hpp: one task per slot. What uses Exchange is compiled
+// here and what uses SwapSearch in slot_groups.cpp, so that neither is compiled twice.
+#include "chains.hpp"
 #include "constructions.hpp"
 #include "pair_search.hpp"
 #include "search_arguments.hpp"
-#include "swap_refine.hpp"
 
 using namespace hopbytes;
 using nb::literals::operator""_a;
@@ -37,31 +38,26 @@ void bind_slots(nb::module_& m) {
       "kind"_a, "reach"_a, "order"_a.noconvert(), "capacities"_a.noconvert(), "pe"_a.noconvert(),
       "counted"_a.noconvert());
   m.def(
-      "swap_refine",
+      "chain_search",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, InArray<int64_t> settings,
-         OutArray<int32_t> pe, OutArray<int64_t> counted) {
+         ControlArrays control_arrays, int64_t fruitless_exchanges, int64_t budget, InArray<int32_t> order,
+         InArray<int64_t> capacity, OutArray<int32_t> pe, OutArray<int64_t> counted) {
         nb::gil_scoped_release release;
-        SwapOptions options;
-        options.all_pairs_up_to = in(settings)[0];
-        options.reach = in(settings)[1];
-        options.chains = in(settings)[2];
-        options.steps = in(settings)[3];
-        options.perturbation_work = in(settings)[4];
-        options.threads = static_cast<int32_t>(in(settings)[5]);
-        SwapCounts counts;
-        const int64_t change = on_both(arrays, linear_cost, distances, capacity.size(),
-                                       [&](const auto& graph, const auto& distance) {
-                                         return swap_refine(graph, distance, in(capacity), seed, options,
-                                                            control_of(control_arrays), out(pe), counts);
-                                       });
+        const Control control = control_of(control_arrays);
+        const auto k = static_cast<int64_t>(capacity.size());
+        PairCounts counts;
+        on_both(
+            arrays, linear_cost, distances, capacity.size(), [&](const auto& graph, const auto& distance) {
+              Exchange exchange(graph, distance, in(capacity), out(pe));
+              ChainSearch(exchange, out(pe), k, fruitless_exchanges, budget, control, counts).run(in(order));
+            });
+        control.record_work(counts.scanned_edges);
         out(counted)[0] = counts.evaluations;
         out(counted)[1] = counts.swaps;
-        return change;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "capacities"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "pe"_a.noconvert(),
-      "counted"_a.noconvert());
+      "fruitless_exchanges"_a, "budget"_a, "order"_a.noconvert(), "capacities"_a.noconvert(),
+      "pe"_a.noconvert(), "counted"_a.noconvert());
   m.def(
       "place_greedily",
       [](GraphArrays arrays, DistanceArrays distances, ControlArrays control_arrays, bool linked,

@@ -91,7 +91,7 @@ class Case:
         if not self.hosts.startswith("drawn:"):
             return hb.machine(machine, **({"hosts": self.hosts} if self.hosts else {}))
         count, seed = map(int, self.hosts.split(":")[1:])
-        named = [host for host in machine.node_names() if not host.startswith("guid-")]
+        named = [host for host in machine.known_hosts.names if not host.startswith("guid-")]
         chosen = np.random.default_rng(seed).choice(len(named), count, replace=False)
         return hb.machine(machine, hosts=[named[i] for i in sorted(chosen.tolist())])
 

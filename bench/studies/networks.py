@@ -23,7 +23,7 @@ import numpy as np
 import hopbytes as hb
 from bench import child
 from hopbytes.cost.metrics.link_metrics import measure_links
-from hopbytes.cost.metrics.placement import measure_all
+from hopbytes.cost.metrics.mapping_metrics import measure_all
 
 GPC = "fattree:30x6x18:up=1x2x9:cables=1x3x2"
 LARGE = ("torus:50x50x40", "fattree:32x32x100:up=1x16x16", "dragonfly:200x32x16", "hyperx:20x20x20:nodes=13")

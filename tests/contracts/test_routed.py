@@ -123,7 +123,7 @@ def test_annealing_ends_with_the_deadline():
 @pytest.mark.parametrize("goal", [name for name in objectives if name != "comm_cost"])
 def test_objectives_that_need_links_say_so(goal):
     graph = random_graph(np.random.default_rng(1), n=8)
-    with pytest.raises(UnsupportedError, match="needs a machine with links, such as torus:"):
+    with pytest.raises(UnsupportedError, match="expected one with links, such as torus:"):
         map_tasks(graph, hb.machine("node:2@10 core:4@1"), objective=goal)
 
 

@@ -127,7 +127,7 @@ def test_overfull_blocks_are_drained_where_there_is_room():
     rng = np.random.default_rng(4)
     for k in (3, 40):
         _, near = distances("tree", k, rng)
-        csr = edges(400, [(v, v + 1) for v in range(200)])  # half of the tasks talk to nobody
+        csr = edges(400, [(v, v + 1) for v in range(200)])  # half of the tasks are isolated
         pe = np.zeros(400, np.int32)
         pe[:100] = k - 1
         caps = [-(-400 // k)] * k

@@ -9,7 +9,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import Csr
 from hopbytes.partitioners._solvers import read_parhip, write_metis
 from hopbytes.partitioners.backends import BACKENDS, available, repeats_itself
-from hopbytes.partitioners.dispatch import objection, partition_kaminpar
+from hopbytes.partitioners.dispatch import partition_with_backend, unsupported_reason
 from hopbytes.partitioners.parhip import memory_file, write_parhip
 from hopbytes.partitioners.pool import WorkerPool
 
@@ -118,15 +118,16 @@ def test_a_parallel_partitioner_needs_a_serial_one_and_a_schedule(options):
 def test_a_missing_package_is_named_with_how_to_get_it(name, monkeypatch):
     monkeypatch.setenv(f"HOPBYTES_WITHOUT_{name.upper()}", "1")
     setting = next(iter(BACKENDS[name].settings))
-    with pytest.raises(UnsupportedError, match=f"not installed: pip install {name}"):
+    how = rf"not installed: pip install 'hopbytes\[partitioners\]' \(or {name} alone\)"
+    with pytest.raises(UnsupportedError, match=how):
         hb.map_tasks(grid(4), WHERE, mapper=f"multisection:partitioner={name}:{setting}")
 
 
 @needs("kahip")
 def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
     csr = grid(10).symmetric_positive()
-    assert objection(csr, None, np.array([50, 60]), "kahip") is None
-    assert "the smallest" in objection(csr, None, np.array([20, 90]), "kahip")
+    assert unsupported_reason(csr, None, np.array([50, 60]), "kahip") is None
+    assert "the smallest" in unsupported_reason(csr, None, np.array([20, 90]), "kahip")
     where = hb.machine("node:2@10:cap=[1,4] core:2@1")
     found = hb.map_tasks(grid(30), where, mapper="multisection:repetitions=0,partitioner=kahip:fast")
     assert found.info["balance"] == "met"
@@ -137,7 +138,8 @@ def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
 def test_an_unequal_pair_keeps_the_smaller_bound():
     csr = grid(20).symmetric_positive()
     with WorkerPool(1) as pool:
-        blocks = partition_kaminpar(csr, None, np.array([201, 230]), [(1, "fast")], pool, backend="kahip")[0]
+        weights = np.array([201, 230])
+        blocks = partition_with_backend(csr, None, weights, [(1, "fast")], pool, backend="kahip")[0]
     assert np.bincount(blocks).max() <= 201
 
 

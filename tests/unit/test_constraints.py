@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.machines.base import TableDistance
 from hopbytes.machines.common.table import Table
+from hopbytes.machines.place_distances import TableDistance
 from hopbytes.solve.constraints import collect_constraints
 from hopbytes.solve.relabel import relabel_units
 from strategies import graphs, machines

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError
+from hopbytes.machines.common.geometry import nodes_along_curve
 from hopbytes.machines.network.curves import hilbert_order
 from hopbytes.machines.selection.sampled_allocations import sample_nodes
 from hopbytes.machines.spec import parse_machine
@@ -51,7 +52,7 @@ def test_kinds_of_draws():
 
 def test_holes_take_about_their_share():
     machine = parse_machine("torus:32x32x32")
-    order = machine.nodes_along_curve()
+    order = nodes_along_curve(machine)
     shares = []
     for seed in range(20):
         used = sample_nodes(machine, f"sfc:nodes=4000:holes=0.25:seed={seed}")[order]

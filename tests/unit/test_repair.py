@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from hopbytes import CommGraph
 from hopbytes.algorithms.balancer import fill_empty, meet_bounds
-from hopbytes.machines.base import Level, TableDistance, TreeDistance
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.place_distances import TableDistance, TreeDistance
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import collect_constraints

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.selection.slot_counts import even_counts, spread
+from hopbytes.machines.topology import NODE_NAMES
 from strategies import machines
 
 

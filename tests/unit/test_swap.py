@@ -9,9 +9,9 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.shared.search_distances import both_ways_differ
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 

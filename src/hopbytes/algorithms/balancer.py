@@ -12,8 +12,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.engine import interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph, Csr

@@ -1,4 +1,4 @@
-"""How hard the compiled searches try."""
+"""Effort settings of the compiled searches."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes.kernels import Int64
 
-#: Up to so many tasks searches that look at all pairs are worth their time on any pattern, and there is time
-#: for a population of them; with more only where most tasks talk to each other.
+#: With at most so many tasks, searches over all pairs pay off on any pattern, and there is time for a
+#: population of them; with more tasks only where most tasks communicate with each other.
 FEW_TASKS = 400
 
 
@@ -20,18 +20,18 @@ class SearchSettings:
     Parameters
     ----------
     rounds : int
-        Passes over the boundary; a pass without gain ends it.
+        Passes over the boundary; the refinement ends after a pass without gain.
     fruitless_moves : int
-        Moves without a new best after which one search stops.
+        Consecutive moves without a new best after which one search stops.
     seeds : int
-        Boundary vertices one search starts from: fewer is slower and better.
+        Boundary vertices from which one search starts: fewer are slower and better.
     flow_rounds : int
         Passes of minimum cuts between pairs of blocks (``core/flow.hpp``); 0 turns them off.
     flow_width : int
-        Load freed on each side of a seam, in units of the room the blocks have left.
+        Load of the region on each side of a boundary, in units of the free room of the blocks.
     overload_percent : int
-        How far blocks may be overfull for a while, on the way to a better partition; 0 never. On the way up
-        from a coarse graph it falls to a third, down to 10, whenever that led nowhere.
+        Temporary overload of blocks in unconstrained FM, in per cent; 0 turns it off. During one uncoarsening
+        it falls to a third, but not below 10, after every attempt without a gain.
     """
 
     rounds: int = 10
@@ -44,33 +44,33 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class PartitionSettings:
-    """How hard to try one partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
+    """Effort of one multilevel partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
 
     Parameters
     ----------
     repetitions : int
-        Independent runs from different coarsenings, side by side; the best is kept. 0: one, and only for
-        groups without a candidate.
+        Independent repetitions with different coarsenings, in parallel, of which the best is kept. 0: one,
+        and only for groups without a candidate.
     recombinations : int
-        Recombinations of the best run with the others; beyond those, V-cycles.
+        Recombinations of the best repetition with the others; beyond those, V-cycles.
     initial_partitions : int
-        Partitions of the middle graph per run.
+        Initial partitions per repetition, compared at the contraction limit.
     contraction_limit : int
-        Vertices of the middle graph.
+        Number of vertices of the graph on which initial partitions are compared.
     coarsest : int
         Vertices per block of the smallest graph.
     region_growings : int
         Grown bisections per initial bisection.
     coarse_recombinations : int
-        Recombinations of the tries on the middle graph.
+        Recombinations of the initial partitions.
     bisection_repetitions : int
-        Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept,
-        and one V-cycle less whenever halves are put together.
+        Repetitions of every bisection where sizes are exact (``core/exact.hpp``), of which the best is kept;
+        one V-cycle less follows a recursive bisection.
     shared_hierarchies : int
-        Ways down from a large graph and back, if runs are recombined. Half of them are one run's own. On the
-        others as many runs as the graph has times 4000 vertices, if that many are left, are made and
-        recombined on a graph of about 4000 vertices (at least 240 per block) and come back as one. 0, or no
-        fewer than `repetitions`: every run has its own.
+        Coarsening hierarchies of a large graph that recombined repetitions share. Half of them serve one
+        repetition each. On each of the others several repetitions (at most one per 4000 vertices of the
+        graph) are made and recombined on a graph of about 4000 vertices (at least 240 per block), and only
+        the best one is uncoarsened. 0, or no fewer than `repetitions`: every repetition has its own.
     """
 
     repetitions: int = 1
@@ -86,17 +86,16 @@ class PartitionSettings:
 
     @property
     def repeats(self) -> int:
-        """How often, about, a partition of the smallest graph is made."""
-        once = (max(1, self.initial_partitions) + self.coarse_recombinations) * max(
-            1, self.region_growings
-        ) * max(1, self.bisection_repetitions)
+        """Approximate number of partitions of the smallest graph."""
+        once = max(1, self.initial_partitions) + self.coarse_recombinations
+        once *= max(1, self.region_growings) * max(1, self.bisection_repetitions)
         return max(1, self.repetitions) * once + self.recombinations
 
     def array(self, threads: int) -> Int64:
-        """Flatten for the compiled side."""
+        """Return the settings as the array that compiled code takes."""
         own = (
-            self.repetitions, self.recombinations, threads, self.initial_partitions, self.contraction_limit,
-            self.coarsest, self.region_growings,
+            self.repetitions, self.recombinations, threads, self.initial_partitions,
+            self.contraction_limit, self.coarsest, self.region_growings,
             self.coarse_recombinations, max(1, self.bisection_repetitions), self.shared_hierarchies,
         )  # fmt: skip
         return np.array([*own, *astuple(self.search)], np.int64)

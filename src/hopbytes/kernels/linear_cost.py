@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 
-#: A cost of this or more means "never"; core/unary.hpp knows the same number. Others sum to less than half.
+#: A cost of this or more means "never"; core/linear_cost.hpp has the same. Others sum to less than half.
 FORBIDDEN = 2**60
 
 

@@ -68,9 +68,9 @@ def map_for(
     >>> map_for(far, hb.machine("node:2@10 core:2@1"), "hosts").pe.tolist()
     [0, 1, 2, 3]
     """
-    can = formats[form].can
-    if formats[form].holds != "placement":
-        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a mapping")
+    can = formats[form].capabilities
+    if formats[form].holds != "mapping":
+        raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
     asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
     equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
     if can.launcher and options.get("partition") is None:  # launchers start processes

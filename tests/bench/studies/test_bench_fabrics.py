@@ -36,7 +36,7 @@ def test_contenders_are_those_of_the_registries():
 
 def test_only_hosts_with_all_adapters_take_part():
     machine = hb.machine(f"ib:{EXAMPLES}/fabric").machine
-    assert fabrics.compute_hosts(machine) == list(machine.node_names())
+    assert fabrics.compute_hosts(machine) == list(machine.known_hosts.names)
 
 
 def test_the_table_of_the_page_has_all_metrics():

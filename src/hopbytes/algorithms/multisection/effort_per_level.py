@@ -105,7 +105,7 @@ def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[i
     """int64 per level, outermost first: volume between tasks that it parts; None where 64 bits are too few.
 
     Both arcs of an edge count. The label of a PE is its path from the root, a bit field per level, as in
-    :class:`hopbytes.machines.base.TreeDistance`. O(n + m + k levels).
+    :class:`hopbytes.machines.place_distances.TreeDistance`. O(n + m + k levels).
     """
     labels, level_of_bit, bits = np.zeros(len(levels[0].child_of_pe), np.uint64), np.zeros(65, np.uint8), 0
     for number, level in enumerate(reversed(levels), start=1):

@@ -10,7 +10,7 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.hierarchy_levels import Problem
 from hopbytes.engine import stop_asked
 from hopbytes.partitioners.backends import BACKENDS
-from hopbytes.partitioners.candidates import CandidateSettings, candidates
+from hopbytes.partitioners.group_partitions import PartitionerSettings, partition_groups
 from hopbytes.partitioners.pool import START_WORK, WorkerPool
 
 
@@ -60,8 +60,9 @@ class ExternalPartitions:
         tries = self._tries if depth == 0 else self._inner_tries
         backend, setting = self._backends[-1 if effort.threads > 1 else 0]
         alone = BACKENDS[backend].many_threads
-        settings = CandidateSettings(tries, setting, self._smallest, backend, effort.threads if alone else 1)
-        found = candidates(*problem, settings, self._pool(effort.threads, alone=alone), deadline)
+        threads = effort.threads if alone else 1
+        settings = PartitionerSettings(tries, setting, self._smallest, backend, threads)
+        found = partition_groups(*problem, settings, self._pool(effort.threads, alone=alone), deadline)
         effort.count(**{f"{backend}_used": found.used, f"{backend}_failed": found.failed})
         if found.work:
             late = stop_asked() or (deadline is not None and time.monotonic() >= deadline)

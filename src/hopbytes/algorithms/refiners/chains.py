@@ -48,7 +48,7 @@ class Chains(Refiner):
         order = random_order(graph.n, effort.seed).astype(np.int32)
         found = chain_search(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps, order,
-            patience=self.fruitless_moves, budget=self.work * MILLION, **kernel_distances(where),
+            fruitless_exchanges=self.fruitless_moves, budget=self.work * MILLION, **kernel_distances(where),
             deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)

@@ -11,7 +11,7 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
 from hopbytes.algorithms.shared.unit_distances import Units, units_of
-from hopbytes.engine.slot_groups import RepartitioningSettings, resplit_pairs
+from hopbytes.engine.slot_groups import RepartitionSettings, repartition_pairs
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph, Csr
 
@@ -72,9 +72,9 @@ class PairwiseRepartitioning(Refiner):
                 spent.append(arcs)
                 effort.spend(arcs, whole)
 
-            found, gained = resplit_pairs(
+            found, gained = repartition_pairs(
                 csr.indptr, csr.targets, weights, now, where.k, units.start, pairs,
-                RepartitioningSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
+                RepartitionSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
                 deadline=effort.deadline, spend=spend, linear_cost=linear_cost,
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, repartitionings=gained)

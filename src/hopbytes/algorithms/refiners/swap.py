@@ -196,7 +196,8 @@ class Swap(Refiner):
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
             all_pairs_up_to=self.all_pairs_up_to, reach=self.neighbourhood, chains=chains, steps=self.steps,
-            perturbations=perturbations, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
+            perturbation_work=perturbations, threads=effort.threads, deadline=effort.deadline,
+            spend=effort.spend,
             linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)

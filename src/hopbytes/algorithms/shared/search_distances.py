@@ -8,8 +8,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import MOST
 from hopbytes.kernels.linear_cost import LinearCost
-from hopbytes.machines.base import TableDistance
 from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.place_distances import TableDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 

@@ -10,9 +10,9 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.common.lowering import KernelDistances, kernel_distances
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 
 

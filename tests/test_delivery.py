@@ -1,0 +1,106 @@
+"""Metadata, extras, recipes and set-up commands agree with each other and with the source."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+from hopbytes.errors import UnsupportedError
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+PROJECT = (ROOT / "pyproject.toml").read_text()
+EXTRAS = re.search(r"^\[project\.optional-dependencies\]\n(.*?)^\[", PROJECT, re.MULTILINE | re.DOTALL)
+
+
+def readme_command(name):
+    return subprocess.run([ROOT / ".ci/readme_command", name], capture_output=True, text=True, timeout=60)
+
+
+def test_two_commands_do_all_the_set_up():
+    """Other blocks may stand in the README; these two are marked, one line each, and enough."""
+    assert re.findall(r"<!-- command: (\w+) -->", README) == ["try", "test"]
+    first, second = readme_command("try"), readme_command("test")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert re.match(
+        r"python3 -m venv \.venv && \.venv/bin/pip install \. && \.venv/bin/hopbytes map ", first.stdout
+    )
+    assert second.stdout.endswith("&& .venv/bin/python -m pytest\n")
+    assert f"```sh\n{first.stdout}```" in README
+
+
+def test_a_missing_command_is_named():
+    done = readme_command("nothing")
+    assert done.returncode == 1
+    assert "README.md: 0 lines below" in done.stderr
+
+
+def test_the_version_stands_in_one_place():
+    assert 'dynamic = ["version"]' in PROJECT
+    copies = {
+        "CITATION.cff": r"^version: (\S+)$",
+        "packaging/spack/package.py": r'^    version\("([^"]+)"\)$',
+        "packaging/conda/recipe.yaml": r'^  version: "([^"]+)"$',
+    }
+    for name, pattern in copies.items():
+        found = re.findall(pattern, (ROOT / name).read_text(), re.MULTILINE)
+        assert found == [hb.__version__], name
+
+
+def test_every_extra_that_an_error_names_exists():
+    assert EXTRAS is not None
+    declared = set(re.findall(r"^(\w+) = \[", EXTRAS[1], re.MULTILINE))
+    sources = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"(?:hopbytes|\.)\[(\w+)\]'", sources))
+    assert named >= {"yaml", "partitioners", "plot", "otf2", "mpi"}
+    assert named <= declared
+    page = (ROOT / "docs/install.md").read_text()
+    assert [name for name in declared if f"`{name}`" not in page] == []
+
+
+def test_yaml_without_its_extra_names_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    path = tmp_path / "topology.yaml"
+    path.write_text("- topology: a\n")
+    with pytest.raises(UnsupportedError, match=r"needs PyYAML: pip install 'hopbytes\[yaml\]'$"):
+        hb.machine(f"slurm:{path}")
+
+
+WITHOUT_EXTRAS = """
+import sys
+for name in ("yaml", "kaminpar", "kahip", "mtkahypar", "matplotlib", "mpi4py", "otf2"):
+    sys.modules[name] = None
+import json
+import hopbytes as hb
+where = hb.machine("torus:2x2@10 / core:2@1")
+graph = hb.read("stencil:4x2")
+mesh = hb.read("stencil:12x12")
+costs = {}
+for preset in sys.argv[1:]:
+    costs[preset] = [
+        hb.map_tasks(graph, where, preset=preset, work_limit=20000).info["comm_cost"],
+        hb.map_tasks(mesh, where, preset=preset, partition=True, work_limit=20000).info["comm_cost"],
+    ]
+print(json.dumps(costs))
+"""
+
+
+def test_no_preset_needs_an_extra():
+    from hopbytes.presets import presets
+
+    names = sorted(presets)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, *names], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    costs = json.loads(done.stdout)
+    assert sorted(costs) == names
+    assert all(process > 0 and mesh > 0 for process, mesh in costs.values())
+
+
+def test_the_spack_recipe_is_python():
+    compile((ROOT / "packaging/spack/package.py").read_text(), "package.py", "exec")

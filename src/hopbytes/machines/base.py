@@ -154,6 +154,17 @@ class Machine(ABC):
     #: The name of the kind is a whole spec (``local``); what follows a colon may be left out.
     stands_alone: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **options: object) -> None:
+        """Show every kind of machine by its spec; a dataclass would show all its fields."""
+        super().__init_subclass__(**options)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Machine.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        text = self.spec()
+        cut = text if len(text) <= 80 else f"{text[:79]}…"
+        return f"{type(self).__name__}({cut!r}, {self.n_cores} cores)"
+
     @classmethod
     def parse(cls, text: str) -> Machine:
         """Build a machine from what follows ``kind:`` in a spec (see :mod:`hopbytes.machines.spec`)."""

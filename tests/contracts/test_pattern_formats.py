@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, formats
-from hopbytes.formats.exchange import convert, read, write
+from hopbytes.formats.exchange import convert, write
+from hopbytes.formats.reading import read
 from hopbytes.model.comm_graph import CommGraph
 
 PATTERNS = ["csv", "dense", "edges", "metis", "mm", "npz", "pattern"]

@@ -2,6 +2,9 @@
 
 Adding an algorithm, a topology or a format is adding one file; this module is why. A name that is asked for
 loads its own file and no other, so that commands start quickly however much there is; only listing loads all.
+
+Other packages add things by entry points: group ``hopbytes.mappers`` (refiners, machines, formats), name of the
+thing → ``module:thing``. They are looked up when no file here has the name, and for listing.
 """
 
 from __future__ import annotations
@@ -9,10 +12,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from hopbytes.errors import unknown_name
+from hopbytes.errors import HopbytesWarning, UnsupportedError, unknown_name
 
 T = TypeVar("T")
 
@@ -30,11 +35,13 @@ class Registry(Generic[T]):
         What file names may have before the name of the thing.
     aliases : mapping of str to str
         Other words for things; they are understood, but not listed.
+    entry_points : str
+        Group of entry points by which other packages add things; "" for none.
     """
 
     def __init__(
         self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
-        aliases: Mapping[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None, entry_points: str = "",
     ) -> None:
         self.kind = kind
         self._packages = (packages,) if isinstance(packages, str) else packages
@@ -42,12 +49,16 @@ class Registry(Generic[T]):
         self._aliases = dict(aliases or {})
         self._things: dict[str, T] = {}
         self._discovered = False
+        self._group = entry_points
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that files a thing under `name` (unique within the kind)."""
+        """Return a decorator that files a thing under `name` (unique within the kind).
+
+        A thing of the same module and qualified name replaces itself, as when a cell of a notebook runs again.
+        """
 
         def file_under_name(thing: T) -> T:
-            if name in self._things:
+            if name in self._things and _origin(self._things[name]) != _origin(thing):
                 raise ValueError(f"two {self.kind}s are called {name!r}")
             self._things[name] = thing
             return thing
@@ -65,10 +76,60 @@ class Registry(Generic[T]):
             for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
                 if module.name.startswith(beginning):
                     importlib.import_module(f"{name}.{module.name}")
+        if not beginning:
+            for entry in self._entries():
+                self._take(entry, listing=True)
+
+    def _entries(self) -> list[Any]:
+        """Return the entry points of other packages; importlib.metadata is loaded only for them."""
+        if not self._group:
+            return []
+        from importlib.metadata import entry_points
+
+        return [entry for entry in entry_points(group=self._group) if entry.name not in self._things]
+
+    def _take(self, entry: Any, *, listing: bool = False) -> None:
+        """File what an entry point names; in a list, one that cannot be loaded is left out with a warning."""
+        try:
+            thing = entry.load()
+        except Exception as error:
+            what = f"{self.kind} {entry.name!r} of {entry.value} cannot be loaded: {error}"
+            if not listing:
+                raise UnsupportedError(what) from error
+            warnings.warn(what, HopbytesWarning, stacklevel=2)
+            return
+        self._things.setdefault(entry.name, thing)
+
+    def class_named(self, class_name: str) -> T | None:
+        """Return the thing whose class has a name, None if there is none; the likely file is tried first.
+
+        Examples
+        --------
+        >>> from hopbytes.algorithms.base import mappers
+        >>> mappers.class_named("RoundRobin").__name__
+        'RoundRobin'
+        """
+        snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
+        for name in (snake, class_name.lower()):
+            self._load(name)
+            if getattr(self._things.get(name), "__name__", None) == class_name:
+                return self._things[name]
+        named = (thing for _, thing in self.items() if getattr(thing, "__name__", None) == class_name)
+        return next(named, None)
 
     def _load(self, name: str) -> None:
         """Import the file that would hold `name`, if there is one."""
-        if self._discovered or name in self._things or not name.isidentifier():
+        if self._discovered or name in self._things:
+            return
+        self._load_file(name)
+        if name not in self._things:
+            for entry in self._entries():
+                if entry.name == name:
+                    self._take(entry)
+
+    def _load_file(self, name: str) -> None:
+        """Import the file that would hold `name`, if its name can be one."""
+        if not name.isidentifier():
             return
         for package in self._packages:
             if not hasattr(importlib.import_module(package), "__path__"):
@@ -103,3 +164,9 @@ class Registry(Generic[T]):
         """Return (name, thing) in alphabetical order, at least those in files whose name begins so."""
         self._discover(beginning)
         return sorted(self._things.items())
+
+
+def _origin(thing: object) -> tuple[str, str]:
+    """Return module and qualified name of a class or function, or of the class of another thing."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return getattr(named, "__module__", ""), getattr(named, "__qualname__", "")

@@ -21,7 +21,10 @@ ALIASES = {
     "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
 }  # fmt: skip
 
-formats: Registry[Format] = Registry("format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES)
+formats: Registry[Format] = Registry(
+    "format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES,
+    entry_points="hopbytes.formats",
+)
 
 #: How much of a file formats see when they are asked whether it is theirs.
 HEAD_BYTES = 4096

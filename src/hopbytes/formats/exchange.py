@@ -1,23 +1,22 @@
-"""read, write and convert: find the format, then let it do its work."""
+"""write and convert: find the format, then let it do its work."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import shlex
-from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import MARK, READING, WRITING, Content, Format, LaunchLine, Written, formats
-from hopbytes.formats.files import atomic_write, may_write, open_source
-from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
+from hopbytes.errors import UnsupportedError, WrongTypeError
+from hopbytes.formats.base import MARK, WRITING, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.files import atomic_write, may_write
+from hopbytes.formats.reading import check_options, read
+from hopbytes.formats.recognition import format_to_write
 from hopbytes.machines.common.level_names import one_host
 from hopbytes.machines.common.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.base import is_pattern_spec, pattern
 from hopbytes.textio.open_input import MAX_BYTES, path_text
 
 
@@ -34,95 +33,6 @@ class Receipt:
     notices: tuple[str, ...] = ()
     placed: Mapping | None = None
     lines: tuple[LaunchLine, ...] = ()
-
-
-def read(
-    path: str | os.PathLike[str],
-    format: str | None = None,
-    *,
-    holds: str | None = None,
-    max_bytes: int = MAX_BYTES,
-    **options: Any,
-) -> Any:
-    """Read a communication pattern or a placement.
-
-    Parameters
-    ----------
-    path : path, ``"-"`` or spec of a pattern
-        ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
-        makes a pattern (:func:`hopbytes.patterns.base.pattern`) unless there is a file of that name.
-    format : str, optional
-        Name of the format (``hopbytes list formats``); by default found from suffix and content.
-    holds : {"pattern", "placement"}, optional
-        What is wanted; narrows the search and refuses formats that hold something else.
-    max_bytes : int
-        Largest size after decompression.
-    **options
-        What the file does not say, each format takes what it can use. Placements: `where`, the Allocation,
-        `n`, the number of tasks, and `graph`, the pattern one in JSON must be for; `threads`, rankfiles
-        count hardware threads; `launched`, how old ranks were placed before new ones. Patterns:
-        `collectives`, a model for recordings; `counts`, the file of message counts beside a CSV file.
-
-    Returns
-    -------
-    CommGraph, or for placements what the format describes
-
-    Raises
-    ------
-    FormatError
-        ``path:line: what was found, what was expected``; also when no format fits.
-    ScaleError
-        Numbers, or sums of them, beyond 2^63 - 1.
-    UnsupportedError
-        Unknown format or option (with the nearest one), a path that is none, or more content than memory.
-
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> hb.read("examples/lammps_lj_64.csv").n   # doctest: +SKIP
-    64
-    >>> hb.read("stencil:4x4").m
-    48
-    """
-    if holds not in (None, "pattern", "placement"):
-        raise unknown_name("content", holds, ["pattern", "placement"])
-    _check_options(options, READING)
-    if format is None and holds != "placement" and _means_pattern(path):
-        return pattern(path_text(path))
-    if format is None and holds == "pattern":
-        check_generator(path)
-    with open_source(path, max_bytes=max_bytes, options=options) as source:
-        chosen = format_named(format, holds) if format is not None else recognise(source, holds)
-        if holds is not None and chosen.holds != holds:
-            what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
-            raise UnsupportedError(f"{source.name}: {what}")
-        doubt = chosen.doubt(source) if format is None else None
-        if doubt is not None:
-            raise FormatError(source.name, None, doubt)
-        try:
-            return chosen.read(source)
-        except MemoryError:
-            raise UnsupportedError(f"{source.name}: needs more memory than there is") from None
-        except FormatError as error:
-            if error.where != "graph":
-                raise
-            # A fault of the numbers as a whole, found when the graph was built.
-            raise FormatError(source.name, error.line, error.what) from None
-        except ScaleError as error:
-            if str(error).startswith(source.name):
-                raise
-            raise ScaleError(f"{source.name}: {error}") from None
-
-
-def _check_options(options: Dictionary[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse a name that no format knows: it would do nothing."""
-    for name in options:
-        if name not in known:
-            raise unknown_name("option", name, known)
-
-
-def _means_pattern(path: str | os.PathLike[str]) -> bool:
-    return isinstance(path, str) and is_pattern_spec(path) and not os.path.exists(path)
 
 
 def write(
@@ -166,8 +76,8 @@ def write(
     """
     path = _target(path)
     if not isinstance(thing, (CommGraph, Mapping)):
-        raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
-    _check_options(options, WRITING)
+        raise WrongTypeError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
+    check_options(options, WRITING)
     holds = "pattern" if isinstance(thing, CommGraph) else "placement"
     chosen = format_to_write(path, format, holds)
     _check_place(path, chosen)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.formats.exchange import Receipt, read, write
+from hopbytes.formats.exchange import Receipt, write
+from hopbytes.formats.reading import read_mapping
 from hopbytes.launching.command import LaunchCommand, Start, placed
 from hopbytes.model.mapping import Mapping
 
@@ -194,7 +195,7 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
 def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:
     if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
         return  # without names a file cannot be read back
-    again = read(stem, form, holds="placement", where=mapping.where, n=mapping.n)
+    again = read_mapping(stem, mapping.where, form, n=mapping.n)
     if form == "openmpi" and mapping.where.has_cores:
         same = np.array_equal(again.pe, mapping.pe)
     else:  # the file holds hosts; cores stand in the command

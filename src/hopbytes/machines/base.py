@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 machines: Registry[type[Machine]] = Registry(
-    "machine", ("hopbytes.machines.kinds", "hopbytes.machines.common")
+    "machine", ("hopbytes.machines.kinds", "hopbytes.machines.common"), entry_points="hopbytes.machines"
 )
 
 #: Largest relative capacity: products with loads and counts then stay small.

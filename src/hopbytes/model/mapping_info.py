@@ -38,8 +38,8 @@ class _OfEveryRun(TypedDict):
 class MappingInfo(_OfEveryRun, total=False):
     """Entries of ``Mapping.info`` as :func:`hopbytes.map_tasks` makes them.
 
-    Those listed there under "Returns" are always present, the others where they apply. A mapping made by hand,
-    or read from a file that does not say how it was made, has an empty dictionary, or fewer entries.
+    Those listed there under "Returns" are always present, the others where they apply. A mapping made by
+    hand, or read from a file that does not say how it was made, has an empty dictionary, or fewer entries.
     """
 
     #: Which slots fewer processes than slots use, and the best value of the objective under each choice.

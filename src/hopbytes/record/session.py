@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.exchange import read
+from hopbytes.formats.reading import read
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.start import shared_folder

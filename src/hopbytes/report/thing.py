@@ -107,7 +107,7 @@ def _drawn(thing: str, options: Facts) -> Allocation:
 
     if _is_machine(thing) or not (os.path.isfile(thing) or is_pattern_spec(thing)):
         return machine(thing, **options)
-    from hopbytes.formats.exchange import read
+    from hopbytes.formats.reading import read
 
     content = read(thing)
     if isinstance(content, Mapping) and not options:
@@ -135,7 +135,7 @@ def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
 
 
 def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.formats.exchange import read
+    from hopbytes.formats.reading import read
 
     content = read(path, input_format, **options)
     if isinstance(content, CommGraph):

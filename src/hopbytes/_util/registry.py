@@ -3,8 +3,8 @@
 Adding an algorithm, a topology or a format is adding one file; this module is why. A name that is asked for
 loads its own file and no other, so that commands start quickly however much there is; only listing loads all.
 
-Other packages add things by entry points: group ``hopbytes.mappers`` (refiners, machines, formats), name of the
-thing → ``module:thing``. They are looked up when no file here has the name, and for listing.
+Other packages add things by entry points: group ``hopbytes.mappers`` (refiners, machines, formats), name of
+the thing → ``module:thing``. They are looked up when no file here has the name, and for listing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Registry(Generic[T]):
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that files a thing under `name` (unique within the kind).
 
-        A thing of the same module and qualified name replaces itself, as when a cell of a notebook runs again.
+        A thing of the same module and qualified name replaces itself, as when a cell of a notebook runs
+        again.
         """
 
         def file_under_name(thing: T) -> T:

@@ -9,6 +9,7 @@ import importlib
 import io
 import os
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +19,7 @@ from hopbytes._version import __version__
 from hopbytes.cli import slips
 from hopbytes.cli.ending import clean_end
 from hopbytes.cli.spread import spread_options
-from hopbytes.errors import HopbytesError, printable
+from hopbytes.errors import HopbytesError, HopbytesWarning, printable
 
 #: Exit codes; 2 (usage) comes from the option parser.
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
@@ -94,7 +95,9 @@ class Verb(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
         load_numpy()
-        return super().invoke(ctx)
+        with warnings.catch_warnings():  # verbs print notices themselves, in the words of the command line
+            warnings.simplefilter("ignore", HopbytesWarning)
+            return super().invoke(ctx)
 
 
 def load_numpy() -> None:
@@ -112,7 +115,9 @@ def load_numpy() -> None:
 def sentence(error: BaseException) -> str:
     """Return one line for people about an error."""
     if isinstance(error, HopbytesError):
-        return " ".join(str(error).splitlines())
+        from hopbytes.cli.option_names import as_options
+
+        return as_options(" ".join(str(error).splitlines()))
     if isinstance(error, MemoryError):
         return "not enough memory for this problem"
     assert isinstance(error, OSError)

@@ -28,7 +28,7 @@ TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12
 REFERENCE_BYTES = 8192
 FEWEST_BATCHES = 5
 #: The probable reason when ranks do not find each other.
-OTHER_MPI = "is the program's MPI the launcher's? (--cc with its compiler, or mpi4py of that MPI)"
+OTHER_MPI = "is the program's MPI the launcher's? (`compiler` of it, or mpi4py of that MPI)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def measure(
         spec = where.machine.spec()[:60]
         raise UnsupportedError(f"measuring '{spec}', expected levels: a tree, slurm:, hwloc:, job or local")
     if batches < FEWEST_BATCHES:
-        raise FormatError("--batches", None, f"{batches}, expected at least {FEWEST_BATCHES}")
+        raise FormatError("`batches`", None, f"{batches}, expected at least {FEWEST_BATCHES}")
     with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
         program = [_built(compiler, folder)] if compiler else _python()
         pes = pes_of_ranks(read_places(_output([*command, *program, "where"])), where)

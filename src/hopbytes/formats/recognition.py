@@ -52,7 +52,7 @@ def recognise(source: Source, holds: str | None = None) -> Format:
         _refuse_other_kind(source, name, head, holds)
     names = ", ".join(key for key, _ in fitting or known)
     found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
-    option = "--mapping-format" if holds == "placement" else "--input-format"
+    option = "`read_mapping(format)`" if holds == "placement" else "`read(format)`"
     raise FormatError(source.name, None, f"{found} (say which: {option})")
 
 
@@ -98,5 +98,5 @@ def _by_suffix(path: str, holds: str) -> Format:
     if len(fitting) != 1:
         names = ", ".join(key for key, _ in known)
         what = f"the suffix does not name a {holds} format"
-        raise UnsupportedError(f"{path}: {what} (say which: --format, one of {names})")
+        raise UnsupportedError(f"{path}: {what} (say which: `write(format)`, one of {names})")
     return fitting[0]

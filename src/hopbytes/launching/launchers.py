@@ -170,7 +170,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         raise UnsupportedError(f"{word}: {what}")
     if kind is not None:
         if kind not in KINDS:
-            raise UnsupportedError(f"--launcher {kind}: no kind, expected one of {', '.join(KINDS)}")
+            raise UnsupportedError(f"`launcher={kind!r}`: no kind, expected one of {', '.join(KINDS)}")
         return _with_version(KINDS[kind], _version_in_path(kind)), before + 1 + (kind == "flux")
     name = os.path.basename(word)
     if name in ("srun", "mpirun_rsh"):
@@ -183,7 +183,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
     if launcher is not None:
         return launcher, before + 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
-    way_out = "; 'hopbytes record --launcher KIND' says what a wrapper is like"
+    way_out = "; `launcher=KIND` of record says what a wrapper is like"
     what = f"no launcher that is known, expected one of {names}, such as mpirun -n 16"
     raise UnsupportedError(f"{word}: {what}{way_out}")
 

@@ -44,7 +44,7 @@ class Prepared:
 
 
 def checked_command(
-    words: list[str], n: int | None, *, replace: bool = False, way_out: str = "--replace takes them away"
+    words: list[str], n: int | None, *, replace: bool = False, way_out: str = "`replace=True` takes them away"
 ) -> LaunchCommand:
     """Take a user's command apart and find out whether a placement of n ranks can be put into it.
 
@@ -186,9 +186,9 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
         if command.launcher.version != "4":
             return  # the rankfile counts the hosts of the user's own list
         what = "Open MPI 4 counts hosts of a batch system only, not of a hostfile"
-        raise InfeasibleError(f"{nodes} nodes without names: {what}; expected --hosts with their names")
+        raise InfeasibleError(f"{nodes} nodes without names: {what}; expected `hosts` with their names")
     raise InfeasibleError(
-        f"{nodes} nodes without names, expected --on job, or --hosts with the names of all of them"
+        f"{nodes} nodes without names, expected `spec='job'`, or `hosts` with the names of all of them"
     )
 
 

@@ -150,5 +150,5 @@ def clash(folder: str, command: LaunchCommand, library: str) -> str:
     program = command.program[0]
     if family and started and family != started:
         return _of_two(program, f"{maker_of(theirs) or 'another MPI'} ({theirs})", command, family)
-    expected = "expected the compiler of its MPI (--cc mpicc)"
+    expected = "expected the compiler of its MPI (`compiler='mpicc'`)"
     return f"{program} loads {theirs}, but was counted for {ours}, {expected}"

@@ -43,7 +43,7 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
     """
     path = shutil.which(compiler)
     if path is None:
-        raise UnsupportedError(f"{compiler}: not there, expected the application's MPI compiler (--cc mpicc)")
+        raise UnsupportedError(f"{compiler}: not there, expected the application's MPI compiler (`compiler='mpicc'`)")
     here = Path(__file__).parent
     try:
         shown = subprocess.run([path, "-show"], capture_output=True, text=True, timeout=60).stdout
@@ -116,7 +116,7 @@ def interposer_for(
         refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not to be found'})")
     if not refused:
         refused = [f"mpicc of {own_maker(command.launcher) or 'the program'}: not there"]
-    expected = "expected the compiler of the application's MPI (--cc mpicc)"
+    expected = "expected the compiler of the application's MPI (`compiler='mpicc'`)"
     raise UnsupportedError(f"{'; '.join(refused)}; {wanted}, {expected}")
 
 

@@ -102,7 +102,7 @@ def record(
         counting = bool(library)
         if barred and not counting:
             what = "leaves Open MPI's monitoring out"
-            raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or --cc mpicc")
+            raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or `compiler='mpicc'`")
     with shared_folder() as folder:
         if counting:
             settings = handed_on(command, preloading(library, folder, skip_first))
@@ -136,7 +136,7 @@ def record(
     if not counting and application.unfit:
         notices.append(
             f"the program names {', '.join(application.unfit)}: Open MPI's own counting is wrong about them, "
-            "expected the interposer (--cc mpicc)"
+            "expected the interposer (`compiler='mpicc'`)"
         )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
@@ -174,7 +174,7 @@ def _monitored(
             facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
         if application.persistent or not application.linked:
             what = "persistent and partitioned sends, if any, are not counted by Open MPI"
-            facts["notices"].append(f"{what}, and MPI_Pcontrol is not heeded (--cc mpicc does both)")
+            facts["notices"].append(f"{what}, and MPI_Pcontrol is not heeded (`compiler='mpicc'` does both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
         graph = _sum(graph, persistent)

@@ -198,7 +198,7 @@ def strong() -> Chain:
 
 @presets.register("best")
 def best() -> Chain:
-    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; eight steps of `evolve` without either.
+    """Goes on until `time_limit` or `work_limit` ends it; eight steps of `evolve` without either.
 
     It starts as `eco` does, so that a limit which is short for the graph is not used up by the first cut; for
     objectives of networks with what `strong` finds.
@@ -223,7 +223,7 @@ def best() -> Chain:
 def routed() -> Chain:
     """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes and J.
 
-    Under ``--time-limit`` or ``--work-limit`` it goes on until that ends it.
+    Under `time_limit` or `work_limit` it goes on until that ends it.
     """
     from hopbytes.algorithms.refiners.routed import Routed
 

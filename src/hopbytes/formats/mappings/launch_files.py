@@ -198,7 +198,7 @@ def contiguous_runs(launch: Launch, form: str) -> list[Run]:
             raise UnsupportedError(
                 f"ranks {before.first + before.count - 1} and {run.first} share host "
                 f"{launch.hosts[run.node]} but not those between, which {form} cannot say: map again with "
-                f"--for {form}, or write openmpi, slurm or newrank"
+                f"`form={form!r}`, or write openmpi, slurm or newrank"
             )
         seen[run.node] = run
     return runs
@@ -219,7 +219,7 @@ def equal_count(launch: Launch, form: str) -> int:
         few, many = (int(used[np.flatnonzero(tasks[used] == count)[0]]) for count in (counts[0], counts[-1]))
         raise UnsupportedError(
             f"{tasks[few]} tasks on host {launch.hosts[few]} and {tasks[many]} on {launch.hosts[many]}, "
-            f"which {form} cannot say: map again with --tasks-per-node, or write openmpi, slurm or newrank"
+            f"which {form} cannot say: map again with `tasks_per_node`, or write openmpi, slurm or newrank"
         )
     return int(counts[0])
 
@@ -230,7 +230,7 @@ def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
     if launch.invented:
         notices.append(
             f"host names are unknown: put the real ones into {what} for {launch.hosts[0]}, ... "
-            "or give --hosts"
+            "or give `hosts`"
         )
     if launch.binds and not launch.numbering.known:
         notices.append(ASSUMED_CPUS)
@@ -246,7 +246,7 @@ def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:
     if tasks[fullest] > 1:
         raise InfeasibleError(
             f"{mapping.n} tasks on {mapping.where.k} slots, {tasks[fullest]} of them on slot {fullest}, "
-            "expected one per slot (--oversubscribe allows more; plain and json hold any placement)"
+            "expected one per slot (`oversubscribe=True` allows more; plain and json hold any placement)"
         )
 
 

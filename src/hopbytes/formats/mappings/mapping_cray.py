@@ -166,5 +166,5 @@ def _ranks(source: Source) -> list[int]:
 def _notices(launch: Launch) -> list[str]:
     notices = ["slots are counted over the job's nodes in Slurm's order (by name), like SLURM_PROCID"]
     if launch.invented:
-        notices.append("host names are unknown: nodes are taken in machine order, give --hosts if not so")
+        notices.append("host names are unknown: nodes are taken in machine order, give `hosts` if not so")
     return notices + [text for text in assumptions(launch) if "host names" not in text]

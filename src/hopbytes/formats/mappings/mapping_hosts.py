@@ -43,7 +43,7 @@ class Hosts(HostList):
         names, count = nodes_in_order(launch, "hosts")
         refuse_gaps(launch, "hosts")
         lines = [self.head(f"{count} ranks each, rank = line * {count} + place on the host")]
-        notices = ("host names are placeholders: give --hosts",) if launch.invented else ()
+        notices = ("host names are placeholders: give `hosts`",) if launch.invented else ()
         return Written({"": "\n".join(lines + names) + "\n"}, "", notices)
 
 
@@ -65,7 +65,7 @@ def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
         rank = int(falls[0])
         raise UnsupportedError(
             f"rank {rank + 1} sits before rank {rank} on host {launch.host(rank)}, but {form} leaves the "
-            f"order inside a node to the launcher: map again with --for {form}"
+            f"order inside a node to the launcher: map again with `form={form!r}`"
         )
     return [launch.hosts[run.node] for run in runs], count
 
@@ -84,5 +84,5 @@ def refuse_gaps(launch: Launch, form: str) -> None:
             said = ", ".join(str(number) for own in used for number in own)
             raise UnsupportedError(
                 f"host {launch.hosts[run.node]} uses its GPUs {said}, but {form} leaves them to local ranks, "
-                "which count from 0: use all GPUs of a node (--pack), or write openmpi, slurm or hydra"
+                "which count from 0: use all GPUs of a node (`pack=True`), or write openmpi, slurm or hydra"
             )

@@ -178,7 +178,7 @@ class _Record:
             return parse_machine(self.text("machine"))
         except HopbytesError as error:
             missing = re.search("no such file|cannot be read", str(error))
-            hint = " (--on says where its file is now)" if missing else ""
+            hint = " (`where` says where its file is now)" if missing else ""
             raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 
     def _per_slot(self, field: str, dtype: Any, count: int) -> Any:

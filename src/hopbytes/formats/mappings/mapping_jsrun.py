@@ -55,7 +55,7 @@ class Jsrun(Format):
         lines += [f"rank: {rank}: {_resources(launch, rank)}" for rank in range(launch.n)]
         notices = []
         if launch.invented:
-            notices.append("hosts are counted in the order of the job: give --hosts to name them")
+            notices.append("hosts are counted in the order of the job: give `hosts` to name them")
         return Written({"": "\n".join(lines) + "\n"}, f"jsrun --erf_input {{stem}} {PROGRAM}", tuple(notices))
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -124,7 +124,7 @@ def _said(source: Source, data: bytes) -> str:
     _, ours, said = last.partition(b"; launched: ")
     if ours and last.startswith(b"#") and said not in (b"block", b"cyclic"):
         name = said[:60].decode("utf-8", "backslashreplace")
-        raise UnsupportedError(f"{source.name}: for ranks launched as {name} says, expected --launched FILE")
+        raise UnsupportedError(f"{source.name}: for ranks launched as {name} says, expected `launched=FILE`")
     return said.decode() if ours and last.startswith(b"#") else "block"
 
 

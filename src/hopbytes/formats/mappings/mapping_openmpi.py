@@ -183,7 +183,7 @@ def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
     if launch.invented:
         notices.append(
             f"host names are unknown: put the real ones into {{stem}}.hosts for {launch.hosts[0]}, ... or "
-            "give --hosts; inside a batch job leave '--hostfile {stem}.hosts' away instead"
+            "give `hosts`; inside a batch job leave '--hostfile {stem}.hosts' away instead"
             + ("" if threads else " (Open MPI 4 counts nodes only there)")
         )
     if threads:

@@ -98,7 +98,7 @@ def _notices(launch: Launch, whole: bool) -> list[str]:
     if launch.invented or launch.hosts == ("localhost",):
         notices.append(
             f"host names are unknown: put the real ones into {{stem}} for {launch.hosts[0]}, ... "
-            "or give --hosts"
+            "or give `hosts`"
         )
     if not launch.binds:
         return notices

@@ -72,7 +72,7 @@ class Torchrun(Format):
         script = _SCRIPT.format(mark=MARK, nodes=len(names), cases=cases, count=count, first=names[0])
         notices = []
         if launch.invented:
-            notices.append("host names are placeholders: give --hosts")
+            notices.append("host names are placeholders: give `hosts`")
         notices.append("the script runs once on every host, here started by srun; train.py is yours")
         command = f"srun -N {len(names)} --ntasks-per-node=1 sh {{stem}} train.py"
         return Written({"": script}, command, tuple(notices), ("",))

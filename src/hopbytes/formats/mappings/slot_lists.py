@@ -90,7 +90,7 @@ class Slots:
         listed = f"{what}s {number_list(numbers)} of node {node}"
         if pes[0] < 0:
             raise FormatError(*place, f"{listed}, expected {what}s the job may use")
-        raise FormatError(*place, f"{listed} are {len(pes)} slots, expected one (--cores-per-task, --per)")
+        raise FormatError(*place, f"{listed} are {len(pes)} slots, expected one (`cores_per_task`, `per`)")
 
     def _numbers(self, place: int, counting: Counting) -> tuple[int, ...]:
         own: Int64 = np.array([place], np.int64)

@@ -41,7 +41,7 @@ class Csv(Format):
         if bytes_beside is not None:
             return (
                 f"the message counts of {bytes_beside}, which lies beside it: name that file (the counts are "
-                "then read too); --input-format csv takes counts as bytes"
+                "then read too); `read(format='csv')` takes counts as bytes"
             )
         return maybe_edges(source.head())
 
@@ -52,7 +52,7 @@ class Csv(Format):
             raise FormatError(
                 source.name, 1,
                 f"{header!r}, expected a number: .csv is a matrix without header; an edge list has no header "
-                "either, and is read by --input-format edges",
+                "either, and is read by `read(format='edges')`",
             )
         matrix = read_matrix(source)
         meta: dict[str, Any] = {"name": source.title, "format": "csv", "tasks": PROCESSES}

@@ -76,7 +76,7 @@ class Metis(Format):
             graph, more = symmetrized(graph)
             notices += more
         elif not graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
-            raise UnsupportedError("METIS files hold symmetric patterns only: use symmetrize (--symmetrize)")
+            raise UnsupportedError("METIS files hold symmetric patterns only: use `symmetrize=True`")
         keep = graph.targets != graph.sources()
         dropped = int(graph.m - np.count_nonzero(keep))
         if dropped:

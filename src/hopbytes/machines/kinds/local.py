@@ -63,5 +63,5 @@ def _warnings() -> tuple[str, ...]:
         return (f"{host} is not among the hosts of this {job.system} job, where the program will run",)
     manager = manager_without_job() if job is None else None
     if manager is not None:
-        return (f"this is {host} outside any job, but jobs here run through {manager}: --on job inside one",)
+        return (f"this is {host} outside any job, but jobs here run through {manager}: `spec='job'` inside one",)
     return ()

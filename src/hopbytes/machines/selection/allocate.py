@@ -114,7 +114,7 @@ def machine(
     hardware, names, used, said = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-        raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
+        raise FormatError("`cores_per_task`", None, f"{size}, expected an integer >= 1")
     of_hosts = used[hardware.node_of_core()]
     allowed = of_hosts.copy()
     for text in texts_of("exclude", exclude):
@@ -283,7 +283,7 @@ def _count_straddling(levels: list[Int64], slot: Int64) -> int:
 
 def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
     if "=" in per:
-        raise FormatError("--per", None, f"{per[:40]!r}, expected a level (counts are for tasks, not slots)")
+        raise FormatError("`per`", None, f"{per[:40]!r}, expected a level (counts are for tasks, not slots)")
     unit = units_of(hardware, per)[head]
     node = hardware.node_of_core()[head]
     if np.any((unit[1:] == unit[:-1]) & (node[1:] != node[:-1])):

@@ -15,11 +15,13 @@ import pkgutil
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from hopbytes.errors import HopbytesWarning, UnsupportedError, unknown_name
 
 T = TypeVar("T")
+#: A class keeps its own type, and so its parameters, when it is registered.
+S = TypeVar("S")
 
 
 class Registry(Generic[T]):
@@ -51,17 +53,17 @@ class Registry(Generic[T]):
         self._discovered = False
         self._group = entry_points
 
-    def register(self, name: str) -> Callable[[T], T]:
+    def register(self, name: str) -> Callable[[S], S]:
         """Return a decorator that files a thing under `name` (unique within the kind).
 
         A thing of the same module and qualified name replaces itself, as when a cell of a notebook runs
         again.
         """
 
-        def file_under_name(thing: T) -> T:
+        def file_under_name(thing: S) -> S:
             if name in self._things and _origin(self._things[name]) != _origin(thing):
                 raise ValueError(f"two {self.kind}s are called {name!r}")
-            self._things[name] = thing
+            self._things[name] = cast("T", thing)
             return thing
 
         return file_under_name

@@ -150,4 +150,5 @@ def _launcher_word(words: list[str]) -> int:
 def _stranger(name: str, found: Launcher, lines: tuple[LaunchLine, ...]) -> str:
     expected = " or ".join(line.mpi for line in lines)
     version = f" {found.version}" if found.version else ""
-    return f"{name} is that of {found.name}{version} here, expected {expected} (or `write(format={found.form!r})`)"
+    other = f"`write(format={found.form!r})`"
+    return f"{name} is that of {found.name}{version} here, expected {expected} (or {other})"

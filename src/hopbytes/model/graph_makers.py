@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,6 @@ from hopbytes.errors import WrongTypeError
 from hopbytes.model import graph_sources
 
 if TYPE_CHECKING:
-    import networkx
     import scipy.sparse
     from typing_extensions import Self
 
@@ -143,7 +142,7 @@ class GraphMakers:
     @classmethod
     def from_networkx(
         cls,
-        graph: networkx.Graph,
+        graph: graph_sources.NetworkxGraph,
         weight: str | None = "weight",
         *,
         loads: ArrayLike | None = None,
@@ -169,7 +168,8 @@ class GraphMakers:
         O(n + m), in Python.
         """
         arcs = graph_sources.of_networkx(graph, weight)
-        known = {"name": str(graph.name)} if getattr(graph, "name", "") else {}
+        name = str(getattr(graph, "name", ""))
+        known = {"name": name} if name else {}
         undirected = not graph.is_directed()
         return cls._of(arcs, loads=loads, meta=known | dict(meta or {}), undirected=undirected)
 
@@ -243,7 +243,7 @@ class GraphMakers:
         if isinstance(thing, cls):
             return thing
         if graph_sources.is_networkx(thing):
-            return cls.from_networkx(thing)
+            return cls.from_networkx(cast("graph_sources.NetworkxGraph", thing))
         if hasattr(thing, "tocoo"):
             return cls.from_scipy(thing)
         if isinstance(thing, (np.ndarray, list, tuple)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,18 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.integers import bad_graph, task_numbers
 from hopbytes.errors import package
+
+
+class NetworkxGraph(Protocol):
+    """What is used of a graph of networkx, which need not be installed."""
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        ...
+
+    def adjacency(self) -> Any:
+        """Nodes with their neighbours."""
+        ...
 
 
 class Arcs(NamedTuple):

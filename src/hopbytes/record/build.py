@@ -43,7 +43,8 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
     """
     path = shutil.which(compiler)
     if path is None:
-        raise UnsupportedError(f"{compiler}: not there, expected the application's MPI compiler (`compiler='mpicc'`)")
+        expected = "expected the application's MPI compiler (`compiler='mpicc'`)"
+        raise UnsupportedError(f"{compiler}: not there, {expected}")
     here = Path(__file__).parent
     try:
         shown = subprocess.run([path, "-show"], capture_output=True, text=True, timeout=60).stdout

@@ -52,7 +52,8 @@ def reason(
     if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
         return (
             "the program ended by a segmentation fault: Open MPI's monitoring does not survive "
-            "neighbourhood collectives on graphs and two groups of unequal size, `compiler='mpicc'` counts without it"
+            "neighbourhood collectives on graphs and two groups of unequal size, `compiler='mpicc'` counts "
+            "without it"
         )
     if not found and application.has_mpi_inside:
         inside = f"MPI is linked into {application.path} statically, expected a shared library"

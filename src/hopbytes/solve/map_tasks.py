@@ -1,4 +1,4 @@
-"""map_tasks(): the arguments become a problem and a method, the method solves it, and the answer is verified."""
+"""map_tasks(): arguments become a problem and a method; the method solves it, and the answer is verified."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def map_tasks(
     preset : str or Chain, optional
         Ready-made chain of a mapper and refiners (default ``"eco"``). Not together with `mapper`.
     mapper : str or Mapper, optional
-        One algorithm instead: ``"random"``, ``"name:key=value,key=value"``, ``"module:Class"`` or a value such
-        as ``hopbytes.mappers.Multisection(runs=4)``.
+        One algorithm instead: ``"random"``, ``"name:key=value,key=value"``, ``"module:Class"`` or a value
+        such as ``hopbytes.mappers.Multisection(runs=4)``.
     refine : str, Refiner or a sequence of them
         Improvers to run after the mapper (and after the preset's own).
     objective : str
@@ -113,9 +113,10 @@ def map_tasks(
         `partition` says otherwise it means processes, however large n.
     pack, spread, tasks_per_node, per
         Processes with n < k: which PEs are used, see
-        :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` takes the first n, as ``mpirun`` does; `spread` gives every node equally many, as ``srun`` does, which
-        leaves each process more memory bandwidth; the others are hard counts for every node, or for
-        every unit of a level (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
+        :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` takes the first n, as ``mpirun``
+        does; `spread` gives every node equally many, as ``srun`` does, which leaves each process more memory
+        bandwidth; the others are hard counts for every node, or for every unit of a level (``"l3=2"`` or
+        ``{"l3": 2, "package": 4}``).
         By default all three are tried, nodes filled, spread, and any slots that the pattern prefers, and the
         cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job
         says how many tasks each node gets, that is kept.

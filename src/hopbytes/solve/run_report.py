@@ -20,8 +20,8 @@ from hopbytes.solve.slot_policies import Task
 
 
 def run_report(
-    graph: CommGraph, weight: str, task: Task, form: SearchForm, method: Method, found: Placed, effort: Effort,
-    *, limited: bool, early: bool, seconds: dict[str, float],
+    graph: CommGraph, weight: str, task: Task, form: SearchForm, method: Method, found: Placed,
+    effort: Effort, *, limited: bool, early: bool, seconds: dict[str, float],
 ) -> dict[str, Any]:
     """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping_info.MappingInfo`).
 
@@ -70,7 +70,7 @@ def run_report(
 
 
 def warn_of(notices: Iterable[str], stacklevel: int) -> None:
-    """Give each notice to the caller as a :class:`hopbytes.HopbytesWarning`; `stacklevel` as for warnings.warn."""
+    """Give each notice to the caller as a HopbytesWarning; `stacklevel` as for :func:`warnings.warn`."""
     for notice in notices:
         warnings.warn(notice, HopbytesWarning, stacklevel=stacklevel + 1)
 

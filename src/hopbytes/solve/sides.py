@@ -11,14 +11,15 @@ from hopbytes.errors import WrongTypeError
 from hopbytes.machines.base import Machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.graph_sources import NetworkxGraph
 
 if TYPE_CHECKING:
-    import networkx
     import scipy.sparse
 
 #: What :func:`hopbytes.map_tasks` takes as a pattern, and as a place to map it to.
 PatternLike: TypeAlias = Union[
-    CommGraph, ArrayLike, "os.PathLike[str]", "scipy.sparse.sparray", "scipy.sparse.spmatrix", "networkx.Graph"
+    CommGraph, ArrayLike, "os.PathLike[str]", "scipy.sparse.sparray", "scipy.sparse.spmatrix",
+    NetworkxGraph,
 ]
 PlaceLike: TypeAlias = Union[Allocation, Machine, str, "os.PathLike[str]"]
 
@@ -69,6 +70,6 @@ def place_side(where: PlaceLike) -> Allocation:
 
         return machine(os.fspath(where))
     raise WrongTypeError(
-        f"the place to map to is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a Machine "
-        "or a spec such as 'node:6 core:12'"
+        f"the place to map to is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a "
+        "Machine or a spec such as 'node:6 core:12'"
     )

@@ -1,7 +1,7 @@
 """Algorithms that place tasks: one file each.
 
-``hopbytes.mappers`` is this package. Every registered class is an attribute, those of other packages too; its
-file is loaded when it is first asked for.
+``hopbytes.mappers`` is this package. Every registered class is an attribute, those of other packages too;
+its file is loaded when it is first asked for.
 """
 
 from __future__ import annotations

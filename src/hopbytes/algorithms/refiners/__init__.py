@@ -1,7 +1,7 @@
 """Algorithms that improve a placement: one file each.
 
-``hopbytes.refiners`` is this package. Every registered class is an attribute, those of other packages too; its
-file is loaded when it is first asked for.
+``hopbytes.refiners`` is this package. Every registered class is an attribute, those of other packages too;
+its file is loaded when it is first asked for.
 """
 
 from __future__ import annotations

@@ -142,7 +142,8 @@ def allocation_of(source: Source, form: str) -> Allocation:
     where = source.options.get("where")
     if not isinstance(where, Allocation):
         raise UnsupportedError(
-            f"{source.name}: {form} names hosts, expected the machine they are nodes of (`where` with `hosts`)"
+            f"{source.name}: {form} names hosts, expected the machine they are nodes of (`where` with "
+            "`hosts`)"
         )
     return where
 

@@ -71,7 +71,8 @@ def spread(
         raise FormatError("tasks", None, f"{n} tasks, expected an integer >= 0")
     if n > where.k:
         raise InfeasibleError(
-            f"{n} tasks on {where.k} slots, expected at most {where.k}; `oversubscribe=True` puts several on one"
+            f"{n} tasks on {where.k} slots, expected at most {where.k}; `oversubscribe=True` puts several "
+            "on one"
         )
     limits = _limits(per)
     if tasks_per_node is not None:

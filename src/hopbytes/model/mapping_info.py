@@ -32,7 +32,8 @@ class _OfEveryRun(TypedDict):
     bound_kept: int
     notices: list[str]
     seconds: Seconds
-    history: list[tuple[float, int, int]]
+    #: Seconds, scanned edges and J of every placement that was better than all before.
+    history: list[list[int | float]]
 
 
 class MappingInfo(_OfEveryRun, total=False):

@@ -64,7 +64,7 @@ def run_report(
         **migration_report(task.said, placed),
         **found.report(),
         "notices": [*notices, *_work_notice(effort, limited=limited, early=early)],
-        "history": list(effort.history),
+        "history": [list(each) for each in effort.history],
         "seconds": seconds,
     }
 

@@ -54,9 +54,10 @@ def test_a_script_under_mypy(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
     config = tmp_path / "mypy.ini"  # whose libraries have types is no business of the script
     config.write_text("[mypy]\nfollow_imports = silent\n")
-    right = subprocess.run([*command, "--config-file", str(config), "right.py"], cwd=tmp_path, capture_output=True, text=True)
+    command += ["--config-file", str(config)]
+    right = subprocess.run([*command, "right.py"], cwd=tmp_path, capture_output=True, text=True)
     assert right.returncode == 0, right.stdout
-    wrong = subprocess.run([*command, "--config-file", str(config), "wrong.py"], cwd=tmp_path, capture_output=True, text=True)
+    wrong = subprocess.run([*command, "wrong.py"], cwd=tmp_path, capture_output=True, text=True)
     assert "2 errors" in wrong.stdout
 
 

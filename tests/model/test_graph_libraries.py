@@ -41,9 +41,8 @@ def test_networkx_and_back():
     grid = networkx.grid_2d_graph(3, 3)
     graph = hb.CommGraph.of(grid)
     assert (graph.n, graph.m, graph.undirected) == (9, 2 * grid.number_of_edges(), True)
-    assert networkx.utils.graphs_equal(graph.to_networkx(), networkx.convert_node_labels_to_integers(grid)) or (
-        networkx.is_isomorphic(graph.to_networkx(), grid)
-    )
+    numbered = networkx.convert_node_labels_to_integers(grid)
+    assert {frozenset(edge) for edge in graph.to_networkx().edges} == {frozenset(e) for e in numbered.edges}
     arrows = networkx.DiGraph()
     arrows.add_edge("a", "b", weight=3)
     arrows.add_edge("b", "a")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
@@ -15,6 +15,7 @@ from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.shown_by_spec import ShownBySpec
 
 if TYPE_CHECKING:
     from hopbytes.machines.node.job_environment import Job
@@ -144,7 +145,7 @@ class TableDistance:
 Distance: TypeAlias = "TreeDistance | TableDistance | NetworkDistance"
 
 
-class Machine(ABC):
+class Machine(ShownBySpec):
     """Hardware that exists: `n_cores` places numbered from 0 in machine order (logical numbers).
 
     A machine is final and frozen; what a job may use of it is an :class:`hopbytes.model.allocation.Allocation`.
@@ -153,17 +154,6 @@ class Machine(ABC):
     __slots__ = ()
     #: The name of the kind is a whole spec (``local``); what follows a colon may be left out.
     stands_alone: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **options: object) -> None:
-        """Show every kind of machine by its spec; a dataclass would show all its fields."""
-        super().__init_subclass__(**options)
-        if "__repr__" not in cls.__dict__:
-            cls.__repr__ = Machine.__repr__  # type: ignore[method-assign]
-
-    def __repr__(self) -> str:
-        text = self.spec()
-        cut = text if len(text) <= 80 else f"{text[:79]}…"
-        return f"{type(self).__name__}({cut!r}, {self.n_cores} cores)"
 
     @classmethod
     def parse(cls, text: str) -> Machine:

@@ -34,7 +34,8 @@ class Evaluation(EvaluationViews):
     Examples
     --------
     ``print(evaluation)`` gives one table; ``evaluation.to_dict()`` the same for JSON and
-    ``evaluation.to_frame()`` for pandas; ``evaluation.comm_cost`` is J and ``evaluation.relative_to("in_order")`` what was gained.
+    ``evaluation.to_frame()`` for pandas; ``evaluation.comm_cost`` is J and
+    ``evaluation.relative_to("in_order")`` what was gained.
     """
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ graph = hb.read_pattern("app.csv")
 other = hb.CommGraph.from_metis([0, 1, 2], [1, 0])
 where = hb.machine("node:8@10 core:4@1")
 mapping = hb.map_tasks(graph, where, preset=hb.presets.strong(), seed=3)
-again = hb.map_tasks(np.eye(4), "node:2 core:2", mapper=hb.mappers.Multisection(runs=2))
+again = hb.map_tasks(np.eye(4), "node:2 core:2", mapper=hb.mappers.Multisection(repetitions=2))
 chain = hb.Chain(hb.mappers.Random(), (hb.refiners.Swap(),))
 cost: int = mapping.comm_cost
 notices: list[str] = mapping.info["notices"]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import importlib as _importlib
 import typing as _typing
+from typing import TYPE_CHECKING
 
 from hopbytes._version import __version__ as __version__
 
-if _typing.TYPE_CHECKING:
+if TYPE_CHECKING:
     from hopbytes.algorithms import mappers as mappers
     from hopbytes.algorithms import refiners as refiners
     from hopbytes.algorithms.base import Bounds as Bounds

@@ -28,8 +28,8 @@ def test_a_csv_that_may_be_an_edge_list_is_refused_with_both_ways_out(hopbytes, 
     done = hopbytes("map", "a.csv", *ON)
     assert done.returncode == 1
     assert done.stderr == (
-        f"hopbytes: a.csv: {n} lines of {n} numbers, a matrix of {n} tasks or an edge list ({columns}): say "
-        "which by --input-format csv or --input-format edges\n"
+        f"hopbytes: a.csv: {n} lines of {n} numbers are a matrix of {n} tasks or an edge list ({columns}), "
+        "expected --input-format csv or --input-format edges\n"
     )
     arcs = []
     for form in ("csv", "edges"):
@@ -75,15 +75,16 @@ def test_message_counts_are_not_taken_for_bytes(hopbytes, tmp_path, counts, volu
     done = hopbytes("map", counts, *ON)
     assert done.returncode == 1
     assert done.stderr == (
-        f"hopbytes: {counts}: the message counts of {volumes}, which lies beside it: name that file (the "
-        "counts are then read too); --input-format csv takes counts as bytes\n"
+        f"hopbytes: {counts}: the file holds the message counts of {volumes}, expected that file (the "
+        "counts are then read, too); --input-format csv reads counts as bytes\n"
     )
     assert hopbytes("map", volumes, *ON).returncode == 0
     (tmp_path / volumes).unlink()
     for more in ((), ("--input-format", "csv")):
         done = hopbytes("map", counts, *ON, *more)
         assert done.returncode == 0
-        assert done.stderr.startswith("the name of the file says message counts: they are taken as bytes\n")
+        notice = "the file's name indicates message counts, but its numbers are read as bytes\n"
+        assert done.stderr.startswith(notice)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_what_hopbytes_wrote_may_be_written_again(hopbytes, tmp_path, name, form
         done = hopbytes("write", "m.json", "-o", f"again.{name}", "--format", form)
         assert done.returncode == 0, done.stderr
     if form == "plain":
-        found = hb.read(tmp_path / name, holds="placement")
+        found = hb.read(tmp_path / name, holds="mapping")
         assert found.tolist() == hb.read(tmp_path / "m.json").pe.tolist()
         assert np.loadtxt(tmp_path / name, dtype=int).tolist() == found.tolist()
 
@@ -145,7 +146,7 @@ def test_nothing_but_numbers_goes_down_a_pipe(hopbytes):
 def test_comments_in_front_cost_nothing_to_read(tmp_path):
     path = tmp_path / "m.txt"
     path.write_text("# written by hopbytes\n% another\n3\n1\n")
-    assert hb.read(path, holds="placement").tolist() == [3, 1]
+    assert hb.read(path, holds="mapping").tolist() == [3, 1]
     (tmp_path / "n.csv").write_text("0,1\n1,0\n")
     with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
         hb.write(hb.read("stencil:4"), tmp_path / "n.csv")

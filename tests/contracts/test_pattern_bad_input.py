@@ -34,17 +34,17 @@ BAD = [
     ("a.graph", "5 2\n2\n1 3\n2\n", "a.graph:5: the file ends after 3 vertices, expected 5"),
     (
         "a.graph", "3 2\n2\n1 3\n",
-        "a.graph:1: 2 edges promised, but 3 neighbours, an odd number found (is the",
+        "a.graph:1: 3 neighbours, an odd number, expected 2 edges",
     ),
     ("a.graph", "3 2\n2\n1 4\n2\n", "a.graph:3: task 4, expected a neighbour from 1 to 3"),
     ("a.graph", "3 2\n2\n1 0\n2\n", "a.graph:3: task 0, expected a neighbour from 1 to 3"),
     ("a.graph", "3 2\n2\n1 2\n2\n", "a.graph:3: vertex 2 is its own neighbour"),
     ("a.graph", "3 2\n2\n1 3 1\n2\n", "a.graph:3: a neighbour is listed twice"),
-    ("a.graph", "3 2\n2 3\n1 3\n\n", "a.graph:2: vertex 1 lists 3, but not the other way round"),
-    ("a.graph", "3 2 1\n2 5\n1 5 3 6\n2 7\n", "a.graph:3: edge 2 - 3 weighs 6, but 7 from its other end"),
+    ("a.graph", "3 2\n2 3\n1 3\n\n", "a.graph:2: vertex 1 lists 3, but 3 does not list 1"),
+    ("a.graph", "3 2 1\n2 5\n1 5 3 6\n2 7\n", "a.graph:3: edge 2 - 3 has weight 6, but 7 in the row of 3"),
     ("a.graph", "3 5\n2\n1 3\n2\n", "a.graph:1: 3 vertices and 5 edges, more than a file of"),
-    ("a.graph", "3 1\n2\n1 3\n2\n", "a.graph:3: more neighbours than expected for the 1 edges"),
-    ("a.graph", "%\n%%%%%%%%\n3 3\n2\n1 3\n2\n", "a.graph:3: 3 edges promised, but 2 edges found"),
+    ("a.graph", "3 1\n2\n1 3\n2\n", "a.graph:3: more neighbours than expected"),
+    ("a.graph", "%\n%%%%%%%%\n3 3\n2\n1 3\n2\n", "a.graph:3: 2 edges, expected 3 edges"),
     ("a.graph", "3 2 1\n2 5\n1 5 3\n2 6\n", "a.graph:3: the last neighbour has no edge weight"),
     ("a.graph", "3 2 10\n7 2\n\n9 2\n", "a.graph:3: fewer vertex weights than the header promises"),
     ("a.graph", "3 2 1\n2 -5\n1 5 3 6\n2 6\n", "a.graph:2: '-5', expected a number >= 0"),
@@ -60,8 +60,8 @@ BAD = [
     ("a.graph", "1000000000 5000000000\n2\n1\n", "a.graph:1: 1000000000 vertices and 5000000000 edges, more"),
     ("a.graph", b"\x00\x01\x02\xff", r"a.graph:1: '\x00\x01\x02\xff', expected a header"),
     ("a.graph", b"2 1\n2\n\x00\xff\n", r"a.graph:3: '\x00\xff', expected a number"),
-    ("a.edges", "0 1 5\n1 0\n", "a.edges:2: another count of numbers, expected 3 in each line"),
-    ("a.edges", "0 1 5\n1 0 5 6\n", "a.edges:2: another count of numbers, expected 3 in each line"),
+    ("a.edges", "0 1 5\n1 0\n", "a.edges:2: a different number of fields, expected 3 in each line"),
+    ("a.edges", "0 1 5\n1 0 5 6\n", "a.edges:2: a different number of fields, expected 3 in each line"),
     ("a.edges", "0 1 5 6 7\n", "a.edges:1: 5 numbers, expected source target"),
     ("a.edges", "2\n0 1 5\n1 2 5\n", "a.edges:3: task 2, expected 0 to 1"),
     ("a.edges", "0 1 5\n1 -1 5\n", "a.edges:2: '-1', expected a number >= 0"),
@@ -73,9 +73,9 @@ BAD = [
     ("a.edges", "0 2000000000 1\n", "2000000001 tasks, expected at most 16777216"),
     ("a.edges", "2000000000\n0 1 1\n", "a.edges:1: 2000000000 tasks, expected at most"),
     ("a.edges", "four\n", "a.edges:1: 'four', expected the number of tasks"),
-    ("a.mat", "0 1\n1 0\n0 0\n", "a.mat:3: 3 lines of 2 numbers, expected as many of each"),
-    ("a.mat", "0 1 2\n1 0 0\n", "a.mat:2: 2 lines of 3 numbers, expected as many of each"),
-    ("a.mat", "0 1\n1\n", "a.mat:2: another count of numbers"),
+    ("a.mat", "0 1\n1 0\n0 0\n", "a.mat:3: 3 lines of 2 numbers, expected a square"),
+    ("a.mat", "0 1 2\n1 0 0\n", "a.mat:2: 2 lines of 3 numbers, expected a square"),
+    ("a.mat", "0 1\n1\n", "a.mat:2: a different number of fields"),
     ("a.csv", "0,1\n1,,0\n", "a.csv:2: an empty field between commas"),
     ("a.csv", "0,1,\n1,0,\n", "a.csv:1: an empty field between commas"),
     ("a.csv", "a,b\n0,1\n", "a.csv:1: 'a', expected a number"),
@@ -171,21 +171,21 @@ def npz(path, **members):
 
 def test_archives_are_not_believed(tmp_path):
     header = b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000,), }"
-    with pytest.raises(FormatError, match="1000000000 numbers of 8 bytes claimed, but 0 bytes found"):
+    with pytest.raises(FormatError, match="0 bytes, expected 1000000000 numbers of 8 bytes"):
         read(npz(tmp_path / "a.npz", indptr__npy=header.ljust(127) + b"\n"))
     pickled = io.BytesIO()
     np.save(pickled, np.array([{}]), allow_pickle=True)
     with pytest.raises(FormatError, match="expected plain numbers"):
         read(npz(tmp_path / "a.npz", indptr__npy=pickled.getvalue()))
-    with pytest.raises(FormatError, match=r"header\.json is not JSON"):
+    with pytest.raises(FormatError, match=r"header\.json is damaged"):
         read(npz(tmp_path / "a.pattern", header__json=b"{"))
-    with pytest.raises(UnsupportedError, match="pattern version 99, this release reads version 1"):
+    with pytest.raises(UnsupportedError, match="pattern version 99, expected version 1"):
         read(npz(tmp_path / "a.pattern", header__json=b'{"format": "hopbytes pattern", "version": 99}'))
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", bytes(5_000_000))
     (tmp_path / "a.npz").write_bytes(bomb.getvalue())
-    with pytest.raises(FormatError, match="5000000 bytes inside, expected no more than 100000"):
+    with pytest.raises(FormatError, match="5000000 bytes after decompression, expected at most 100000"):
         read(tmp_path / "a.npz", max_bytes=100_000)
 
 

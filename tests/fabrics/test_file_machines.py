@@ -29,13 +29,13 @@ def round_trip(spec):
 def test_slurm_distances(tmp_path):
     path = put(tmp_path, SLURM)
     machine = round_trip(f"slurm:{path}:leaf=90 / package:2 core:2")
-    assert machine.node_names() == ("n1", "n2", "n3", "n4", "n5")
+    assert machine.known_hosts.names == ("n1", "n2", "n3", "n4", "n5")
     between = machine.distance().between
     assert [between(0, core) for core in (0, 1, 2, 4, 8, 12)] == [0, 1, 10, 40, 40, 90]
     assert machine.spec() == f"slurm:{path}:leaf=90 / package:2@10 core:2@1"
     assert hb.machine(machine.spec(), distance="node=50,core=2").distance.between(0, 4) == 50
     some = round_trip(f"slurm:{path}@n[3-4] / core:[2,1]")
-    assert (some.node_names(), some.n_cores) == (("n3", "n4"), 3)
+    assert (some.known_hosts.names, some.n_cores) == (("n3", "n4"), 3)
 
 
 def test_slurm_yaml(tmp_path):
@@ -45,7 +45,7 @@ def test_slurm_yaml(tmp_path):
     assert [blocks.distance().between(0, node) for node in (1, 2, 4)] == [40, 60, 80]
     pod = round_trip(f"slurm:{path}:topology=pod@6 / core:2")
     # x runs fastest: t1 t2 are neighbours in x, t1 t3 in z.
-    assert pod.node_names() == ("t1", "t2", "t3", "t4")
+    assert pod.known_hosts.names == ("t1", "t2", "t3", "t4")
     assert [pod.distance().between(0, core) for core in (1, 2, 4, 6)] == [1, 6, 6, 12]
     assert pod.network().routes([0], [1]).links.size == 1
 
@@ -77,7 +77,7 @@ def test_scotch(tmp_path):
 
 def test_cray(tmp_path):
     gemini = round_trip(f"xtdb2proc:{put(tmp_path, CRAY)}:dims=4x4x4@2 / core:2")
-    assert gemini.node_names() == ("nid00004", "nid00012")
+    assert gemini.known_hosts.names == ("nid00004", "nid00012")
     assert gemini.distance().between(0, 2) == 2 * (1 + 2)
     lines = [
         f"x_coord={x},y_coord={y},z_coord={z},processor_id={number}"
@@ -96,7 +96,7 @@ def test_coordinates(tmp_path):
     path = put(tmp_path, "b 0 1\na 0 1\nc 3 0\n")
     machine = round_trip(f"coordinates:{path}:wrap=1x0:bw=5x7@2")
     # Two hosts share the router at 0.1: no hop between them; c is one step round the ring and one down.
-    assert machine.node_names() == ("a", "b", "c")
+    assert machine.known_hosts.names == ("a", "b", "c")
     assert [machine.distance().between(0, node) for node in (1, 2)] == [0, 4]
     assert {int(c) for c in machine.network().capacity if c} == {5, 7}
     with pytest.raises(FormatError, match="expected below dims=3x2"):
@@ -125,7 +125,7 @@ def test_simgrid(tmp_path):
     shaped += 'topo_parameters="{}"/></platform>'
     torus = round_trip(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', '3,2,2'))}@4")
     assert torus.distance().between(0, 1) == 4  # the first dimension runs fastest
-    assert torus.node_names()[11] == "h11"
+    assert torus.known_hosts.names[11] == "h11"
     tree = round_trip(f"simgrid:{put(tmp_path, shaped.format(15, 'FAT_TREE', '2;4,4;1,2;1,2'))}")
     # Four leaves of four hosts, two cores, two cables each.
     assert tree.network().describe()["links"] == 2 * (16 + 4 * 2 * 2)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-import simulated_machine as simulated
+from bench.studies import simulated_machine as simulated
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.measure import measure, read_places, read_times, with_measured
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
@@ -19,6 +19,7 @@ from hopbytes.discovery.store import measure_to_file
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.inventory import NodeInventory
 
 
 @pytest.mark.parametrize(("latency", "bandwidth"), [(2e-6, 1e9), (1e-7, 5e10), (0.0, 1e9)])
@@ -76,7 +77,7 @@ def test_levels_without_two_ranks_are_left_out():
 
 def bound_machine() -> NodeMachine:
     tree = read_synthetic("pack:2 core:2 pu:2(indexes=core:pack)")
-    return NodeMachine("test:", (tree,), (0, 0), ("n1", "n2"))
+    return NodeMachine("test:", NodeInventory((tree,), (0, 0)), ("n1", "n2"))
 
 
 def test_ranks_are_found_by_host_and_cpus():
@@ -92,7 +93,7 @@ def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
     assert pes_of_ranks(free, where) == list(range(8))
     with pytest.raises(InfeasibleError, match="3 ranks on 8 slots, not bound"):
         pes_of_ranks(free[:3], where)
-    with pytest.raises(FormatError, match="no host of the machine"):
+    with pytest.raises(FormatError, match="expected a host of the machine"):
         pes_of_ranks([RankPlace("elsewhere", frozenset({0}))], where)
 
 
@@ -145,7 +146,7 @@ def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
     [
         (["/nowhere/mpirun"], UnsupportedError, "expected a command that starts MPI"),
         (["false"], UnsupportedError, "failed with exit code 1"),
-        (["true"], FormatError, "0 ranks said where they are"),
+        (["true"], FormatError, "0 ranks printed their hosts"),
     ],
 )
 def test_commands_that_fail(command, error, words):

@@ -14,12 +14,12 @@ from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.model.comm_graph import CommGraph, Csr
-from hopbytes.partitioners import candidates
-from hopbytes.partitioners.candidates import CandidateSettings
+from hopbytes.partitioners import group_partitions
 from hopbytes.partitioners.dispatch import kaminpar_available
+from hopbytes.partitioners.group_partitions import PartitionerSettings
 from hopbytes.partitioners.pool import Job, WorkerPool
 from hopbytes.reference import graph_reference as reference_graph
 
@@ -27,9 +27,12 @@ needs_kaminpar = pytest.mark.skipif(not kaminpar_available(), reason="kaminpar i
 
 WHERE = hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (3, 4)))
 # Root (2500 vertices) and the three groups below it (about 830 each) are large enough.
-BOTH = Multisection(kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500)
+BOTH = Multisection(
+    kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco", kaminpar_from=500
+)
 ALONE = Multisection(
-    runs=0, kaminpar_tries=2, kaminpar_inner_tries=1, kaminpar_preset="eco", kaminpar_from=500
+    repetitions=0, kaminpar_partitions=2, kaminpar_inner_partitions=1, kaminpar_preset="eco",
+    kaminpar_from=500
 )
 
 
@@ -51,9 +54,11 @@ def ask(csr, group, tries=1, smallest=1, slack=1.05, pool=None, deadline=None, b
     caps = np.repeat((sizes * slack / blocks).astype(np.int64) + 1, blocks)
     start = np.arange(0, len(caps) + 1, blocks, dtype=np.int64)
     seeds = np.arange(len(sizes), dtype=np.uint64) + np.uint64(2**63)
-    settings = CandidateSettings(tries, "eco", smallest)
+    settings = PartitionerSettings(tries, "eco", smallest)
     with pool or WorkerPool(1, in_process=True) as workers:
-        return candidates.candidates(*csr, None, group, start, caps, seeds, settings, workers, deadline)
+        return group_partitions.partition_groups(
+            *csr, None, group, start, caps, seeds, settings, workers, deadline
+        )
 
 
 # ------------------------------------------------------------------ mapper
@@ -102,7 +107,7 @@ def test_exact_counts_are_never_asked_for(monkeypatch):
     def refuse(*_):
         raise AssertionError("called for an exact problem")
 
-    monkeypatch.setattr(candidates, "submit", refuse)
+    monkeypatch.setattr(group_partitions, "submit", refuse)
     mapping = hb.map_tasks(
         grid(50), WHERE, mapper=ALONE, seed=5, threads=1, partition=False, oversubscribe=True
     )
@@ -112,7 +117,7 @@ def test_exact_counts_are_never_asked_for(monkeypatch):
 
 @pytest.mark.parametrize("mapper", [BOTH, ALONE], ids=["both", "alone"])
 def test_failed_tries_are_counted_and_ignored(mapper, monkeypatch):
-    monkeypatch.setattr(candidates, "available", lambda name: True)
+    monkeypatch.setattr(group_partitions, "available", lambda name: True)
     monkeypatch.setattr("hopbytes.partitioners.dispatch.available", lambda name: True)
     monkeypatch.setattr(Job, "run_here", lambda job: job.fail("out of luck"))
     monkeypatch.setenv("HOPBYTES_WORKERS", "0")
@@ -137,7 +142,7 @@ def test_a_hub_goes_to_the_built_in_partitioner():
 
 def test_unknown_preset_is_refused_when_the_mapper_is_made():
     with pytest.raises(UnsupportedError, match="did you mean 'strong'"):
-        hb.map_tasks(grid(5), WHERE, mapper="multisection:kaminpar_tries=1,kaminpar_preset=storng")
+        hb.map_tasks(grid(5), WHERE, mapper="multisection:kaminpar_partitions=1,kaminpar_preset=storng")
 
 
 # -------------------------------------------------------------- candidates
@@ -176,7 +181,7 @@ def test_nothing_is_asked_for_small_single_block_or_no_tries():
 
 
 def test_after_the_deadline_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(candidates, "submit", None)
+    monkeypatch.setattr(group_partitions, "submit", None)
     csr, group = two_grids(20)
     found = ask(csr, group, tries=3, deadline=time.monotonic())
     assert (found.rows, found.used, found.failed) == (None, 0, 0)
@@ -200,8 +205,8 @@ def test_an_interrupt_closes_the_graph_files(monkeypatch):
             raise KeyboardInterrupt
         return tickets[-1]
 
-    submit = candidates.submit
-    monkeypatch.setattr(candidates, "submit", remember)
+    submit = group_partitions.submit
+    monkeypatch.setattr(group_partitions, "submit", remember)
     csr, group = two_grids(20)
     with pytest.raises(KeyboardInterrupt):
         ask(csr, group)
@@ -249,7 +254,7 @@ def test_a_candidate_stands_when_there_are_no_runs():
     cuts = {}
     for runs in (0, 1):
         child, cut = partition_many(
-            *csr, None, group, start, caps, seeds, PartitionSettings(runs=runs), candidates=given_rows
+            *csr, None, group, start, caps, seeds, PartitionSettings(repetitions=runs), candidates=given_rows
         )
         assert np.bincount(2 * group + child).max() <= 100
         cuts[runs] = cut.tolist()

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.machines.base import TableDistance
 from hopbytes.machines.common.table import Table
-from hopbytes.solve.constraints import constraints
-from hopbytes.solve.relabel import align
+from hopbytes.machines.place_distances import TableDistance
+from hopbytes.solve.constraints import collect_constraints
+from hopbytes.solve.relabel import relabel_units
 from strategies import graphs, machines
 
 PRESETS = ["fast", "eco", "strong"]
@@ -155,7 +155,7 @@ class TestRemapping:
         graph = grid(24)
         best = hb.map_tasks(graph, TREE, preset="strong", seed=2)
         elsewhere = ((best.pe // 4 + 1) % 4 * 4 + (best.pe % 4 + 2) % 4).astype(np.int32)
-        assert np.array_equal(align(TREE, best.pe, elsewhere, np.ones(16, np.int64)), elsewhere)
+        assert np.array_equal(relabel_units(TREE, best.pe, elsewhere, np.ones(16, np.int64)), elsewhere)
         again = hb.map_tasks(graph, TREE, preset="strong", initial=elsewhere, migration_price=1)
         assert again.info["migrations"] < graph.n / 10
 
@@ -243,6 +243,6 @@ def test_fixed_tasks_beyond_a_cap_are_refused():
 
 
 def test_constraints_say_what_they_hold():
-    said = constraints(3, TREE, fixed={1: 4})
+    said = collect_constraints(3, TREE, fixed={1: 4})
     assert said
-    assert not constraints(3, TREE)
+    assert not collect_constraints(3, TREE)

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from hopbytes.cost.metrics.baselines import at_random, in_order
 from hopbytes.cost.metrics.evaluation import evaluate
-from hopbytes.cost.metrics.placement import measure
+from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.cost.metrics.plain_text import plain_table
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.errors import FormatError, ScaleError
-from hopbytes.machines.base import Level, TableDistance
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.place_distances import TableDistance
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
-from hopbytes.cost.metrics.placement import measure
+from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.formats.mappings.launch_files import number_list
@@ -107,7 +107,7 @@ def test_json_is_read_where_the_machines_file_is_elsewhere(tmp_path, monkeypatch
     where = hb.machine("table:square")
     hb.write(Mapping(np.array([1, 0], np.int32), where), "../stored.json")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FormatError, match=r"square: no such file.*`where` says where its file is now"):
+    with pytest.raises(FormatError, match=r"square: no such file.*`where`"):
         hb.read("stored.json")
     assert hb.read("stored.json", where=hb.machine("table:m/square")).pe.tolist() == [1, 0]
 
@@ -141,7 +141,7 @@ def test_json_for_another_machine_or_pattern_is_refused():
     [
         ({"kind": "x"}, 'no "kind"'),
         ({"version": "1"}, "version 1, expected 1"),
-        ({"version": 2}, "reads up to 1"),
+        ({"version": 2}, "expected at most version 1"),
         ({"n": 3}, "n is 3, expected 2"),
         ({"k": 3}, "k is 3, expected 4"),
         ({"pe": [0, 1.5]}, "pe is .*expected a list of integers"),
@@ -155,8 +155,8 @@ def test_json_for_another_machine_or_pattern_is_refused():
         ({"machine": "node:2@10 core:2@2"}, "do not match machine_sha256"),
         ({"machine": "/etc/passwd"}, "machine: "),
         ({"slots": []}, "slots is .*expected at least one"),
-        ({"slots": ["0", "0", "1", "2"]}, "expected slots in order, none twice"),
-        ({"slots": ["0-3", "1-3", "2-3", "3"]}, "expected slots in order, none twice"),
+        ({"slots": ["0", "0", "1", "2"]}, "expected slots in ascending order"),
+        ({"slots": ["0-3", "1-3", "2-3", "3"]}, "expected slots in ascending order"),
         ({"slots": ["0", "1", "2", "99"]}, "expected cores of 0..3"),
         ({"slots": ["0", "1", "2", "x"]}, "expected cores like 0-3,6"),
         ({"slots": ["0", "1", "2", "3" * 5000]}, "expected cores like 0-3,6"),
@@ -385,7 +385,7 @@ def test_more_tasks_than_slots_name_both_numbers(name):
     ("hosts", "message"),
     [
         (("a",), "1 host names for 2 nodes"),
-        (("a", "a"), "host name a twice"),
+        (("a", "a"), "host name a occurs twice"),
         (("a", "b;rm -rf"), "host name 'b;rm -rf', expected letters"),
         (("a", "-b"), "host name '-b'"),
         (("a", "b\n"), r"host name 'b\\n'"),
@@ -421,14 +421,14 @@ def test_the_command_names_a_file_whatever_the_name(tmp_path, monkeypatch):
 def test_what_cannot_be_written_is_known_before_the_work(tmp_path):
     from hopbytes.formats.exchange import check_target
 
-    with pytest.raises(UnsupportedError, match="'openmpi' needs several files"):
-        check_target("-", "openmpi", holds="placement")
+    with pytest.raises(UnsupportedError, match="'openmpi' consists of several files"):
+        check_target("-", "openmpi", holds="mapping")
     with pytest.raises(UnsupportedError, match="a folder, expected a file name"):
-        check_target(tmp_path, "json", holds="placement")
-    check_target("-", "slurm", holds="placement")
+        check_target(tmp_path, "json", holds="mapping")
+    check_target("-", "slurm", holds="mapping")
 
 
 def test_every_placement_format_is_registered_with_a_sentence():
-    placements = {name: form for name, form in formats.items() if form.holds == "placement"}
+    placements = {name: form for name, form in formats.items() if form.holds == "mapping"}
     assert set(placements) >= {"plain", "json", "openmpi", "slurm", "newrank"}
     assert all(form.summary for form in placements.values())

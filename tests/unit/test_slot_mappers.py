@@ -10,9 +10,9 @@ from hopbytes.algorithms.mappers.two_phase import TwoPhase
 from hopbytes.algorithms.shared.bisection_tree import halved
 from hopbytes.algorithms.shared.quotient_graph import quotient_graph
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.solve.map_tasks import map_tasks
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.common.table import Table
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.report.show import machine_facts, machine_text
 from strategies import machines
 

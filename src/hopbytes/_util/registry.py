@@ -1,10 +1,10 @@
-"""Name → thing, where the thing called `name` lives in the file ``name.py`` of one of a few folders.
+"""Registries of named objects; the object `name` is defined in the file ``name.py`` of a known package.
 
-Adding an algorithm, a topology or a format is adding one file; this module is why. A name that is asked for
-loads its own file and no other, so that commands start quickly however much there is; only listing loads all.
+An algorithm, a topology or a format is therefore added by adding one file. Looking up a name imports only its
+own file, so that commands start quickly; listing a registry imports all files.
 
-Other packages add things by entry points: group ``hopbytes.mappers`` (refiners, machines, formats), name of
-the thing → ``module:thing``. They are looked up when no file here has the name, and for listing.
+Other packages add objects by entry points: group ``hopbytes.mappers`` (refiners, machines, formats), name of
+the object → ``module:object``. They are looked up when no file here has the name, and for listing.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ S = TypeVar("S")
 
 
 class Registry(Generic[T]):
-    """The things of one kind, by name.
+    """The registered objects of one kind, by name.
 
     Parameters
     ----------
     kind : str
-        Word for messages: ``"mapper"``.
+        Name of the kind in messages: ``"mapper"``.
     packages : str or tuple of str
-        Dotted names of the folders whose files register themselves on import (or of a file that holds all).
+        Dotted names of the packages whose modules register themselves on import, or of one module that
+        registers all objects.
     prefixes : tuple of str
-        What file names may have before the name of the thing.
+        Possible prefixes of file names before the name of the object.
     aliases : mapping of str to str
-        Other words for things; they are understood, but not listed.
+        Alternative names, which are accepted but not listed.
     entry_points : str
-        Group of entry points by which other packages add things; "" for none.
+        Group of entry points by which other packages add objects; "" for none.
     """
 
     def __init__(
@@ -54,28 +55,28 @@ class Registry(Generic[T]):
         self._group = entry_points
 
     def register(self, name: str) -> Callable[[S], S]:
-        """Return a decorator that files a thing under `name` (unique within the kind).
+        """Return a decorator that registers an object under `name`, which must be unique in the registry.
 
-        A thing of the same module and qualified name replaces itself, as when a cell of a notebook runs
+        An object of the same module and qualified name replaces itself, as when a cell of a notebook runs
         again.
         """
 
-        def file_under_name(thing: S) -> S:
+        def add(thing: S) -> S:
             if name in self._things and _origin(self._things[name]) != _origin(thing):
                 raise ValueError(f"two {self.kind}s are called {name!r}")
             self._things[name] = cast("T", thing)
             return thing
 
-        return file_under_name
+        return add
 
     def _discover(self, beginning: str = "") -> None:
-        """Import all files whose name begins so."""
+        """Import all modules whose names start with `beginning`."""
         if self._discovered:
             return
         self._discovered = not beginning
         for name in self._packages:
             package = importlib.import_module(name)
-            # A registry kept in one file (presets) has no folder to walk.
+            # A registry in a single module (presets) has no package to search.
             for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
                 if module.name.startswith(beginning):
                     importlib.import_module(f"{name}.{module.name}")
@@ -121,7 +122,7 @@ class Registry(Generic[T]):
         return next(named, None)
 
     def _load(self, name: str) -> None:
-        """Import the file that would hold `name`, if there is one."""
+        """Import the module that defines `name`, or load its entry point, if either exists."""
         if self._discovered or name in self._things:
             return
         self._load_file(name)
@@ -131,7 +132,7 @@ class Registry(Generic[T]):
                     self._take(entry)
 
     def _load_file(self, name: str) -> None:
-        """Import the file that would hold `name`, if its name can be one."""
+        """Import the module that defines `name`, if it exists."""
         if not name.isidentifier():
             return
         for package in self._packages:
@@ -143,7 +144,7 @@ class Registry(Generic[T]):
                     importlib.import_module(module)
 
     def __getitem__(self, name: str) -> T:
-        """Return the thing called `name`; UnsupportedError with the nearest name if there is none."""
+        """Return the object `name`; UnsupportedError, with the nearest name, if there is none."""
         if not isinstance(name, str) or name not in self:
             self._discover()
             raise unknown_name(self.kind, name, self._things)
@@ -155,16 +156,16 @@ class Registry(Generic[T]):
         return name in self._things
 
     def name_of(self, thing: T) -> str | None:
-        """Return the name under which `thing` is filed, None if it is not; loads nothing."""
-        return next((name for name, filed in self._things.items() if filed is thing), None)
+        """Return the name under which `thing` is registered, or None; imports nothing."""
+        return next((name for name, known in self._things.items() if known is thing), None)
 
     def __iter__(self) -> Iterator[str]:
-        """Names in alphabetical order."""
+        """Iterate over all names in alphabetical order."""
         self._discover()
         return iter(sorted(self._things))
 
     def items(self, beginning: str = "") -> list[tuple[str, T]]:
-        """Return (name, thing) in alphabetical order, at least those in files whose name begins so."""
+        """Return (name, object) in alphabetical order, at least of modules whose names start so."""
         self._discover(beginning)
         return sorted(self._things.items())
 

@@ -1,4 +1,4 @@
-"""read, read_pattern and read_mapping: find the format, then let it do its work."""
+"""read, read_pattern and read_mapping: each finds the format and delegates the work to it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Literal, overload
 
 from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import READING
+from hopbytes.formats.base import READ_OPTIONS
 from hopbytes.formats.files import open_source
-from hopbytes.formats.recognition import check_generator, format_named, recognise
+from hopbytes.formats.recognition import OLD_KINDS, check_generator, format_named, recognise
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
@@ -27,7 +27,7 @@ def read(
 
 @overload
 def read(
-    path: str | os.PathLike[str], format: str | None = None, *, holds: Literal["placement"],
+    path: str | os.PathLike[str], format: str | None = None, *, holds: Literal["mapping"],
     max_bytes: int = MAX_BYTES, **options: Any,
 ) -> Mapping | Int32: ...
 
@@ -47,37 +47,40 @@ def read(
     max_bytes: int = MAX_BYTES,
     **options: Any,
 ) -> Any:
-    """Read a communication pattern or a placement.
+    """Read a communication pattern or a mapping.
 
     Parameters
     ----------
     path : path, ``"-"`` or spec of a pattern
         ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
-        makes a pattern (:func:`hopbytes.patterns.base.pattern`) unless there is a file of that name.
+        generates a pattern (:func:`hopbytes.patterns.base.pattern`) unless a file of that name exists.
     format : str, optional
-        Name of the format (``hopbytes list formats``); by default found from suffix and content.
-    holds : {"pattern", "placement"}, optional
-        What is wanted; narrows the search and refuses formats that hold something else.
+        Name of the format (``hopbytes list formats``); by default determined from suffix and content.
+    holds : {"pattern", "mapping"}, optional
+        The expected kind of content; formats of the other kind are refused.
     max_bytes : int
         Largest size after decompression.
     **options
-        What the file does not say, each format takes what it can use. Placements: `where`, the Allocation,
-        `n`, the number of tasks, and `graph`, the pattern one in JSON must be for; `threads`, rankfiles
-        count hardware threads; `launched`, how old ranks were placed before new ones. Patterns:
-        `collectives`, a model for recordings; `counts`, the file of message counts beside a CSV file.
+        Facts that the file does not contain; each format uses those that apply to it. Mappings: `where`, the
+        Allocation; `n`, the number of tasks; `graph`, the pattern for which a JSON file must have been made;
+        `threads`, true if a rankfile counts hardware threads; `launched`, how the launcher placed the old
+        ranks of a file of new ranks. Patterns: `collectives`, the model that turns recorded collectives into
+        messages; `counts`, the file of message counts that belongs to a CSV file.
 
     Returns
     -------
-    CommGraph, or for placements what the format describes
+    CommGraph, Mapping or int32[n]
+        A pattern, or a mapping; the plain format without `where` returns the PE of every task as an array.
 
     Raises
     ------
     FormatError
         ``path:line: what was found, what was expected``; also when no format fits.
     ScaleError
-        Numbers, or sums of them, beyond 2^63 - 1.
+        A number or a sum of numbers exceeds 2^63 - 1.
     UnsupportedError
-        Unknown format or option (with the nearest one), a path that is none, or more content than memory.
+        The format or an option is unknown (the text names the nearest one), `path` is not a path, or the
+        content does not fit into memory.
 
     Examples
     --------
@@ -87,10 +90,11 @@ def read(
     >>> hb.read("stencil:4x4").m
     48
     """
-    if holds not in (None, "pattern", "placement"):
-        raise unknown_name("content", holds, ["pattern", "placement"])
-    check_options(options, READING)
-    if format is None and holds != "placement" and _means_pattern(path):
+    holds = OLD_KINDS.get(holds, holds)
+    if holds not in (None, "pattern", "mapping"):
+        raise unknown_name("content", holds, ["pattern", "mapping"])
+    check_options(options, READ_OPTIONS)
+    if format is None and holds != "mapping" and _means_pattern(path):
         return pattern(path_text(path))
     if format is None and holds == "pattern":
         check_generator(path)
@@ -99,17 +103,17 @@ def read(
         if holds is not None and chosen.holds != holds:
             what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
             raise UnsupportedError(f"{source.name}: {what}")
-        doubt = chosen.doubt(source) if format is None else None
-        if doubt is not None:
-            raise FormatError(source.name, None, doubt)
+        ambiguity = chosen.ambiguity(source) if format is None else None
+        if ambiguity is not None:
+            raise FormatError(source.name, None, ambiguity)
         try:
             return chosen.read(source)
         except MemoryError:
-            raise UnsupportedError(f"{source.name}: needs more memory than there is") from None
+            raise UnsupportedError(f"{source.name}: the content does not fit into memory") from None
         except FormatError as error:
             if error.where != "graph":
                 raise
-            # A fault of the numbers as a whole, found when the graph was built.
+            # The graph's constructor found the fault and does not know the file's name.
             raise FormatError(source.name, error.line, error.what) from None
         except ScaleError as error:
             if str(error).startswith(source.name):
@@ -164,7 +168,7 @@ def read_mapping(
     Mapping(64 tasks → 72 PEs, J=1 699 892 202, eco, seed 0)
     """
     given = options if where is None else {**options, "where": where}
-    found = read(path, format, holds="placement", max_bytes=max_bytes, **given)
+    found = read(path, format, holds="mapping", max_bytes=max_bytes, **given)
     if not isinstance(found, Mapping):
         what = "PEs of an unknown machine, expected `where` to say which"
         raise UnsupportedError(f"{path_text(path)}: {what}")
@@ -172,7 +176,7 @@ def read_mapping(
 
 
 def check_options(options: Dictionary[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse a name that no format knows: it would do nothing."""
+    """Raise UnsupportedError for an option that no format uses, because it would have no effect."""
     for name in options:
         if name not in known:
             raise unknown_name("option", name, known)

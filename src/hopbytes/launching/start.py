@@ -95,7 +95,7 @@ def launch_files(stem: str | None) -> Iterator[str]:
         return
     with shared_folder() as folder:
         if not folder.isprintable() or ":" in folder:
-            folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
+            folder = os.path.relpath(folder)  # some characters are special (Format.forbidden_characters)
         yield os.path.join(folder, "placement")
 
 

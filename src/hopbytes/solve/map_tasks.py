@@ -22,7 +22,7 @@ from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.constraints import constraints
+from hopbytes.solve.constraints import collect_constraints
 from hopbytes.solve.feasibility import verify
 from hopbytes.solve.method import effort_of, method_of
 from hopbytes.solve.presets import Chain
@@ -112,14 +112,15 @@ def map_tasks(
         Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
         `partition` says otherwise it means processes, however large n.
     pack, spread, tasks_per_node, per
-        Processes with n < k: which PEs are used, see
-        :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` takes the first n, as ``mpirun``
-        does; `spread` gives every node equally many, as ``srun`` does, which leaves each process more memory
-        bandwidth; the others are hard counts for every node, or for every unit of a level (``"l3=2"`` or
-        ``{"l3": 2, "package": 4}``).
+        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
+        `pack` takes the
+        first n, as ``mpirun`` does; `spread` gives every node equally many, as ``srun`` does, which
+        leaves each process more memory bandwidth; the others are hard counts for every node, or for
+        every unit of a level (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
         By default all three are tried, nodes filled, spread, and any slots that the pattern prefers, and the
         cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job
-        says how many tasks each node gets, that is kept.
+        says how
+        many tasks each node gets, that is kept.
     equal_nodes : bool
         By default use only nodes with the same number of tasks each, which some launchers ask for.
     strict_balance : bool
@@ -187,12 +188,12 @@ def map_tasks(
     effort = effort_of(seed, threads, work_limit, progress, stop, clock)
     method = method_of(preset, mapper, refine, objective)
     form = _search_form(graph, where, weight, method.objective)
-    said = constraints(
+    constraints = collect_constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
     request = dataclasses.replace(request, mapper_chooses=method.steps.mapper.chooses_slots)
     task = Task(
-        form.graph, form.where, request, said, method.objective, objectives[method.objective](),
+        form.graph, form.where, request, constraints, method.objective, objectives[method.objective](),
         in_order_counts=method.preset is not None,
     )
     if clock.limited:
@@ -230,7 +231,7 @@ def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: st
     if name_of("weight", weight) not in WEIGHTS:
         raise unknown_name("weight", weight, WEIGHTS)
     if weight != "time":
-        return SearchForm(graph.weighing(weight), where, 0.0)
+        return SearchForm(graph.with_weights(weight), where, 0.0)
     if objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
     from hopbytes.cost.message_time.times import search_form, times_of

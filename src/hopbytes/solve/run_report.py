@@ -61,7 +61,7 @@ def run_report(
         **timed,
         "imbalance": imbalance_of(graph, where, placed),
         **balance_report(found.problem, found.pe),
-        **migration_report(task.said, placed),
+        **migration_report(task.constraints, placed),
         **found.report(),
         "notices": [*notices, *_work_notice(effort, limited=limited, early=early)],
         "history": [list(each) for each in effort.history],

@@ -7,8 +7,9 @@ its file is loaded when it is first asked for.
 from __future__ import annotations
 
 import typing as _typing
+from typing import TYPE_CHECKING
 
-if _typing.TYPE_CHECKING:  # what editors and type checkers can know beforehand
+if TYPE_CHECKING:  # what editors and type checkers can know beforehand
     from hopbytes.algorithms.mappers.curve import Curve as Curve
     from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import (
         DualRecursiveBipartitioning as DualRecursiveBipartitioning,

@@ -7,13 +7,16 @@ its file is loaded when it is first asked for.
 from __future__ import annotations
 
 import typing as _typing
+from typing import TYPE_CHECKING
 
-if _typing.TYPE_CHECKING:  # what editors and type checkers can know beforehand
+if TYPE_CHECKING:  # what editors and type checkers can know beforehand
     from hopbytes.algorithms.refiners.chains import Chains as Chains
     from hopbytes.algorithms.refiners.congestion import Congestion as Congestion
     from hopbytes.algorithms.refiners.evolve import Evolve as Evolve
+    from hopbytes.algorithms.refiners.pairwise_repartitioning import (
+        PairwiseRepartitioning as PairwiseRepartitioning,
+    )
     from hopbytes.algorithms.refiners.refine_ptram import HottestLink as HottestLink
-    from hopbytes.algorithms.refiners.resplit import Resplit as Resplit
     from hopbytes.algorithms.refiners.routed import Routed as Routed
     from hopbytes.algorithms.refiners.subtrees import Subtrees as Subtrees
     from hopbytes.algorithms.refiners.swap import Swap as Swap

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hopbytes.cost.metrics.link_metrics import LinkMetrics
+from hopbytes.cost.metrics.mapping_metrics import LevelMetrics, MappingMetrics
 from hopbytes.cost.metrics.measurements import Measurements
-from hopbytes.cost.metrics.placement import LevelMetrics, PlacementMetrics
 from hopbytes.cost.metrics.traffic import TrafficMetrics
 from hopbytes.errors import UnsupportedError, package, unknown_name
 
@@ -162,7 +162,7 @@ class EvaluationViews(Measurements):
         return html_table(f"{self.tasks:,} tasks on {self.pes:,} PEs", cells, ["", *known])
 
 
-def _row(metrics: PlacementMetrics) -> dict[str, Any]:
+def _row(metrics: MappingMetrics) -> dict[str, Any]:
     """Return all metrics that are single numbers, with the volumes of levels."""
     plain = metrics.to_dict()
     levels = plain.pop("levels")

@@ -24,7 +24,7 @@ _NO_INT32: Int32 = np.empty(0, np.int32)
 
 def implementation(twin: str) -> Any:
     """Return the compiled core, or the twin module of that name if the environment asks for the reference."""
-    return import_module(f"hopbytes.reference.{twin}") if USE_REFERENCE else compiled
+    return import_module(f"hopbytes.reference.{twin}_reference") if USE_REFERENCE else compiled
 
 
 def optional(array: Int64 | None) -> Int64:

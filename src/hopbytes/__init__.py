@@ -1,63 +1,100 @@
-"""Topology-aware process mapping: who talks to whom and a machine in, a verified placement out.
+"""Map MPI ranks, GPUs or graph vertices to the cores of a machine so that communication stays local.
 
 The public names are imported when they are first asked for, so that ``import hopbytes`` costs nothing.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import typing as _typing
+from typing import TYPE_CHECKING
 
 from hopbytes._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from hopbytes.algorithms import mappers as mappers
+    from hopbytes.algorithms import refiners as refiners
+    from hopbytes.algorithms.base import Bounds as Bounds
+    from hopbytes.algorithms.base import Effort as Effort
+    from hopbytes.algorithms.base import Mapper as Mapper
+    from hopbytes.algorithms.base import Refiner as Refiner
+    from hopbytes.cost.metrics.evaluation import Evaluation as Evaluation
     from hopbytes.cost.metrics.evaluation import evaluate as evaluate
     from hopbytes.cost.metrics.regression import explain_times as explain_times
     from hopbytes.cost.metrics.regression import metric_columns as metric_columns
     from hopbytes.errors import FormatError as FormatError
     from hopbytes.errors import HopbytesError as HopbytesError
+    from hopbytes.errors import HopbytesWarning as HopbytesWarning
     from hopbytes.errors import InfeasibleError as InfeasibleError
+    from hopbytes.errors import MissingPackageError as MissingPackageError
     from hopbytes.errors import ScaleError as ScaleError
     from hopbytes.errors import UnsupportedError as UnsupportedError
+    from hopbytes.errors import WrongTypeError as WrongTypeError
+    from hopbytes.formats.exchange import Receipt as Receipt
     from hopbytes.formats.exchange import convert as convert
-    from hopbytes.formats.exchange import read as read
     from hopbytes.formats.exchange import write as write
+    from hopbytes.formats.reading import read as read
+    from hopbytes.formats.reading import read_mapping as read_mapping
+    from hopbytes.formats.reading import read_pattern as read_pattern
+    from hopbytes.machines.base import Machine as Machine
     from hopbytes.machines.selection.allocate import machine as machine
     from hopbytes.model.allocation import Allocation as Allocation
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
+    from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.solve import presets as presets
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
+    from hopbytes.solve.presets import Chain as Chain
 
-#: Public name → module that defines it.
+#: Public name → module that defines it, or that it is (see _MODULES).
 _HOME = {
     "Allocation": "hopbytes.model.allocation",
+    "Bounds": "hopbytes.algorithms.base",
+    "Chain": "hopbytes.solve.presets",
     "CommGraph": "hopbytes.model.comm_graph",
+    "Effort": "hopbytes.algorithms.base",
+    "Evaluation": "hopbytes.cost.metrics.evaluation",
     "FormatError": "hopbytes.errors",
     "HopbytesError": "hopbytes.errors",
+    "HopbytesWarning": "hopbytes.errors",
     "InfeasibleError": "hopbytes.errors",
+    "Machine": "hopbytes.machines.base",
+    "Mapper": "hopbytes.algorithms.base",
     "Mapping": "hopbytes.model.mapping",
+    "MappingInfo": "hopbytes.model.mapping_info",
+    "MissingPackageError": "hopbytes.errors",
+    "Receipt": "hopbytes.formats.exchange",
+    "Refiner": "hopbytes.algorithms.base",
     "ScaleError": "hopbytes.errors",
     "UnsupportedError": "hopbytes.errors",
+    "WrongTypeError": "hopbytes.errors",
     "convert": "hopbytes.formats.exchange",
     "evaluate": "hopbytes.cost.metrics.evaluation",
     "explain_times": "hopbytes.cost.metrics.regression",
     "machine": "hopbytes.machines.selection.allocate",
     "map_tasks": "hopbytes.solve.map_tasks",
+    "mappers": "hopbytes.algorithms.mappers",
     "metric_columns": "hopbytes.cost.metrics.regression",
-    "read": "hopbytes.formats.exchange",
+    "presets": "hopbytes.solve.presets",
+    "read": "hopbytes.formats.reading",
+    "read_mapping": "hopbytes.formats.reading",
+    "read_pattern": "hopbytes.formats.reading",
+    "refiners": "hopbytes.algorithms.refiners",
     "write": "hopbytes.formats.exchange",
 }
+_MODULES = ("mappers", "presets", "refiners")
 
 __all__ = [*_HOME, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}")
-    value: Any = getattr(importlib.import_module(_HOME[name]), name)
+    home = _importlib.import_module(_HOME[name])
+    value: _typing.Any = home if name in _MODULES else getattr(home, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -1,9 +1,15 @@
-"""What can go wrong, as types. The library raises these and never prints or exits."""
+"""What can go wrong, as types. The library raises these and never prints or exits.
+
+A message names arguments as Python does, in backquotes, with or without a value: `hosts`, `pack=True`. The
+command line replaces these names by its options (:mod:`hopbytes.cli.option_names`).
+"""
 
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
+from typing import Any
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -34,13 +40,13 @@ class HopbytesError(Exception):
         super().__init__(printable(message))
 
 
-class FormatError(HopbytesError):
-    """A file or a text is not what its format asks for.
+class FormatError(HopbytesError, ValueError):
+    """A file or a text is not what its format asks for; also a ``ValueError``.
 
     Parameters
     ----------
     where : str
-        File name, or a word for a text given on the command line (``--on``).
+        File name, or the argument that held the text, in backquotes.
     line : int or None
         1-based line number; None when the fault has no line (an empty file, a binary one).
     what : str
@@ -57,21 +63,48 @@ class FormatError(HopbytesError):
         return type(self), (self.where, self.line, self.what)
 
 
-class InfeasibleError(HopbytesError):
+class InfeasibleError(HopbytesError, ValueError):
     """No placement can satisfy what was asked; the text names the numbers that collide."""
 
 
-class UnsupportedError(HopbytesError):
+class UnsupportedError(HopbytesError, ValueError):
     """The request is meaningful but not available; the text lists what would work."""
 
 
-class ScaleError(HopbytesError):
+class WrongTypeError(UnsupportedError, TypeError):
+    """An argument is of a wrong kind; the text says what it is and what was expected."""
+
+
+class ScaleError(HopbytesError, OverflowError):
     """Numbers too large for 64-bit sums; the text gives the factor to divide by."""
+
+
+class MissingPackageError(UnsupportedError, ImportError):
+    """A function needs a package that is not installed; the text names it."""
+
+
+class HopbytesWarning(UserWarning):
+    """Something about a result that its reader should know; the same text is in ``info["notices"]``."""
 
 
 def no_thread() -> UnsupportedError:
     """Return the error for a process that may not start another thread."""
     return UnsupportedError("no thread can be started, expected a higher limit of processes (ulimit -u)")
+
+
+def package(name: str, purpose: str) -> Any:
+    """Import an optional package, such as pandas.
+
+    Raises
+    ------
+    MissingPackageError
+        ``"to_frame() needs the package pandas, which is not installed: pip install pandas"``.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        what = f"{purpose} needs the package {name}, which is not installed: pip install {name}"
+        raise MissingPackageError(what) from None
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnsupportedError:

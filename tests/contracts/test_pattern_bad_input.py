@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, formats
-from hopbytes.formats.exchange import read, write
+from hopbytes.formats.exchange import write
+from hopbytes.formats.reading import read
 from hopbytes.model.comm_graph import CommGraph
 
 PATTERNS = [

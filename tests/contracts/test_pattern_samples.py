@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hopbytes.formats.exchange import read, write
+from hopbytes.formats.exchange import write
+from hopbytes.formats.reading import read
 
 SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared"))
 GRAPHS = sorted(SHARED.glob("graphs/*.graph.xz"))

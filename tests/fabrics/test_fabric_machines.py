@@ -239,7 +239,7 @@ def test_hosts_of_a_job(tmp_path):
         hb.machine(f"ib:{folder}", hosts="x[1-3],n1")
     with pytest.raises(FormatError, match="8 hosts are none"):  # as many as nodes, and yet no new names
         hb.machine(f"ib:{folder}", hosts="x[1-8]")
-    with pytest.raises(UnsupportedError, match="--rails needs a fabric"):
+    with pytest.raises(UnsupportedError, match="`rails` needs a fabric"):
         hb.machine("torus:2x2", rails="same")
     with pytest.raises(UnsupportedError, match="rails=gpu needs a slot per GPU"):
         hb.machine(f"ib:{folder} / core:2", rails="gpu")

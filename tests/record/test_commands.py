@@ -106,7 +106,7 @@ def test_a_wrapper_of_a_known_kind(family):
     asked = '[ "$1" = --version ] && exec echo of this site'
     site = wrapper("ibrun", f'{asked}; exec {" ".join(launch)} "$@"')
     words = [site, "-n", "4", "./ring"]
-    with pytest.raises(UnsupportedError, match=r"ibrun: no known launcher, .* --launcher KIND"):
+    with pytest.raises(UnsupportedError, match=r"ibrun: no known launcher, .* `launcher=KIND`"):
         record(words)
     kind = "hydra" if family == "mpich" else "openmpi"
     done = record(words, launcher=kind)
@@ -134,7 +134,7 @@ def test_what_is_refused():
         record([*launch, "-n", "2", "./ring", ":", "-n", "2"])
     with pytest.raises(UnsupportedError, match=r"\./missing: not found"):
         record([*launch, "-n", "2", "./ring", ":", "-n", "2", "./missing"])
-    with pytest.raises(UnsupportedError, match="--launcher mpich: unknown kind, expected one of openmpi"):
+    with pytest.raises(UnsupportedError, match="`launcher='mpich'`: unknown kind, expected one of openmpi"):
         record([*launch, "./ring"], launcher="mpich")
     with pytest.raises(UnsupportedError, match=r"env -i: expected assignments only"):
         record(["env", "-i", *launch, "./ring"])

@@ -38,9 +38,9 @@ def said(call) -> str:
         ({"refine": ["swap", 3]}, "refiner 3, expected a name or a Refiner"),
         ({"mapper": 3}, "mapper 3, expected a name or a Mapper"),
         ({"preset": 3, "mapper": None}, "preset 3, expected a name"),
-        ({"per": 3}, "--per: 3, expected LEVEL=COUNT like l3=2"),
+        ({"per": 3}, "`per`: 3, expected LEVEL=COUNT like l3=2"),
         ({"per": {3: 2}}, "unknown level 3 (known: core, node)"),
-        ({"per": {"node": "x"}}, "--per: node=x, expected a count >= 1"),
+        ({"per": {"node": "x"}}, "`per`: node=x, expected a count >= 1"),
         ({"seed": 1.5}, "seed 1.5, expected an integer >= 0"),
         ({"threads": True}, "threads True, expected an integer >= 1"),
         ({"partition": "yes"}, "partition 'yes', expected True or False"),
@@ -109,8 +109,8 @@ def test_evaluate_and_mapping(call, what):
         ({"reserve": 1}, "reserve 1, expected a text"),
         ({"distance": 5}, "distance 5, expected a text"),
         ({"per": ["l3"]}, "per ['l3'], expected a text"),
-        ({"cores_per_task": "2"}, "--cores-per-task: 2, expected an integer >= 1"),
-        ({"cores_per_task": 1.5}, "--cores-per-task: 1.5, expected an integer >= 1"),
+        ({"cores_per_task": "2"}, "`cores_per_task`: 2, expected an integer >= 1"),
+        ({"cores_per_task": 1.5}, "`cores_per_task`: 1.5, expected an integer >= 1"),
     ],
 )
 def test_machine(options, what):

@@ -76,5 +76,5 @@ def test_a_damaged_sparse_matrix_is_refused_before_compiled_code_follows_its_num
 def test_lists_are_no_arrays_where_arrays_are_kept():
     with pytest.raises(FormatError, match="indptr must be a contiguous 1-d int64 array"):
         CommGraph([0, 1, 2], [1, 0])
-    with pytest.raises(FormatError, match="pe must be a 1-d int32 array"):
-        Mapping([0, 1], machine("node:2 core:1"))
+    with pytest.raises(FormatError, match="expected 1-d integers"):
+        Mapping([0.5, 1], machine("node:2 core:1"))

@@ -87,7 +87,7 @@ def test_options_that_place_ranks_are_refused_or_replaced(words, clashing):
     with pytest.raises(UnsupportedError) as caught:
         checked_command(words.split(), 4)
     assert f": {clashing} also say" in str(caught.value)
-    assert "--replace" in str(caught.value)
+    assert "`replace=True`" in str(caught.value)
     kept = checked_command(words.split(), 4, replace=True)
     assert not kept.placing()
     assert kept.program == ("./app",)
@@ -161,7 +161,7 @@ def test_settings_of_the_user_stay_and_do_not_displace_ours():
 
 def test_nothing_is_started_on_hosts_with_invented_names():
     mapping = place("node:2@10 core:2@1", [3, 0, 1, 2])
-    with pytest.raises(InfeasibleError, match="2 nodes without names, expected --on job, or --hosts"):
+    with pytest.raises(InfeasibleError, match="2 nodes without names, expected `spec='job'`, or `hosts`"):
         prepare_start(mapping, checked_command(["srun", "./app"], 4), "p")
     dry = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p", nameless=True)
     assert any("host names are unknown" in notice for notice in dry.receipt.notices)
@@ -192,7 +192,7 @@ def test_open_mpi_4_gets_its_own_option():
 def test_nothing_is_started_on_files_that_say_something_else(tmp_path, monkeypatch):
     mapping = place("node:2@10 core:2@1", [3, 0], hosts=("a", "b"))
     other = place("node:2@10 core:2@1", [0, 3], hosts=("a", "b"))
-    monkeypatch.setattr("hopbytes.launching.start.read", lambda *a, **k: other)
+    monkeypatch.setattr("hopbytes.launching.start.read_mapping", lambda *a, **k: other)
     command = checked_command(["mpirun", "-n", "2", "./app"], 2)
     with pytest.raises(HopbytesError, match="the launch file differs from the mapping"):
         prepare_start(mapping, command, str(tmp_path / "p"))

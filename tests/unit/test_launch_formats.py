@@ -73,7 +73,7 @@ def test_a_cray_script_counts_slots_not_ranks():
 
 @pytest.mark.parametrize("form", CONTIGUOUS)
 def test_ranks_scattered_over_hosts_are_refused_with_what_would_work(form):
-    with pytest.raises(UnsupportedError, match=rf"ranks 0 and 2 are on host n1 .*--for {form}"):
+    with pytest.raises(UnsupportedError, match=rf"ranks 0 and 2 are on host n1 .*`form='{form}'`"):
         write(form, SCATTERED)
 
 
@@ -199,7 +199,7 @@ def test_slots_of_whole_cores_are_written_as_cores_and_others_as_threads():
 
 @pytest.mark.parametrize("text", ["", "a", "1-", "3-1", "1,,2", "99999999"])
 def test_allowed_cpus_that_are_none(text):
-    with pytest.raises(FormatError, match="--allowed"):
+    with pytest.raises(FormatError, match="`allowed`"):
         parse_cpus(text)
 
 
@@ -317,10 +317,10 @@ def test_bad_files_are_named(form, text, message):
 
 def test_a_placement_by_hosts_needs_a_machine():
     for form in ("openmpi", "slurm", "hydra", "cray", "newrank"):
-        with pytest.raises(UnsupportedError, match="--on"):
+        with pytest.raises(UnsupportedError, match="`where`"):
             read(form, {"openmpi": "rank 0=a slot=0\n", "newrank": "0\n", "cray": "0\n"}.get(form, "a\n"))
     nameless = machine("node:2 core:4")
-    with pytest.raises(FormatError, match=r"a machine whose nodes have names \(--hosts\)"):
+    with pytest.raises(FormatError, match=r"a machine whose nodes have names \(`hosts`\)"):
         read("slurm", "a\n", where=nameless)
 
 

@@ -107,7 +107,7 @@ def test_json_is_read_where_the_machines_file_is_elsewhere(tmp_path, monkeypatch
     where = hb.machine("table:square")
     hb.write(Mapping(np.array([1, 0], np.int32), where), "../stored.json")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FormatError, match=r"square: no such file.*--on"):
+    with pytest.raises(FormatError, match=r"square: no such file.*`where`"):
         hb.read("stored.json")
     assert hb.read("stored.json", where=hb.machine("table:m/square")).pe.tolist() == [1, 0]
 

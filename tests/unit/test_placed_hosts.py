@@ -24,7 +24,7 @@ def table(tmp_path, text):
 def test_names_for_the_first_nodes_are_said():
     where = machine("dragonfly:9x4x2", hosts="nid0000[1-8]")
     assert used(where) == {f"nid0000{i + 1}": i for i in range(8)}
-    said = "8 hosts are taken to be the first nodes of 72, in machine order: a file for --hosts with lines"
+    said = "8 hosts are taken to be the first nodes of 72, in machine order: a file for `hosts` with lines"
     assert any(notice.startswith(said) and "node,group,switch" in notice for notice in where.notices)
     assert machine("torus:3x3 / synthetic:core:2", hosts="a,b").k == 4
     with pytest.raises(FormatError, match=r"3 hosts for 9 nodes, 2 of them none of n0 to n8 \(a, b\)"):

@@ -74,7 +74,7 @@ def test_hard_counts():
 @pytest.mark.parametrize(
     ("n", "options", "error", "words"),
     [
-        (65, {}, InfeasibleError, "65 tasks on 64 slots, expected at most 64; --oversubscribe"),
+        (65, {}, InfeasibleError, "65 tasks on 64 slots, expected at most 64; `oversubscribe=True`"),
         (-1, {}, FormatError, "-1 tasks"),
         (9, {"tasks_per_node": 2}, InfeasibleError, "9 tasks, but 2 per node leaves 8 of 64 slots"),
         (20, {"tasks_per_node": 17}, InfeasibleError, "node 0 can take 16 of the 17 tasks"),

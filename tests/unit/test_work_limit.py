@@ -42,7 +42,7 @@ def test_a_limit_means_the_same_for_any_number_of_threads(limit):
 def test_a_run_under_a_time_limit_says_how_to_repeat_it():
     timed = hb.map_tasks(grid(30), WHERE, preset="eco", time_limit=60, seed=3)
     arcs = timed.info["work"]["arcs"]
-    assert f"--work-limit {arcs}" in timed.info["notices"][-1]
+    assert f"`work_limit={arcs}`" in timed.info["notices"][-1]
     again = hb.map_tasks(grid(30), WHERE, preset="eco", work_limit=arcs, seed=3)
     assert np.array_equal(timed.pe, again.pe)
     assert again.info["work"] == timed.info["work"]

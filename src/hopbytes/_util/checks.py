@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hopbytes.errors import UnsupportedError
+from hopbytes.errors import UnsupportedError, WrongTypeError
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ def name_of(what: str, value: T, *kinds: type) -> T:
 
     Raises
     ------
-    UnsupportedError
+    WrongTypeError
         It is neither; the text is like ``"mapper 3, expected a name or a Mapper"``.
 
     Examples
@@ -27,7 +27,7 @@ def name_of(what: str, value: T, *kinds: type) -> T:
     """
     if not isinstance(value, (str, *kinds)):
         expected = " or ".join(["a name", *(f"a {kind.__name__}" for kind in kinds)])
-        raise UnsupportedError(f"{what} {value!r}, expected {expected}")
+        raise WrongTypeError(f"{what} {value!r}, expected {expected}")
     return value
 
 
@@ -36,15 +36,19 @@ def whole(what: str, value: object, lowest: int) -> int:
 
     Raises
     ------
+    WrongTypeError
+        No integer; truth values are none.
     UnsupportedError
-        The value is out of range or not an integer; truth values do not count as integers.
+        The value is out of range.
 
     Examples
     --------
     >>> whole("threads", np.int32(4), 1)
     4
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < lowest:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise WrongTypeError(f"{what} {value!r}, expected an integer >= {lowest}")
+    if value < lowest:
         raise UnsupportedError(f"{what} {value!r}, expected an integer >= {lowest}")
     if value >= 2**63:
         raise UnsupportedError(f"{what} {value}, expected at most 2^63 - 1")
@@ -52,14 +56,14 @@ def whole(what: str, value: object, lowest: int) -> int:
 
 
 def check_functions(**given: object) -> None:
-    """Raise UnsupportedError for an argument that is neither None nor callable."""
+    """Raise WrongTypeError for an argument that is neither None nor callable."""
     for what, value in given.items():
         if value is not None and not callable(value):
-            raise UnsupportedError(f"{what} {value!r}, expected a function")
+            raise WrongTypeError(f"{what} {value!r}, expected a function")
 
 
 def check_truths(**given: object) -> None:
-    """Raise UnsupportedError for an argument that is neither None nor a truth value.
+    """Raise WrongTypeError for an argument that is neither None nor a truth value.
 
     Examples
     --------
@@ -67,14 +71,14 @@ def check_truths(**given: object) -> None:
     """
     for what, value in given.items():
         if value is not None and not isinstance(value, (bool, np.bool_)):
-            raise UnsupportedError(f"{what} {value!r}, expected True or False")
+            raise WrongTypeError(f"{what} {value!r}, expected True or False")
 
 
 def check_texts(**given: object) -> None:
-    """Raise UnsupportedError for an argument that is neither None nor a text."""
+    """Raise WrongTypeError for an argument that is neither None nor a text."""
     for what, value in given.items():
         if value is not None and not isinstance(value, str):
-            raise UnsupportedError(f"{what} {value!r}, expected a text")
+            raise WrongTypeError(f"{what} {value!r}, expected a text")
 
 
 def texts_of(what: str, value: object) -> tuple[str, ...]:
@@ -82,7 +86,7 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
 
     Raises
     ------
-    UnsupportedError
+    WrongTypeError
         The value is neither a text nor a collection of texts.
 
     Examples
@@ -95,4 +99,4 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
         listed = tuple(several)
         if all(isinstance(each, str) for each in listed):
             return listed
-    raise UnsupportedError(f"{what} {value!r}, expected a text or several texts")
+    raise WrongTypeError(f"{what} {value!r}, expected a text or several texts")

@@ -26,22 +26,22 @@ class Clock:
 
     Notes
     -----
-    `deadline` is a time of :func:`time.monotonic`, or None without a limit.
+    `began` and `deadline` are times of :func:`time.monotonic`; `deadline` is None without a limit.
     """
 
     def __init__(self, limit: float | None) -> None:
-        self._began = time.monotonic()
+        self.began = time.monotonic()
         self.limited = limit is not None
         self.deadline: float | None = None
         if limit is None:
             return
         if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= limit <= sys.float_info.max:
             raise UnsupportedError(f"time_limit {limit!r}, expected seconds >= 0")
-        self.deadline = self._began + float(limit)
+        self.deadline = self.began + float(limit)
 
     def seconds(self) -> float:
         """Return the seconds since the call began."""
-        return time.monotonic() - self._began
+        return time.monotonic() - self.began
 
     def reserve(self, evaluation: Callable[[], Any]) -> None:
         """Subtract three times the duration of one evaluation from the deadline.

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
+import os
+import re
+import sys
 import types
 import typing
 from typing import Any, TypeVar
@@ -16,6 +20,8 @@ T = TypeVar("T")
 _WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
 #: Bound of integer options, which compiled code takes as 32-bit counts and limits.
 LARGEST_INTEGER = 2**31 - 1
+#: A class of another module, perhaps with options.
+_ELSEWHERE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)(?::(.*))?")
 #: Options of 0.1.0 and their present names; they are understood until the release after the next, and not
 #: listed.
 FORMER_NAMES = {
@@ -40,7 +46,8 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
         The registry of classes; their fields are the options.
     choice : str or instance
         ``"random"``, ``"multisection:initial_partitions=3"``; an instance is returned as it is. Dashes and
-        underscores mean the same.
+        underscores mean the same. ``"module:Class"`` and ``"module:Class:key=value"`` name a class of another
+        module, which is imported; the current folder is searched, too.
 
     Raises
     ------
@@ -57,7 +64,12 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     if not isinstance(choice, str):
         return choice
     name, _, text = choice.partition(":")
-    kind = registry[_known_spelling(registry, name.strip())]
+    spelling = _known_spelling(registry, name.strip())
+    elsewhere = None if spelling in registry else _ELSEWHERE.fullmatch(choice.strip())
+    if elsewhere is not None:
+        kind, text = _imported(registry.kind, elsewhere[1], elsewhere[2]), elsewhere[3] or ""
+    else:
+        kind = registry[spelling]
     given: dict[str, Any] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = item.partition("=")
@@ -74,7 +86,25 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
             what = f"option {key!r} occurs twice, expected it once"
             raise UnsupportedError(f"{registry.kind} {name!r}: {what}")
         given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
-    return kind(**given)
+    built: T = kind(**given)
+    return built
+
+
+def _imported(what: str, module: str, name: str) -> Any:
+    """Return a class of a module, which may lie in the current folder as for ``python -m``."""
+    added = "" not in sys.path and os.getcwd() not in sys.path
+    if added:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise UnsupportedError(f"{what} {module}:{name}: cannot be imported: {error}") from error
+    finally:
+        if added:
+            sys.path.remove(os.getcwd())
+    if not isinstance(found, type):
+        raise UnsupportedError(f"{what} {module}:{name}: no class of that name in {module}")
+    return found
 
 
 def _suggestion(key: str, value: str, known: list[str]) -> str:

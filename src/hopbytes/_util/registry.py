@@ -2,6 +2,9 @@
 
 An algorithm, a topology or a format is therefore added by adding one file. Looking up a name imports only its
 own file, so that commands start quickly; listing a registry imports all files.
+
+Other packages add objects by entry points: group ``hopbytes.mappers`` (refiners, machines, formats), name of
+the object → ``module:object``. They are looked up when no file here has the name, and for listing.
 """
 
 from __future__ import annotations
@@ -9,12 +12,16 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from hopbytes.errors import unknown_name
+from hopbytes.errors import HopbytesWarning, UnsupportedError, unknown_name
 
 T = TypeVar("T")
+#: A class keeps its own type, and so its parameters, when it is registered.
+S = TypeVar("S")
 
 
 class Registry(Generic[T]):
@@ -31,11 +38,13 @@ class Registry(Generic[T]):
         Possible prefixes of file names before the name of the object.
     aliases : mapping of str to str
         Alternative names, which are accepted but not listed.
+    entry_points : str
+        Group of entry points by which other packages add objects; "" for none.
     """
 
     def __init__(
         self, kind: str, packages: str | tuple[str, ...], prefixes: tuple[str, ...] = ("",),
-        aliases: Mapping[str, str] | None = None,
+        aliases: Mapping[str, str] | None = None, entry_points: str = "",
     ) -> None:
         self.kind = kind
         self._packages = (packages,) if isinstance(packages, str) else packages
@@ -43,14 +52,19 @@ class Registry(Generic[T]):
         self._aliases = dict(aliases or {})
         self._things: dict[str, T] = {}
         self._discovered = False
+        self._group = entry_points
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that registers an object under `name`, which must be unique in the registry."""
+    def register(self, name: str) -> Callable[[S], S]:
+        """Return a decorator that registers an object under `name`, which must be unique in the registry.
 
-        def add(thing: T) -> T:
-            if name in self._things:
+        An object of the same module and qualified name replaces itself, as when a cell of a notebook runs
+        again.
+        """
+
+        def add(thing: S) -> S:
+            if name in self._things and _origin(self._things[name]) != _origin(thing):
                 raise ValueError(f"two {self.kind}s are called {name!r}")
-            self._things[name] = thing
+            self._things[name] = cast("T", thing)
             return thing
 
         return add
@@ -66,10 +80,60 @@ class Registry(Generic[T]):
             for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
                 if module.name.startswith(beginning):
                     importlib.import_module(f"{name}.{module.name}")
+        if not beginning:
+            for entry in self._entries():
+                self._take(entry, listing=True)
+
+    def _entries(self) -> list[Any]:
+        """Return the entry points of other packages; importlib.metadata is loaded only for them."""
+        if not self._group:
+            return []
+        from importlib.metadata import entry_points
+
+        return [entry for entry in entry_points(group=self._group) if entry.name not in self._things]
+
+    def _take(self, entry: Any, *, listing: bool = False) -> None:
+        """File what an entry point names; in a list, one that cannot be loaded is left out with a warning."""
+        try:
+            thing = entry.load()
+        except Exception as error:
+            what = f"{self.kind} {entry.name!r} of {entry.value} cannot be loaded: {error}"
+            if not listing:
+                raise UnsupportedError(what) from error
+            warnings.warn(what, HopbytesWarning, stacklevel=2)
+            return
+        self._things.setdefault(entry.name, thing)
+
+    def class_named(self, class_name: str) -> T | None:
+        """Return the thing whose class has a name, None if there is none; the likely file is tried first.
+
+        Examples
+        --------
+        >>> from hopbytes.algorithms.base import mappers
+        >>> mappers.class_named("RoundRobin").__name__
+        'RoundRobin'
+        """
+        snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
+        for name in (snake, class_name.lower()):
+            self._load(name)
+            if getattr(self._things.get(name), "__name__", None) == class_name:
+                return self._things[name]
+        named = (thing for _, thing in self.items() if getattr(thing, "__name__", None) == class_name)
+        return next(named, None)
 
     def _load(self, name: str) -> None:
+        """Import the module that defines `name`, or load its entry point, if either exists."""
+        if self._discovered or name in self._things:
+            return
+        self._load_file(name)
+        if name not in self._things:
+            for entry in self._entries():
+                if entry.name == name:
+                    self._take(entry)
+
+    def _load_file(self, name: str) -> None:
         """Import the module that defines `name`, if it exists."""
-        if self._discovered or name in self._things or not name.isidentifier():
+        if not name.isidentifier():
             return
         for package in self._packages:
             if not hasattr(importlib.import_module(package), "__path__"):
@@ -104,3 +168,9 @@ class Registry(Generic[T]):
         """Return (name, object) in alphabetical order, at least of modules whose names start so."""
         self._discover(beginning)
         return sorted(self._things.items())
+
+
+def _origin(thing: object) -> tuple[str, str]:
+    """Return module and qualified name of a class or function, or of the class of another thing."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return getattr(named, "__module__", ""), getattr(named, "__qualname__", "")

@@ -29,11 +29,12 @@ LEAST_STEP = 10_000
 Progress = Callable[[str, int, int], None]
 
 mappers: Registry[type[Mapper]] = Registry(
-    "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers")
+    "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers"), entry_points="hopbytes.mappers"
 )
 refiners: Registry[type[Refiner]] = Registry(
     "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_"),
     aliases={"resplit": "pairwise_repartitioning"},  # its name in 0.1.0
+    entry_points="hopbytes.refiners",
 )
 
 
@@ -117,6 +118,10 @@ class Effort:
         answer is the same for any number of threads and on any processor.
     cancel : int32[2] or None
         Control words for searches of another thread: they come home soon after the first becomes 1.
+    history : list of (seconds, arcs, J)
+        When the best placement so far was found: seconds since `began`, arcs looked at, its J.
+    began : float
+        ``time.monotonic()`` value when the call began.
 
     Notes
     -----
@@ -133,6 +138,13 @@ class Effort:
     work: dict[str, int] = field(default_factory=dict)
     work_limit: int | None = None
     cancel: Int32 | None = None
+    history: list[tuple[float, int, int]] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    def note(self, cost: int) -> None:
+        """Add a J to `history` if it is lower than all before."""
+        if not self.history or cost < self.history[-1][2]:
+            self.history.append((time.monotonic() - self.began, self.work.get("arcs", 0), cost))
 
     def count(self, **amounts: int) -> None:
         """Add to counters of `work`."""

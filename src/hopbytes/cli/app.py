@@ -95,7 +95,9 @@ def wrong_use(error: click.UsageError) -> str:
 def sentence(error: BaseException) -> str:
     """Return one line for people about an error."""
     if isinstance(error, HopbytesError):
-        return " ".join(str(error).splitlines())
+        from hopbytes.cli.option_names import as_options
+
+        return as_options(" ".join(str(error).splitlines()))
     if isinstance(error, MemoryError):
         return "not enough memory for this problem"
     assert isinstance(error, OSError)

@@ -8,6 +8,7 @@ import os
 import sys
 import types
 import typing
+import warnings
 from typing import Any
 
 import click
@@ -44,7 +45,11 @@ class Verb(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
         load_numpy()
-        return super().invoke(ctx)
+        from hopbytes.errors import HopbytesWarning
+
+        with warnings.catch_warnings():  # verbs print notices themselves, in the words of the command line
+            warnings.simplefilter("ignore", HopbytesWarning)
+            return super().invoke(ctx)
 
 
 def load_numpy() -> None:

@@ -24,7 +24,18 @@ T = TypeVar("T")
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NumPy numbers become plain ones."""
+    if isinstance(value, dict) and isinstance(value.get("notices"), list):
+        value = {**value, "notices": [_as_typed(notice) for notice in value["notices"]]}
     print(json.dumps(value, default=_plain))
+
+
+def _as_typed(text: str) -> str:
+    """Return a text with options where the library names its arguments."""
+    if "`" not in text:
+        return text
+    from hopbytes.cli.option_names import as_options
+
+    return as_options(text)
 
 
 def _plain(value: Any) -> Any:
@@ -57,14 +68,14 @@ def written(
 
 def print_text(text: str) -> None:
     """Print lines for people; what names in files hold beyond letters is no order to the terminal."""
-    print(printable(text, "\n\t"))
+    print(printable(_as_typed(text), "\n\t"))
 
 
 def tell(*sentences: str) -> None:
     """Say something to the person at the terminal, if anybody listens; data never goes this way."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(sentence, "\n\t"), file=sys.stderr, flush=True)
+            print(printable(_as_typed(sentence), "\n\t"), file=sys.stderr, flush=True)
 
 
 def advice_for(

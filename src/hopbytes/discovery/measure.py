@@ -30,7 +30,7 @@ TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12
 REFERENCE_BYTES = 8192
 FEWEST_BATCHES = 5
 #: Hint for ranks that do not form one MPI world.
-OTHER_MPI = "is the program's MPI the launcher's? (--cc with its compiler, or mpi4py of that MPI)"
+OTHER_MPI = "is the program's MPI the launcher's? (`compiler` of that MPI, or mpi4py of that MPI)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def measure(
         what = "the machine has no levels to measure, expected a tree, slurm:, hwloc:, job or local"
         raise UnsupportedError(f"'{spec}': {what}")
     if batches < FEWEST_BATCHES:
-        raise FormatError("--batches", None, f"{batches}, expected at least {FEWEST_BATCHES}")
+        raise FormatError("`batches`", None, f"{batches}, expected at least {FEWEST_BATCHES}")
     with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
         program = [_built(compiler, folder)] if compiler else _python()
         pes = pes_of_ranks(read_places(_output([*command, *program, "where"])), where)

@@ -122,7 +122,7 @@ def group_hosts(
     if not hosts:
         known = sorted({name for ports in found.values() for name, _ in ports}, key=natural_key)
         raise FormatError(
-            "--adapters", None, f"{wanted!r} fits no adapter (there are {', '.join(known[:6])})"
+            "`adapters`", None, f"{wanted!r} fits no adapter (there are {', '.join(known[:6])})"
         )
     return tuple(hosts)
 
@@ -148,7 +148,7 @@ class _Filter:
             if "*" in word or "?" in word:
                 self.patterns.append(word)
             else:
-                self.names.update(expand_hosts(word, "--adapters"))
+                self.names.update(expand_hosts(word, "`adapters`"))
 
     def __call__(self, name: str) -> bool:
         plain = name.partition("/")[0]

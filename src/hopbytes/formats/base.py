@@ -22,7 +22,8 @@ ALIASES = {
 }  # fmt: skip
 
 formats: Registry[Format] = Registry(
-    "format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES
+    "format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES,
+    entry_points="hopbytes.formats",
 )
 
 #: Length of the start of a file that a format inspects to recognise its own files.

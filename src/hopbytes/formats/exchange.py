@@ -1,32 +1,22 @@
-"""read, write and convert: each finds the format and delegates the work to it."""
+"""write and convert: each finds the format and delegates the work to it."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import shlex
-from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import (
-    MARK,
-    READ_OPTIONS,
-    WRITE_OPTIONS,
-    Content,
-    Format,
-    LaunchLine,
-    Written,
-    formats,
-)
-from hopbytes.formats.files import atomic_write, may_write, open_source
-from hopbytes.formats.recognition import OLD_KINDS, check_generator, format_named, format_to_write, recognise
+from hopbytes.errors import UnsupportedError, WrongTypeError
+from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.files import atomic_write, may_write
+from hopbytes.formats.reading import check_options, read
+from hopbytes.formats.recognition import format_to_write
 from hopbytes.machines.common.level_names import one_host
 from hopbytes.machines.common.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.patterns.base import is_pattern_spec, pattern
 from hopbytes.textio.open_input import MAX_BYTES, path_text
 
 
@@ -43,99 +33,6 @@ class Receipt:
     notices: tuple[str, ...] = ()
     placed: Mapping | None = None
     lines: tuple[LaunchLine, ...] = ()
-
-
-def read(
-    path: str | os.PathLike[str],
-    format: str | None = None,
-    *,
-    holds: str | None = None,
-    max_bytes: int = MAX_BYTES,
-    **options: Any,
-) -> Any:
-    """Read a communication pattern or a mapping.
-
-    Parameters
-    ----------
-    path : path, ``"-"`` or spec of a pattern
-        ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
-        generates a pattern (:func:`hopbytes.patterns.base.pattern`) unless a file of that name exists.
-    format : str, optional
-        Name of the format (``hopbytes list formats``); by default determined from suffix and content.
-    holds : {"pattern", "mapping"}, optional
-        The expected kind of content; formats of the other kind are refused.
-    max_bytes : int
-        Largest size after decompression.
-    **options
-        Facts that the file does not contain; each format uses those that apply to it. Mappings: `where`, the
-        Allocation; `n`, the number of tasks; `graph`, the pattern for which a JSON file must have been made;
-        `threads`, true if a rankfile counts hardware threads; `launched`, how the launcher placed the old
-        ranks of a file of new ranks. Patterns: `collectives`, the model that turns recorded collectives into
-        messages; `counts`, the file of message counts that belongs to a CSV file.
-
-    Returns
-    -------
-    CommGraph, Mapping or int32[n]
-        A pattern, or a mapping; the plain format without `where` returns the PE of every task as an array.
-
-    Raises
-    ------
-    FormatError
-        ``path:line: what was found, what was expected``; also when no format fits.
-    ScaleError
-        A number or a sum of numbers exceeds 2^63 - 1.
-    UnsupportedError
-        The format or an option is unknown (the text names the nearest one), `path` is not a path, or the
-        content does not fit into memory.
-
-    Examples
-    --------
-    >>> import hopbytes as hb
-    >>> hb.read("examples/lammps_lj_64.csv").n   # doctest: +SKIP
-    64
-    >>> hb.read("stencil:4x4").m
-    48
-    """
-    holds = OLD_KINDS.get(holds, holds)
-    if holds not in (None, "pattern", "mapping"):
-        raise unknown_name("content", holds, ["pattern", "mapping"])
-    _check_options(options, READ_OPTIONS)
-    if format is None and holds != "mapping" and _means_pattern(path):
-        return pattern(path_text(path))
-    if format is None and holds == "pattern":
-        check_generator(path)
-    with open_source(path, max_bytes=max_bytes, options=options) as source:
-        chosen = format_named(format, holds) if format is not None else recognise(source, holds)
-        if holds is not None and chosen.holds != holds:
-            what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
-            raise UnsupportedError(f"{source.name}: {what}")
-        ambiguity = chosen.ambiguity(source) if format is None else None
-        if ambiguity is not None:
-            raise FormatError(source.name, None, ambiguity)
-        try:
-            return chosen.read(source)
-        except MemoryError:
-            raise UnsupportedError(f"{source.name}: the content does not fit into memory") from None
-        except FormatError as error:
-            if error.where != "graph":
-                raise
-            # The graph's constructor found the fault and does not know the file's name.
-            raise FormatError(source.name, error.line, error.what) from None
-        except ScaleError as error:
-            if str(error).startswith(source.name):
-                raise
-            raise ScaleError(f"{source.name}: {error}") from None
-
-
-def _check_options(options: Dictionary[str, Any], known: tuple[str, ...]) -> None:
-    """Raise UnsupportedError for an option that no format uses, because it would have no effect."""
-    for name in options:
-        if name not in known:
-            raise unknown_name("option", name, known)
-
-
-def _means_pattern(path: str | os.PathLike[str]) -> bool:
-    return isinstance(path, str) and is_pattern_spec(path) and not os.path.exists(path)
 
 
 def write(
@@ -180,8 +77,8 @@ def write(
     """
     path = _target(path)
     if not isinstance(thing, (CommGraph, Mapping)):
-        raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
-    _check_options(options, WRITE_OPTIONS)
+        raise WrongTypeError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
+    check_options(options, WRITE_OPTIONS)
     holds = "pattern" if isinstance(thing, CommGraph) else "mapping"
     chosen = format_to_write(path, format, holds)
     _check_place(path, chosen)

@@ -71,7 +71,7 @@ def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return
     why = f"{unmarked} files do not say who wrote them" if unmarked else f"it does not say {MARK!r}"
-    raise UnsupportedError(f"{path} exists, and {why}: --force overwrites")
+    raise UnsupportedError(f"{path} exists, and {why}: `force=True` overwrites")
 
 
 def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()) -> None:

@@ -61,7 +61,7 @@ def recognise(source: Source, holds: str | None = None) -> Format:
         _refuse_other_kind(source, name, head, holds)
     names = ", ".join(key for key, _ in fitting or known)
     found = f"the format could be any of: {names}" if fitting else f"unknown format, expected one of {names}"
-    option = "--mapping-format" if holds == "mapping" else "--input-format"
+    option = "`read_mapping(format)`" if holds == "mapping" else "`read(format)`"
     raise FormatError(source.name, None, f"{found} (name it with {option})")
 
 
@@ -108,5 +108,5 @@ def _by_suffix(path: str, holds: str) -> Format:
     if len(fitting) != 1:
         names = ", ".join(key for key, _ in known)
         what = f"the suffix does not determine a {holds} format"
-        raise UnsupportedError(f"{path}: {what}, expected --format with one of {names}")
+        raise UnsupportedError(f"{path}: {what}, expected `write(format)` with one of {names}")
     return fitting[0]

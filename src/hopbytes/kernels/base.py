@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes import _core
-
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt64 = NDArray[np.uint64]
@@ -18,7 +16,7 @@ UInt64 = NDArray[np.uint64]
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 
 #: The compiled core, for heuristics, which have no twin.
-compiled: Any = _core
+compiled: Any = import_module("hopbytes._core")
 
 _NO_INT64: Int64 = np.empty(0, np.int64)
 _NO_INT32: Int32 = np.empty(0, np.int32)
@@ -26,7 +24,7 @@ _NO_INT32: Int32 = np.empty(0, np.int32)
 
 def implementation(twin: str) -> Any:
     """Return the compiled core, or the twin module of that name if the environment asks for the reference."""
-    return import_module(f"hopbytes.reference.{twin}") if USE_REFERENCE else _core
+    return import_module(f"hopbytes.reference.{twin}_reference") if USE_REFERENCE else compiled
 
 
 def optional(array: Int64 | None) -> Int64:

@@ -87,7 +87,7 @@ def map_for(
     if graph.n and runs > len(np.unique(node)):
         raise InfeasibleError(
             f"blocks of {block} ranks scatter the ranks of a host, expected blocks of all its ranks for "
-            f"{form} (omit --block)"
+            f"{form} (omit `block`)"
         )
     limit = (
         f"{form} gives only consecutive ranks to a host; newrank and hopbytes.mpi.reorder allow any mapping"
@@ -225,7 +225,7 @@ def _block_size(n: int, counts: list[int], block: int | None) -> int:
     if block is None:
         return max(counts[0], 1) if counts else 1
     if block < 1:
-        raise UnsupportedError(f"--block {block}, expected an integer >= 1")
+        raise UnsupportedError(f"`block={block}`, expected an integer >= 1")
     uneven = [count for count in counts if count % block]
     if n % block or uneven:
         found = f"{uneven[0]} on a node" if uneven else str(n)

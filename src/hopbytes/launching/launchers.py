@@ -171,7 +171,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         raise UnsupportedError(f"{word}: {what}")
     if kind is not None:
         if kind not in KINDS:
-            raise UnsupportedError(f"--launcher {kind}: unknown kind, expected one of {', '.join(KINDS)}")
+            raise UnsupportedError(f"`launcher={kind!r}`: unknown kind, expected one of {', '.join(KINDS)}")
         return _with_version(KINDS[kind], _version_in_path(kind)), before + 1 + (kind == "flux")
     name = os.path.basename(word)
     if name in ("srun", "mpirun_rsh"):
@@ -184,7 +184,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
     if launcher is not None:
         return launcher, before + 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
-    suggestion = "; for a wrapper, 'hopbytes record --launcher KIND' names the launcher it stands for"
+    suggestion = "; for a wrapper, `launcher=KIND` of record names the launcher it stands for"
     what = f"no known launcher, expected one of {names}, such as mpirun -n 16"
     raise UnsupportedError(f"{word}: {what}{suggestion}")
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.formats.exchange import Receipt, read, write
+from hopbytes.formats.exchange import Receipt, write
+from hopbytes.formats.reading import read_mapping
 from hopbytes.launching.command import LaunchCommand, Start, placed
 from hopbytes.model.mapping import Mapping
 
@@ -43,7 +44,7 @@ class Prepared:
 
 
 def checked_command(
-    words: list[str], n: int | None, *, replace: bool = False, suggestion: str = "--replace removes them"
+    words: list[str], n: int | None, *, replace: bool = False, suggestion: str = "`replace=True` removes them"
 ) -> LaunchCommand:
     """Parse a user's command and check that a mapping of n ranks can be inserted into it.
 
@@ -186,16 +187,16 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
         if command.launcher.version != "4":
             return  # the rankfile refers to hosts by their position in the user's list
         what = "Open MPI 4 counts hosts of a batch system only, not of a hostfile"
-        raise InfeasibleError(f"{nodes} nodes without names: {what}; expected --hosts with their names")
+        raise InfeasibleError(f"{nodes} nodes without names: {what}; expected `hosts` with their names")
     raise InfeasibleError(
-        f"{nodes} nodes without names, expected --on job, or --hosts with the names of all of them"
+        f"{nodes} nodes without names, expected `spec='job'`, or `hosts` with the names of all of them"
     )
 
 
 def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:
     if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
         return  # without names a file cannot be read back
-    again = read(stem, form, holds="mapping", where=mapping.where, n=mapping.n)
+    again = read_mapping(stem, mapping.where, form, n=mapping.n)
     if form == "openmpi" and mapping.where.has_cores:
         same = np.array_equal(again.pe, mapping.pe)
     else:  # the file holds hosts only; the cores are given in the command

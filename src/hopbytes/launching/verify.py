@@ -93,7 +93,7 @@ def verify_launch(
     if as_typed:
         command = LaunchCommand.parse(words)
         return _outcome(mapping, mapping, _probing(command), command, hosts or ())
-    command = checked_command(words, mapping.n, suggestion="--as-typed starts the command as it is")
+    command = checked_command(words, mapping.n, suggestion="`as_typed=True` starts the command as it is")
     command = dataclasses.replace(command, program=probe_words(command.launcher))
     with launch_files(stem) as files:
         if hosts is not None:

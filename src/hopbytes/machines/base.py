@@ -14,6 +14,7 @@ from hopbytes._arrays import Int32
 from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.network import Network
+from hopbytes.machines.shown_by_spec import ShownBySpec
 from hopbytes.machines.topology import Topology
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 machines: Registry[type[Machine]] = Registry(
-    "machine", ("hopbytes.machines.kinds", "hopbytes.machines.common")
+    "machine", ("hopbytes.machines.kinds", "hopbytes.machines.common"), entry_points="hopbytes.machines"
 )
 
 
@@ -45,7 +46,7 @@ class KnownHosts:
     hint: str = ""
 
 
-class Machine(Topology):
+class Machine(ShownBySpec, Topology):
     """Hardware that exists: a topology with, where they are known, a network, node inventories and a job.
 
     A machine is final and frozen; what a job may use of it is an

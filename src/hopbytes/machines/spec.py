@@ -113,14 +113,14 @@ def from_hierarchy(hierarchy: str, distance: str | None = None) -> Tree:
     >>> from_hierarchy("4:2:3", "1:10:100").n_cores
     24
     """
-    counts = _integers("--hierarchy", hierarchy, 1)
+    counts = _integers("`hierarchy`", hierarchy, 1)
     if distance is None:
         distances = [10**inner for inner in range(len(counts))]
     else:
-        distances = _integers("--distance", distance, 0)
+        distances = _integers("`distance`", distance, 0)
         if len(distances) != len(counts):
             raise FormatError(
-                "--distance", None,
+                "`distance`", None,
                 f"{len(distances)} distances for {len(counts)} levels, expected one per level",
             )
     tiers = [Level(f"level{inner + 1}", d) for inner, d in enumerate(distances)]
@@ -134,7 +134,7 @@ def with_distances(machine: Machine, distance: str) -> Machine:
         name, equals, value = (word.strip() for word in item.partition("="))
         if not name or not equals or not INTEGER.fullmatch(value):
             raise FormatError(
-                "--distance", None, f"{shorten(item)}, expected LEVEL=N with N an integer >= 0, like l3=3"
+                "`distance`", None, f"{shorten(item)}, expected LEVEL=N with N an integer >= 0, like l3=3"
             )
         wanted[name] = int(value)
     names = [level.name for level in machine.levels]

@@ -10,8 +10,15 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import InfeasibleError
 
+#: Characters of a text in a line about an allocation, and host names in a notebook.
+LONGEST_TEXT, NODES_SHOWN = 80, 16
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Allocation:
     """Where tasks may run: k PEs in machine order, each a set of cores of one node.
 
@@ -59,6 +66,19 @@ class Allocation:
         for array in (self.core_start, self.cores, *optional):
             if array is not None:
                 array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return f"Allocation({_cut(self.machine.spec())!r}, {self.k} PEs)"
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        nodes, slots = np.unique(self.node_of_pe, return_counts=True)
+        each = f"{slots.min()} to {slots.max()}" if slots.min() < slots.max() else str(slots[0])
+        rows = [("nodes", len(nodes)), ("PEs per node", each)]
+        if self.hosts:
+            rows.append(("hosts", _cut(", ".join(self.hosts[node] for node in nodes[:NODES_SHOWN].tolist()))))
+        return html_table(f"{self.k:,} PEs of {_cut(self.machine.spec())}", rows)
 
     @classmethod
     def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:

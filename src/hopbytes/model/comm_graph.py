@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
-from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
+from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total
+from hopbytes.model import graph_sources
+from hopbytes.model.graph_makers import GraphMakers
 
 if TYPE_CHECKING:
+    import networkx
     import scipy.sparse
-
 
 
 #: What ``meta["tasks"]`` is where tasks are known to be processes.
@@ -35,7 +36,7 @@ class Csr(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CommGraph:
+class CommGraph(GraphMakers):
     """A communication graph: directed arcs task → task with volume and message count, a load per task.
 
     Rows are sorted by target and hold no duplicates. Arrays are read-only after construction.
@@ -71,7 +72,8 @@ class CommGraph:
 
     Notes
     -----
-    Use :meth:`from_edges`, :meth:`from_dense`, :meth:`from_scipy` or :func:`hopbytes.read`.
+    Use :meth:`of`, :meth:`from_edges`, :meth:`from_dense`, :meth:`from_scipy`, :meth:`from_networkx`,
+    :meth:`from_metis` or :func:`hopbytes.read_pattern`.
     Validation is O(n + m).
 
     Examples
@@ -173,6 +175,17 @@ class CommGraph:
         kind = "undirected" if self.undirected else "directed"
         return f"CommGraph({self.name!r}, n={self.n}, m={self.m}, {kind}, volume={self.total_volume})"
 
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        rows = [
+            ("tasks", self.n), ("edges, stored twice" if self.undirected else "arcs", self.m),
+            ("volume", self.total_volume),
+            ("messages", "1 per arc" if self.messages is None else self._cache["total_messages"]),
+            ("load", self.total_load),
+        ]
+        return html_table(f"CommGraph {self.name}", rows)
+
     def arc_volumes(self) -> Int64:
         """Volumes as an array even when all are 1 (then a read-only view without memory of its own)."""
         return self.volumes if self.volumes is not None else np.broadcast_to(np.int64(1), self.m)
@@ -227,129 +240,26 @@ class CommGraph:
             return Csr(self.indptr, self.targets, self.volumes)
         return Csr(*kernels.symmetrize(self.indptr, self.targets, self.arc_volumes()))
 
-    # ---------------------------------------------------------------- makers
+    # ---------------------------------------------------------------- for other libraries
 
-    @classmethod
-    def from_edges(
-        cls,
-        sources: ArrayLike,
-        targets: ArrayLike,
-        volumes: ArrayLike | None = None,
-        messages: ArrayLike | None = None,
-        *,
-        n: int | None = None,
-        loads: ArrayLike | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> CommGraph:
-        """Build from directed arcs; duplicates are summed.
+    def to_scipy(self, weight: str = "bytes") -> scipy.sparse.csr_array:
+        """Return the n x n sparse array of int64 whose entry (i, j) is what task i sends to task j.
 
         Parameters
         ----------
-        sources, targets : integer arrays of equal length
-            Task at either end, 0-based.
-        volumes, messages : arrays of the same length, optional
-            Bytes and message counts. Decimals are scaled to integers (see :func:`to_integers`).
-        n : int, optional
-            Number of tasks; by default one more than the largest number seen.
-        loads : array of n, optional
+        weight : {"bytes", "messages"}
 
-        Raises
-        ------
-        FormatError
-            Unequal lengths, a task outside 0..n-1, negative or non-finite values.
-        ScaleError
-            Sums beyond 63 bits.
+        Notes
+        -----
+        The arrays are copies. Volumes are the source's times :attr:`scale`. O(n + m).
         """
-        src, dst = task_numbers("sources", sources), task_numbers("targets", targets)
-        if len(src) != len(dst):
-            raise bad_graph(f"{len(src)} sources and {len(dst)} targets, expected as many of each")
-        highest = int(max(src.max(), dst.max())) if len(src) else -1
-        if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
-            raise bad_graph(f"n={n!r}, expected a number of tasks")
-        n = highest + 1 if n is None else int(n)
-        if highest >= n or n > MAX_TASKS:
-            raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
-        volume, scale = to_integers("volumes", volumes, len(src))
-        count, count_scale = to_integers("messages", messages, len(src))
-        if count_scale != 1:
-            raise bad_graph("messages must be whole numbers")
-        for name, values in (("volumes", volume), ("messages", count)):
-            if values is not None:
-                check_total(name, kernels.checked_sum(values))
-        indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
-        load, _ = to_integers("loads", loads, n)
-        return cls(
-            indptr, columns, merged_volume, merged_count, load, scale=scale, meta=dict(meta or {})
-        )
+        values = self.arc_messages() if weight == "messages" else self.arc_volumes()
+        return graph_sources.to_scipy(self, values)
 
-    @classmethod
-    def from_dense(
-        cls,
-        matrix: ArrayLike,
-        messages: ArrayLike | None = None,
-        *,
-        loads: ArrayLike | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> CommGraph:
-        """Build from a square matrix: entry (i, j) is what task i sends to task j; zeros are no arcs.
+    def to_networkx(self) -> networkx.Graph:
+        """Return a graph of networkx: a Graph if :attr:`undirected`, else a DiGraph.
 
-        Raises FormatError when the matrix is not square or holds negative or non-finite numbers.
+        Nodes 0..n-1 have the attribute `load`; edges `weight`, the volume, and `messages` where known. Raises
+        MissingPackageError when networkx is not installed. O(n + m), in Python.
         """
-        try:
-            dense = np.asarray(matrix)
-        except ValueError:
-            raise bad_graph("rows of unequal length, expected a square matrix") from None
-        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-            raise bad_graph(f"matrix of shape {dense.shape}, expected a square one")
-        present = dense != 0
-        if messages is not None:
-            counts = np.asarray(messages)
-            if counts.shape != dense.shape:
-                raise bad_graph(f"message matrix of shape {counts.shape}, expected {dense.shape}")
-            present = present | (counts != 0)
-        src, dst = np.nonzero(present)
-        count = None if messages is None else np.asarray(messages)[src, dst]
-        return cls.from_edges(src, dst, dense[src, dst], count, n=len(dense), loads=loads, meta=meta)
-
-    @classmethod
-    def from_scipy(
-        cls,
-        matrix: scipy.sparse.spmatrix | scipy.sparse.sparray,
-        *,
-        messages: scipy.sparse.spmatrix | None = None,
-        loads: ArrayLike | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> CommGraph:
-        """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j.
-
-        Raises FormatError when it is no sparse matrix, damaged, not square, or holds negative or
-        non-finite numbers.
-        """
-        coo = _coordinates(matrix)
-        if len(coo.shape) != 2 or coo.shape[0] != coo.shape[1]:
-            raise bad_graph(f"matrix of shape {coo.shape}, expected a square one")
-        graph = cls.from_edges(coo.row, coo.col, coo.data, n=coo.shape[0], loads=loads, meta=meta)
-        if messages is None:
-            return graph
-        counts = _coordinates(messages)
-        both = cls.from_edges(
-            np.concatenate([coo.row, counts.row]),
-            np.concatenate([coo.col, counts.col]),
-            np.concatenate([coo.data, np.zeros(counts.nnz, coo.data.dtype)]),
-            np.concatenate([np.zeros(coo.nnz, np.int64), counts.data]),
-            n=coo.shape[0], loads=loads, meta=meta,
-        )
-        return both
-
-
-def _coordinates(matrix: Any) -> Any:
-    """Return a sparse matrix in coordinate form; SciPy's own conversion trusts its arrays blindly."""
-    if not hasattr(matrix, "tocoo"):
-        kind = type(matrix).__name__
-        raise bad_graph(f"a {kind}, expected a sparse matrix of SciPy (from_dense takes others)")
-    try:
-        if hasattr(matrix, "check_format"):
-            matrix.check_format()
-        return matrix.tocoo()
-    except ValueError as error:
-        raise bad_graph(f"a damaged sparse matrix: {error}") from None
+        return graph_sources.to_networkx(self)

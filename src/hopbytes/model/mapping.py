@@ -4,55 +4,160 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from hopbytes.errors import FormatError
+from hopbytes._arrays import Int32, Int64
+from hopbytes.errors import FormatError, UnsupportedError, WrongTypeError
 from hopbytes.model.allocation import Allocation
+from hopbytes.model.mapping_info import MappingInfo
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Nodes that a notebook lists one by one.
+NODES_SHOWN = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Mapping:
     """A placement: PE of every task, on a known allocation.
 
     Parameters
     ----------
     pe : int32[n]
-        PE of each task, 0..k-1. The direction is always task → PE.
+        PE of each task, 0..k-1. The direction is always task → PE. Lists and other integers are converted.
     where : Allocation
     info : mapping
-        mapper, preset, seed, threads, version, problem, balance, comm_cost, seconds, work ...
+        How it was found, see :class:`hopbytes.model.mapping_info.MappingInfo`; empty for one made by hand.
 
     Raises
     ------
     FormatError
-        A PE outside 0..k-1, an array that is not int32[n], a place that is not an Allocation.
+        A PE outside 0..k-1, something that is not a list of integers.
+    WrongTypeError
+        A place that is not an Allocation.
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> hb.Mapping([0, 2, 1], hb.machine("node:2@10 core:2@1"))
+    Mapping(3 tasks → 4 PEs)
     """
 
-    pe: NDArray[np.int32]
+    pe: Int32
     where: Allocation
-    info: Dictionary[str, Any] = field(default_factory=dict)
+    info: MappingInfo = field(default_factory=lambda: cast("MappingInfo", {}))
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.pe, np.ndarray) or self.pe.dtype != np.int32 or self.pe.ndim != 1:
-            raise FormatError("mapping", None, "pe must be a 1-d int32 array")
-        if not isinstance(self.where, Allocation):
-            kind = type(self.where).__name__
-            raise FormatError("mapping", None, f"where is a {kind}, expected an Allocation")
-        if len(self.pe) and not 0 <= int(self.pe.min()) <= int(self.pe.max()) < self.where.k:
-            task = int(np.flatnonzero((self.pe < 0) | (self.pe >= self.where.k))[0])
-            raise FormatError(
-                "mapping", None, f"task {task} is on PE {self.pe[task]}, expected 0..{self.where.k - 1}"
-            )
-        self.pe.setflags(write=False)
+    def __init__(self, pe: ArrayLike, where: Allocation, info: Dictionary[str, Any] | None = None) -> None:
+        if not isinstance(where, Allocation):
+            raise WrongTypeError(f"mapping: where is a {type(where).__name__}, expected an Allocation")
+        array = _integers(pe)
+        if len(array) and not 0 <= int(array.min()) <= int(array.max()) < where.k:
+            task = int(np.flatnonzero((array < 0) | (array >= where.k))[0])
+            what = f"task {task} is on PE {array[task]}, expected 0..{where.k - 1}"
+            raise FormatError("mapping", None, what)
+        placed = np.ascontiguousarray(array, dtype=np.int32)
+        placed.setflags(write=False)
+        object.__setattr__(self, "pe", placed)
+        object.__setattr__(self, "where", where)
+        object.__setattr__(self, "info", {} if info is None else info)
 
     @property
     def n(self) -> int:
         """Number of tasks."""
         return len(self.pe)
 
-    def tasks_per_pe(self) -> NDArray[np.int64]:
+    @property
+    def comm_cost(self) -> int:
+        """J, the sum over stored arcs of volume x distance, as it was when the mapping was made.
+
+        Raises UnsupportedError where that is unknown, as for a mapping made by hand:
+        ``hopbytes.evaluate(graph, mapping).comm_cost`` computes it.
+        """
+        cost = self.info.get("comm_cost")
+        if cost is None:
+            what = "the mapping does not know its J: hopbytes.evaluate(graph, mapping).comm_cost computes it"
+            raise UnsupportedError(what)
+        return cost
+
+    def tasks_per_pe(self) -> Int64:
         """int64[k]: how many tasks each PE holds."""
         return np.bincount(self.pe, minlength=self.where.k).astype(np.int64)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a table of pandas with a row for every task.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `task`, `pe`, `node` (number in the machine), `host` (its name, None where unknown),
+            `core` (first logical core of the PE) and `cpus` (tuple of the numbers that the operating system
+            of the node gives the CPUs of the PE, None where unknown).
+
+        Raises
+        ------
+        MissingPackageError
+            pandas is not installed.
+
+        Notes
+        -----
+        O(n + CPUs of the PEs in use).
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> mapping = hb.Mapping([0, 2], hb.machine("node:2@10 core:2@1", hosts="a,b"))
+        >>> mapping.to_frame()[["task", "host"]].values.tolist()   # doctest: +SKIP
+        [[0, 'a'], [1, 'b']]
+        """
+        from hopbytes.model.frames import mapping_frame
+
+        return mapping_frame(self.pe, self.where)
+
+    def __repr__(self) -> str:
+        known = [f"{self.n} tasks → {self.where.k} PEs"]
+        cost = self.info.get("comm_cost")
+        if cost is not None:
+            known += [f"J={_spaced(cost)}", _method(self.info), f"seed {self.info.get('seed', 0)}"]
+        return f"Mapping({', '.join(filter(None, known))})"
+
+    def _repr_html_(self) -> str:
+        from hopbytes.model.html_table import html_table
+
+        cost = self.info.get("comm_cost")
+        rows: list[tuple[object, object]] = []
+        if cost is not None:
+            rows = [("J", cost), ("method", _method(self.info))]
+        nodes = self.where.node_of_pe[self.pe]
+        used, tasks = np.unique(nodes, return_counts=True)
+        for node, held in list(zip(used.tolist(), tasks.tolist(), strict=True))[:NODES_SHOWN]:
+            name = self.where.hosts[node] if self.where.hosts else f"node {node}"
+            rows.append((f"tasks on {name}", held))
+        if len(used) > NODES_SHOWN:
+            rest = tasks[NODES_SHOWN:]
+            rows.append((f"tasks on {len(rest)} further nodes", f"{rest.min()} to {rest.max()} each"))
+        return html_table(f"Mapping of {self.n:,} tasks to {self.where.k:,} PEs", rows)
+
+
+def _integers(pe: ArrayLike) -> Any:
+    """Return numbers of PEs as an array of one dimension, of any type of integers."""
+    try:
+        array = np.asarray(pe)
+    except ValueError:
+        raise FormatError("mapping", None, "lists of unequal length, expected one PE per task") from None
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        found = f"an array of {array.dtype} with {array.ndim} dimensions"
+        raise FormatError("mapping", None, f"pe is {found}, expected 1-d integers, one PE per task")
+    return array
+
+
+def _method(info: Dictionary[str, Any]) -> str:
+    """Return the name of the preset, or of the mapper without its options."""
+    return str(info.get("preset") or str(info.get("mapper", "")).partition(":")[0])
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")

@@ -151,5 +151,5 @@ def explain_two_libraries(folder: str, command: LaunchCommand, library: str) -> 
     program = command.program[0]
     if family and started and family != started:
         return _different_mpis(program, f"{maker_of(theirs) or 'another MPI'} ({theirs})", command, family)
-    expected = "expected the compiler of its MPI (--cc mpicc)"
+    expected = "expected the compiler of its MPI (`compiler='mpicc'`)"
     return f"{program} loads {theirs}, but the interposer was built for {ours}, {expected}"

@@ -44,7 +44,7 @@ def interposer(compiler: str = "mpicc", folder: Path | None = None) -> Path:
     path = shutil.which(compiler)
     if path is None:
         raise UnsupportedError(
-            f"{compiler}: compiler not found, expected the application's MPI compiler (--cc mpicc)"
+            f"{compiler}: compiler not found, expected the application's MPI compiler (`compiler='mpicc'`)"
         )
     here = Path(__file__).parent
     try:
@@ -119,7 +119,7 @@ def interposer_for(
         refused.append(f"{candidate}: its MPI is {maker} ({theirs or 'not found'})")
     if not refused:
         refused = [f"mpicc of {own_maker(command.launcher) or 'the program'}: not found"]
-    expected = "expected the compiler of the application's MPI (--cc mpicc)"
+    expected = "expected the compiler of the application's MPI (`compiler='mpicc'`)"
     raise UnsupportedError(f"{'; '.join(refused)}; {wanted}, {expected}")
 
 

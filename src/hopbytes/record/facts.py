@@ -27,7 +27,7 @@ def counted(counts: Counts, model: str, per_communicator: bool) -> dict[str, Any
         ended = f"a signal ended {counts.cut} of {counts.n} ranks"
         notices.append(f"{ended}: the pattern holds what they had sent until then")
     if counts.collectives.calls and model == "ignore":
-        notices.append(f"{counts.collectives.calls} collective calls are left out (--collectives)")
+        notices.append(f"{counts.collectives.calls} collective calls are left out (`collectives`)")
     facts: dict[str, Any] = {"by": "interposer", "collectives": model, **_seen(counts), "notices": notices}
     if counts.cut:
         facts["cut"] = counts.cut

@@ -52,7 +52,7 @@ def reason(
     if code == SEGMENTATION_FAULT and application.family == "openmpi" and not counting:
         return (
             "the program ended by a segmentation fault: Open MPI's monitoring crashes in neighbourhood "
-            "collectives on graphs and with two groups of unequal size, expected --cc mpicc"
+            "collectives on graphs and with two groups of unequal size, expected `compiler='mpicc'`"
         )
     if not found and application.has_mpi_inside:
         inside = f"MPI is linked into {application.path} statically, expected a shared library"
@@ -61,7 +61,7 @@ def reason(
     if code:
         what = f"{what}{assumed}" if not found else what
         if not counting:
-            what += "; the interposer (--cc mpicc) keeps what was sent before a signal"
+            what += "; the interposer (`compiler='mpicc'`) keeps what was sent before a signal"
         return f"the program ended with code {code}, and not every rank reached MPI_Finalize: {what}"
     place = os.path.dirname(folder)
     if found:
@@ -76,7 +76,7 @@ def _assumption(command: LaunchCommand, application: Application) -> str:
     """Return the assumption that was made about a program that loads no MPI by itself."""
     kind = "loads no MPI by itself" if application.is_binary else "is a script"
     assumed = own_maker(command.launcher) or "the MPI of the first mpicc"
-    return f"{command.program[0]} {kind}: {assumed} was assumed, --cc names another"
+    return f"{command.program[0]} {kind}: {assumed} was assumed, `compiler` names another"
 
 
 def _written(folder: str, suffix: str) -> set[int]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.exchange import read
+from hopbytes.formats.reading import read
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.launching.passing import run_through
 from hopbytes.launching.start import shared_folder
@@ -104,7 +104,7 @@ def record(
         counting = bool(library)
         if barred and not counting:
             what = "excludes Open MPI's monitoring"
-            raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or --cc mpicc")
+            raise UnsupportedError(f"{barred}: {what}, expected {barred},monitoring or `compiler='mpicc'`")
     with shared_folder() as folder:
         if counting:
             settings = handed_on(command, preloading(library, folder, skip_first))
@@ -138,7 +138,7 @@ def record(
     if not counting and application.unfit:
         notices.append(
             f"the program uses {', '.join(application.unfit)}: Open MPI's monitoring counts them wrongly, "
-            "expected the interposer (--cc mpicc)"
+            "expected the interposer (`compiler='mpicc'`)"
         )
     meta = {"name": os.path.basename(command.program[0]), "recorded": facts}
     return Recorded(replace(graph, meta=meta | ({"notices": notices} if notices else {})), code)
@@ -176,7 +176,7 @@ def _monitored(
             facts["notices"] = [SPLIT] if "SPLIT_TYPE" in file.read() else []
         if application.persistent or not application.linked:
             what = "persistent and partitioned sends, if any, are not counted by Open MPI"
-            facts["notices"].append(f"{what}, and it ignores MPI_Pcontrol (--cc mpicc handles both)")
+            facts["notices"].append(f"{what}, and it ignores MPI_Pcontrol (`compiler='mpicc'` handles both)")
         return graph, facts
     if persistent.n == graph.n and persistent.m:
         graph = _sum(graph, persistent)

@@ -50,7 +50,7 @@ def map_record(
     graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None
 ) -> dict[str, Any]:
     """Return what ``map --json`` prints: the facts of the run, the files written, the command to type."""
-    info = dict(mapping.info)
+    info: dict[str, Any] = dict(mapping.info)
     first = ("comm_cost", "imbalance", "balance", "problem")
     record = {key: info.pop(key) for key in first}
     record["seconds"] = {"read": read_seconds, **info.pop("seconds")}

@@ -113,7 +113,7 @@ def _restarted(thing: str, options: Facts) -> Allocation:
 
     if _is_machine(thing) or not (os.path.isfile(thing) or is_pattern_spec(thing)):
         return machine(thing, **options)
-    from hopbytes.formats.exchange import read
+    from hopbytes.formats.reading import read
 
     content = read(thing)
     if isinstance(content, Mapping) and not options:
@@ -141,7 +141,7 @@ def _explain_machine(spec: str, options: Facts) -> tuple[Facts, str]:
 
 
 def _explain_content(path: str, input_format: str | None, options: Facts) -> tuple[Facts, str]:
-    from hopbytes.formats.exchange import read
+    from hopbytes.formats.reading import read
 
     content = read(path, input_format, **options)
     if isinstance(content, CommGraph):

@@ -1,35 +1,34 @@
-"""map_tasks(): check, decide the problem, run mapper and refiners, repair, verify, record."""
+"""map_tasks(): arguments become a problem and a method; the method solves it, and the answer is verified."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Dictionary
+from typing import Any
 
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes._util.checks import check_functions, check_truths, name_of, whole
+from hopbytes._util.checks import check_truths, name_of, whole
 from hopbytes._util.clock import Clock
-from hopbytes._util.options import describe
-from hopbytes._version import __version__
-from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner, mappers, refiners
+from hopbytes.algorithms.base import Mapper, Progress, Refiner
 from hopbytes.cost.message_time.form import SearchForm
-from hopbytes.cost.metrics.loads import imbalance_of
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import stop_asked, stopping_when
 from hopbytes.errors import UnsupportedError, unknown_name
-from hopbytes.machines.base import Machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.solve.constraints import collect_constraints
-from hopbytes.solve.feasibility import balance_report, migration_report, verify
-from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
+from hopbytes.solve.feasibility import verify
+from hopbytes.solve.method import effort_of, method_of
+from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Request
+from hopbytes.solve.run_report import run_report, warn_of
+from hopbytes.solve.sides import PatternLike, PlaceLike, pattern_side, place_side
 from hopbytes.solve.slot_choice import place
 from hopbytes.solve.slot_policies import Task
 
@@ -37,10 +36,10 @@ WEIGHTS = ("bytes", "messages", "unit", "time")
 
 
 def map_tasks(
-    graph: CommGraph,
-    where: Allocation | Machine,
+    graph: PatternLike,
+    where: PlaceLike,
     *,
-    preset: str | None = None,
+    preset: str | Chain | None = None,
     mapper: str | Mapper | None = None,
     refine: str | Refiner | Sequence[str | Refiner] = (),
     objective: str = "comm_cost",
@@ -69,14 +68,17 @@ def map_tasks(
 
     Parameters
     ----------
-    graph : CommGraph
-        n tasks, directed or not, in any number of pieces.
-    where : Allocation or Machine
-        k PEs, see :func:`hopbytes.machine`; a machine stands for all its cores, one per PE.
-    preset : str, optional
+    graph : CommGraph, or what makes one
+        n tasks, directed or not, in any number of pieces: a square matrix of NumPy or SciPy (entry (i, j) is
+        what task i sends to task j), a graph of networkx, a file, or a generator such as ``"stencil:16x16"``.
+    where : Allocation, or what makes one
+        k PEs, see :func:`hopbytes.machine`; a Machine stands for all its cores, one per PE, a text for the
+        machine it describes: ``"node:6 core:12"``.
+    preset : str or Chain, optional
         Ready-made chain of a mapper and refiners (default ``"eco"``). Not together with `mapper`.
     mapper : str or Mapper, optional
-        One algorithm instead: ``"random"``, ``"name:key=value,key=value"`` or an instance.
+        One algorithm instead: ``"random"``, ``"name:key=value,key=value"``, ``"module:Class"`` or a value
+        such as ``hopbytes.mappers.Multisection(runs=4)``.
     refine : str, Refiner or a sequence of them
         Improvers to run after the mapper (and after the preset's own).
     objective : str
@@ -143,7 +145,8 @@ def map_tasks(
     Mapping
         ``pe`` int32[n] and ``info``: problem, mapper with all its options, preset, refine, objective,
         weight, seed, threads, version, deterministic, seconds {map, verify}, work (counters), comm_cost,
-        imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices; with `initial`
+        imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices, history (of the best
+        placement so far: seconds, arcs looked at, J; one entry for other objectives); with `initial`
         migrations and migration_cost; where slots were chosen, slots ("filled", "spread" or "free") and
         alternatives (the best value of the objective under each).
 
@@ -156,8 +159,15 @@ def map_tasks(
         Constraints on tasks or PEs that do not exist.
     UnsupportedError
         An unknown name or a value out of range.
+    WrongTypeError
+        An argument of a wrong kind.
     ScaleError
         Volumes, distances or loads too large for 64-bit sums.
+
+    Warns
+    -----
+    HopbytesWarning
+        Each of ``info["notices"]``: a bound that was relaxed, tasks that had to be moved, a unit of J.
 
     Examples
     --------
@@ -166,146 +176,64 @@ def map_tasks(
     >>> mapping = hb.map_tasks(pairs, hb.machine("node:2@10 core:2@1"), mapper="identity")
     >>> mapping.pe.tolist(), mapping.info["comm_cost"]
     ([0, 1, 2, 3], 360)
+    >>> hb.map_tasks("stencil:4x4", "node:4@10 core:4@1")
+    Mapping(16 tasks → 16 PEs, J=192, eco, seed 0)
     """
     clock = Clock(time_limit)
-    where = _checked_sides(graph, where)
-    if tasks_per_node is not None:
-        tasks_per_node = whole("tasks_per_node", tasks_per_node, 1)
-    check_truths(
+    graph, where = pattern_side(graph), place_side(where)
+    request = _request(
         partition=partition, oversubscribe=oversubscribe, pack=pack, spread=spread, equal_nodes=equal_nodes,
-        strict_balance=strict_balance,
+        tasks_per_node=tasks_per_node, per=per, imbalance=imbalance, strict_balance=strict_balance,
     )
-    if pack and spread:
-        raise UnsupportedError("pack and spread exclude each other, give one")
-    request = Request(
-        partition, oversubscribe, pack, tasks_per_node, per, imbalance, strict_balance, spread=spread,
-        equal_nodes=equal_nodes,
-    )
-    if work_limit is not None:
-        work_limit = whole("work_limit", work_limit, 0)
-    check_functions(progress=progress, stop=stop)
-    threads = cpus_allowed() if threads is None else whole("threads", threads, 1)
-    effort = Effort(whole("seed", seed, 0), threads, None, progress, work_limit=work_limit)
-    objective = name_of("objective", objective).replace("-", "_")
-    goal = objectives[objective]()
-    _known("weight", name_of("weight", weight), WEIGHTS)
-    if weight == "time" and objective != "comm_cost":
-        raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
-    steps, preset = _chain(preset, mapper, refine, objective)
-    form = _in_time(graph, where) if weight == "time" else SearchForm(graph.with_weights(weight), where, 0.0)
+    effort = effort_of(seed, threads, work_limit, progress, stop, clock)
+    method = method_of(preset, mapper, refine, objective)
+    form = _search_form(graph, where, weight, method.objective)
     constraints = collect_constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
-    request = dataclasses.replace(request, mapper_chooses=steps.mapper.chooses_slots)
+    request = dataclasses.replace(request, mapper_chooses=method.steps.mapper.chooses_slots)
     task = Task(
-        form.graph, form.where, request, constraints, objective, goal, in_order_counts=preset is not None
+        form.graph, form.where, request, constraints, method.objective, objectives[method.objective](),
+        in_order_counts=method.preset is not None,
     )
     if clock.limited:
         check_scale(form.graph, form.where)
-        clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(graph.n, np.int32)))
+        clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(form.graph.n, np.int32)))
         effort = dataclasses.replace(effort, deadline=clock.deadline)
-    quick = None if preset in (None, QUICKEST) else for_objective(presets[QUICKEST](), objective)
     with stopping_when(stop):
-        found = place(task, steps, quick, effort, limited=clock.limited or work_limit is not None)
+        limited = clock.limited or work_limit is not None
+        found = place(task, method.steps, method.quick, effort, limited=limited)
         early = stop_asked()
-    problem, pe = found.problem, found.pe
     map_seconds = clock.seconds()
-    verify(problem, pe)
-    cost = problem.comm_cost(pe)
-    verify_seconds = clock.seconds() - map_seconds
-    placed = found.placed
-    info = {
-        "problem": problem.name,
-        "mapper": describe(mappers, steps.mapper),
-        "preset": preset,
-        "refine": [describe(refiners, each) for each in steps.steps],
-        "objective": objective,
-        "objective_value": cost if objective == "comm_cost" else goal.value(form.graph, where, placed),
-        "weight": weight,
-        "seed": effort.seed,
-        "threads": effort.threads,
-        "version": __version__,
-        "deterministic": steps.mapper.deterministic and time_limit is None and not early,
-        "work": dict(sorted(effort.work.items())),
-        "comm_cost": cost,
-        **({} if weight != "time" else _time_report(graph, where, placed, form)),
-        "imbalance": imbalance_of(graph, where, placed),
-        **balance_report(problem, pe),
-        **migration_report(constraints, placed),
-        **found.report(),
-        "notices": [*problem.notices, *found.notices, *_work_notice(effort, time_limit, early=early)],
-        "seconds": {"map": map_seconds, "verify": verify_seconds},
-    }
-    return Mapping(placed, where, info)
+    verify(found.problem, found.pe)
+    seconds = {"map": map_seconds, "verify": clock.seconds() - map_seconds}
+    info = run_report(
+        graph, weight, dataclasses.replace(task, where=where), form, method, found, effort,
+        limited=clock.limited, early=early, seconds=seconds,
+    )
+    warn_of(info["notices"], stacklevel=2)
+    return Mapping(found.placed, where, info)
 
 
-def _in_time(graph: CommGraph, where: Allocation) -> SearchForm:
+def _request(**asked: Any) -> Request:
+    """Return what the caller asked of the counts, checked."""
+    if asked["tasks_per_node"] is not None:
+        asked["tasks_per_node"] = whole("tasks_per_node", asked["tasks_per_node"], 1)
+    truths = ("partition", "oversubscribe", "pack", "spread", "equal_nodes", "strict_balance")
+    check_truths(**{name: asked[name] for name in truths})
+    if asked["pack"] and asked["spread"]:
+        raise UnsupportedError("pack and spread exclude each other, give one")
+    return Request(**asked)
+
+
+def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: str) -> SearchForm:
+    """Return what searches work on instead of the graph and its place: the chosen weight on every arc."""
+    if name_of("weight", weight) not in WEIGHTS:
+        raise unknown_name("weight", weight, WEIGHTS)
+    if weight != "time":
+        return SearchForm(graph.with_weights(weight), where, 0.0)
+    if objective != "comm_cost":
+        raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
     from hopbytes.cost.message_time.times import search_form, times_of
 
     return search_form(graph, where, times_of(graph, where))
-
-
-def _time_report(graph: CommGraph, where: Allocation, pe: Int32, form: SearchForm) -> dict[str, float]:
-    """Say how long all messages take together, and how far the cost that was searched with is off."""
-    from hopbytes.cost.message_time.times import comm_time, times_of
-
-    times = times_of(graph, where)
-    seconds = times.seconds(comm_time(graph, where, pe, times))
-    return {"comm_seconds": seconds, "search_form_error": form.error}
-
-
-def _work_notice(effort: Effort, time_limit: float | None, *, early: bool) -> list[str]:
-    """Say how a run under a time limit, or one that was stopped, can be repeated."""
-    if time_limit is None and not early:
-        return []
-    limit = "being stopped" if early else "the time limit"
-    arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
-    constraints = ["stopped early: the best placement until then"] if early else []
-    if cut_short:
-        return [
-            *constraints, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"
-        ]
-    return [*constraints, f"{arcs} arcs looked at; --work-limit {arcs} instead of {limit} repeats this run"]
-
-
-def _checked_sides(graph: object, where: object) -> Allocation:
-    if not isinstance(graph, CommGraph):
-        raise UnsupportedError(
-            f"the pattern is a {type(graph).__name__}, expected a CommGraph (hopbytes.read, from_scipy)"
-        )
-    if isinstance(where, Machine):
-        return Allocation.whole(where)
-    if not isinstance(where, Allocation):
-        raise UnsupportedError(
-            f"the place to map to is a {type(where).__name__}, expected an Allocation (hopbytes.machine)"
-        )
-    return where
-
-
-def _chain(
-    preset: str | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner],
-    objective: str,
-) -> tuple[Chain, str | None]:
-    if isinstance(refine, (str, Refiner)) or not isinstance(refine, Iterable):
-        refine = (refine,)
-    more = [name_of("refiner", each, Refiner) for each in refine]
-    if mapper is not None:
-        name_of("mapper", mapper, Mapper)
-        if preset is not None:
-            raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
-        return dataclasses.replace(chain(mapper), goal=objective, asked=chain(mapper, *more).refiners), None
-    preset = DEFAULT if preset is None else name_of("preset", preset)
-    base = for_objective(presets[preset](), objective)
-    return dataclasses.replace(base, asked=chain(base.mapper, *more).refiners), preset
-
-
-def _known(what: str, name: str, names: Sequence[str]) -> None:
-    if name not in names and name.replace("-", "_") not in names:
-        raise unknown_name(what, name, names)
-
-
-def cpus_allowed() -> int:
-    """Number of CPUs this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -17,6 +17,8 @@ from hopbytes.algorithms.refiners.swap import Swap
 from hopbytes.algorithms.refiners.vcycle import VCycle
 from hopbytes.cost.objectives.base import objectives
 
+__all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong"]
+
 DEFAULT = "eco"
 #: Judges ways of choosing slots before a stronger preset works on the best of them.
 QUICKEST = "fast"
@@ -64,6 +66,8 @@ class Chain:
         A quick rival that also runs with other seeds.
     draws : int
         With so many at most, as long as they take little beside the rest.
+    named : bool
+        The caller named the mapper, and is told when its placement had to be changed.
     """
 
     mapper: Mapper
@@ -80,6 +84,7 @@ class Chain:
     asked: tuple[Refiner, ...] = ()
     drawn: Chain | None = None
     draws: int = 0
+    named: bool = False
 
     @property
     def steps(self) -> tuple[Refiner, ...]:
@@ -197,7 +202,7 @@ def strong() -> Chain:
 
 @presets.register("best")
 def best() -> Chain:
-    """Goes on until ``--time-limit`` or ``--work-limit`` ends it; eight steps of `evolve` without either.
+    """Goes on until `time_limit` or `work_limit` ends it; eight steps of `evolve` without either.
 
     It starts as `eco` does, so that a limit which is short for the graph is not used up by the first cut; for
     objectives of networks with what `strong` finds.
@@ -222,7 +227,7 @@ def best() -> Chain:
 def routed() -> Chain:
     """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes and J.
 
-    Under ``--time-limit`` or ``--work-limit`` it goes on until that ends it.
+    Under `time_limit` or `work_limit` it goes on until that ends it.
     """
     from hopbytes.algorithms.refiners.routed import Routed
 

@@ -128,8 +128,11 @@ def _improved(
     problem: Problem, pe: Int32, steps: Chain, chain: tuple[Refiner, ...], effort: Effort
 ) -> Placed:
     """Repair, refiners, and repair again should one have broken the bound; the best they passed through."""
-    pe, bounds, notices = enforce_bounds(problem, pe, effort)
+    mapped = pe
+    pe, bounds, notices = enforce_bounds(problem, mapped, effort)
+    moved = _moved_notice(mapped, pe) if steps.named and problem.home is None else []
     passed = [Placed(pe, notices, _worth(problem, steps.goal, pe))]
+    _note(problem, steps, passed[-1], effort)
     for refiner in chain:
         if effort.used_up:
             break
@@ -142,10 +145,26 @@ def _improved(
         if _taken_at_its_word(refiner, steps):
             passed.clear()
         passed.append(Placed(pe, notices, worth))
+        _note(problem, steps, passed[-1], effort)
     if chain:
         pe, _, notices = enforce_bounds(problem, pe, effort)
         passed.append(Placed(pe, notices, _worth(problem, steps.goal, pe)))
-    return min(reversed(passed), key=_by_worth)
+    best = min(reversed(passed), key=_by_worth)
+    return replace(best, notices=[*moved, *best.notices])
+
+
+def _moved_notice(mapped: Int32, pe: Int32) -> list[str]:
+    """Say how many tasks are not where the mapper put them."""
+    moved = int(np.count_nonzero(mapped != pe))
+    return [f"{moved:,} of {len(pe):,} tasks were moved to keep the bound"] if moved else []
+
+
+def _note(problem: Problem, steps: Chain, found: Placed, effort: Effort) -> None:
+    """Add a placement that keeps the bounds to the history of J."""
+    if steps.goal == "comm_cost" and found.worth[:2] == (0, 0):
+        effort.note(
+            problem.comm_cost(found.pe) if problem.bounds.linear_cost is not None else int(found.worth[2])
+        )
 
 
 def _taken_at_its_word(refiner: Refiner, steps: Chain) -> bool:
@@ -200,8 +219,17 @@ def _present(problem: Problem) -> Int32:
 
 def _placed(problem: Problem, who: str, pe: Int32) -> Int32:
     """Check what an algorithm returned before anything relies on it; return a contiguous copy."""
-    array = np.asarray(pe)
-    wrong = array.shape != (problem.graph.n,) or array.dtype != np.int32
-    if wrong or int(array.min()) < 0 or int(array.max()) >= problem.where.k:
-        raise HopbytesError(f"{who} did not place every task on one of the {problem.where.k} PEs")
+    n, k, name = problem.graph.n, problem.where.k, who.partition(":")[0]
+    try:
+        array = np.asarray(pe)
+    except ValueError:  # rows of unequal length
+        array = np.empty(0, object)
+    if array.shape != (n,) or array.dtype.kind not in "iu":
+        kind = type(pe).__name__
+        size = f" of {len(pe)}" if isinstance(pe, (list, tuple)) else ""
+        found = f"{array.dtype}{list(array.shape)}" if isinstance(pe, np.ndarray) else f"{kind}{size}"
+        raise HopbytesError(f"{name} returned {found}, expected int32[{n}]")
+    wrong = np.flatnonzero((array < 0) | (array >= k))
+    if len(wrong):
+        raise HopbytesError(f"{name} put task {wrong[0]} on PE {array[wrong[0]]}, expected 0..{k - 1}")
     return np.array(array, np.int32)

@@ -17,7 +17,7 @@ HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}", re.ASCII)
 RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", re.ASCII)
 
 
-def expand_hosts(text: str, where: str = "--hosts", line: int | None = None) -> list[str]:
+def expand_hosts(text: str, where: str = "`hosts`", line: int | None = None) -> list[str]:
     """Expand a host list: names separated by commas, numbers in brackets.
 
     Parameters
@@ -155,15 +155,15 @@ def _distinct(hosts: list[str]) -> tuple[str, ...]:
     seen: set[str] = set()
     for host in hosts:
         if host in seen:
-            raise FormatError("--hosts", None, f"host {host!r} twice, expected distinct names")
+            raise FormatError("`hosts`", None, f"host {host!r} twice, expected distinct names")
         seen.add(host)
     if not hosts:
-        raise FormatError("--hosts", None, "no host name, expected names like n[1-4] or a file")
+        raise FormatError("`hosts`", None, "no host name, expected names like n[1-4] or a file")
     return tuple(hosts)
 
 
 def match_hosts(
-    wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "--hosts"
+    wanted: Sequence[str], known: Sequence[str], hint: str = "", where: str = "`hosts`"
 ) -> list[int]:
     """Find hosts among known ones: by the exact name, else by the short one (up to the first dot).
 

@@ -169,5 +169,5 @@ class _Bounded(io.RawIOBase):
         self._count += len(data)
         if self._count > self._limit:
             found = f"more than {self._limit} bytes {self._what}"
-            raise FormatError(self._name, None, f"{found}, expected no more (--max-bytes raises this)")
+            raise FormatError(self._name, None, f"{found}, expected no more (`max_bytes` raises this)")
         return data

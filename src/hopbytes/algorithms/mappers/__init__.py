@@ -1,1 +1,44 @@
-"""Algorithms that place tasks: one file each."""
+"""Algorithms that place tasks: one file each.
+
+``hopbytes.mappers`` is this package. Every registered class is an attribute, those of other packages too;
+its file is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import typing as _typing
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what editors and type checkers can know beforehand
+    from hopbytes.algorithms.mappers.curve import Curve as Curve
+    from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import (
+        DualRecursiveBipartitioning as DualRecursiveBipartitioning,
+    )
+    from hopbytes.algorithms.mappers.identity import Identity as Identity
+    from hopbytes.algorithms.mappers.integrated import Integrated as Integrated
+    from hopbytes.algorithms.mappers.multi_jagged import MultiJagged as MultiJagged
+    from hopbytes.algorithms.mappers.multisection import Multisection as Multisection
+    from hopbytes.algorithms.mappers.ptram import HybridGreedy as HybridGreedy
+    from hopbytes.algorithms.mappers.random import Random as Random
+    from hopbytes.algorithms.mappers.rcm import Rcm as Rcm
+    from hopbytes.algorithms.mappers.round_robin import RoundRobin as RoundRobin
+    from hopbytes.algorithms.mappers.top_down import TopDown as TopDown
+    from hopbytes.algorithms.mappers.treematch import TreeMatch as TreeMatch
+    from hopbytes.algorithms.mappers.two_phase import TwoPhase as TwoPhase
+    from hopbytes.algorithms.mappers.ug import HopGreedy as HopGreedy
+
+
+def __getattr__(name: str) -> _typing.Any:
+    from hopbytes.algorithms.base import mappers
+
+    # Names of files are in small letters: they are imported as modules.
+    found = mappers.class_named(name) if name[:1].isupper() else None
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    from hopbytes.algorithms.base import mappers
+
+    return sorted(thing.__name__ for _, thing in mappers.items())

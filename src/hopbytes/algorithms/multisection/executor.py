@@ -142,6 +142,8 @@ def _open(trace: str) -> IO[bytes]:
                 if not known.read(len(_BEGINNING)).startswith(_BEGINNING):
                     raise FormatError(trace, None, "exists and is no trace, expected another name")
         return open(trace or os.devnull, "wb", buffering=0)  # closing cannot fail, lines are there at once
+    except FormatError:
+        raise
     except (OSError, ValueError) as error:
         raise _not_written(trace, error) from None
 

@@ -1,1 +1,44 @@
-"""Algorithms that improve a placement: one file each."""
+"""Algorithms that improve a placement: one file each.
+
+``hopbytes.refiners`` is this package. Every registered class is an attribute, those of other packages too;
+its file is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import typing as _typing
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what editors and type checkers can know beforehand
+    from hopbytes.algorithms.refiners.chains import Chains as Chains
+    from hopbytes.algorithms.refiners.congestion import Congestion as Congestion
+    from hopbytes.algorithms.refiners.evolve import Evolve as Evolve
+    from hopbytes.algorithms.refiners.pairwise_repartitioning import (
+        PairwiseRepartitioning as PairwiseRepartitioning,
+    )
+    from hopbytes.algorithms.refiners.refine_ptram import HottestLink as HottestLink
+    from hopbytes.algorithms.refiners.routed import Routed as Routed
+    from hopbytes.algorithms.refiners.subtrees import Subtrees as Subtrees
+    from hopbytes.algorithms.refiners.swap import Swap as Swap
+    from hopbytes.algorithms.refiners.tabu import Tabu as Tabu
+    from hopbytes.algorithms.refiners.umc import CongestionSwap as CongestionSwap
+    from hopbytes.algorithms.refiners.ummc import MessageCongestionSwap as MessageCongestionSwap
+    from hopbytes.algorithms.refiners.uth import HopSwap as HopSwap
+    from hopbytes.algorithms.refiners.uwh import WeightedHopSwap as WeightedHopSwap
+    from hopbytes.algorithms.refiners.vcycle import VCycle as VCycle
+
+
+def __getattr__(name: str) -> _typing.Any:
+    from hopbytes.algorithms.base import refiners
+
+    # Names of files are in small letters: they are imported as modules.
+    found = refiners.class_named(name) if name[:1].isupper() else None
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
+
+
+def __dir__() -> list[str]:
+    from hopbytes.algorithms.base import refiners
+
+    return sorted(thing.__name__ for _, thing in refiners.items())

@@ -72,7 +72,7 @@ class Routed(Refiner):
         How far hop-bytes may rise above those of the given placement for the sake of the links, whatever
         the start; 0: J does not rise either. None: without limit.
     anneal : bool
-        Under ``--time-limit`` or ``--work-limit`` go on until it ends: rounds of ``congestion`` with new
+        Under `time_limit` or `work_limit` go on until it ends: rounds of ``congestion`` with new
         seeds heat the best placement again, more or less in turn.
 
     Raises

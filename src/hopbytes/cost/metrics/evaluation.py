@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hopbytes._util.checks import whole
 from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
+from hopbytes.cost.metrics.evaluation_views import EvaluationViews
 from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, relative_to
 from hopbytes.cost.metrics.mapping_metrics import diagonal_volume, measure_all
-from hopbytes.cost.metrics.measurements import Measurements, TasksPerUnit
+from hopbytes.cost.metrics.measurements import TasksPerUnit
 from hopbytes.cost.metrics.plain_text import plain_table
-from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.errors import FormatError, WrongTypeError
 from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.graph_sources import NetworkxGraph
 from hopbytes.model.mapping import Mapping
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation(Measurements):
+class Evaluation(EvaluationViews):
     """All metrics of a mapping and of the baseline mappings.
 
     The fields are those of :class:`hopbytes.cost.metrics.measurements.Measurements`.
 
     Examples
     --------
-    ``print(evaluation)`` prints a table; ``evaluation.to_dict()`` returns the same numbers for JSON.
+    ``print(evaluation)`` prints a table; ``evaluation.to_dict()`` returns the same numbers for JSON and
+    ``evaluation.to_frame()`` for pandas; ``evaluation.comm_cost`` is J and
+    ``evaluation.relative_to("in_order")`` the improvement over that baseline.
     """
 
     def __str__(self) -> str:
@@ -34,7 +43,7 @@ class Evaluation(Measurements):
 
 
 def evaluate(
-    graph: CommGraph,
+    graph: CommGraph | ArrayLike | scipy.sparse.sparray | NetworkxGraph,
     mapping: Mapping,
     *,
     baselines: bool = True,
@@ -45,7 +54,7 @@ def evaluate(
 
     Parameters
     ----------
-    graph : CommGraph
+    graph : CommGraph, or a matrix or graph that :meth:`hopbytes.CommGraph.of` takes
     mapping : Mapping
         A mapping with as many tasks as the graph.
     baselines : bool
@@ -83,14 +92,13 @@ def evaluate(
     >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
     >>> pairs = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
     >>> result = evaluate(pairs, Mapping(np.array([0, 2, 1, 3], np.int32), where))
-    >>> result.mapping.comm_cost, result.in_order.comm_cost
+    >>> result.comm_cost, result.in_order.comm_cost
     (10, 100)
     """
-    if not isinstance(graph, CommGraph):
-        raise UnsupportedError(f"the pattern is a {type(graph).__name__}, expected a CommGraph")
+    graph = CommGraph.of(graph)
     if not isinstance(mapping, Mapping):
         kind = type(mapping).__name__
-        raise UnsupportedError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
+        raise WrongTypeError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     where = mapping.where

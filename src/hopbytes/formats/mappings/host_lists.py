@@ -145,7 +145,7 @@ def allocation_of(source: Source, form: str) -> Allocation:
     where = source.options.get("where")
     if not isinstance(where, Allocation):
         raise UnsupportedError(
-            f"{source.name}: {form} names hosts, expected the machine with these nodes (--on with --hosts)"
+            f"{source.name}: {form} names hosts, expected the machine with these nodes (`where` with `hosts`)"
         )
     return where
 
@@ -174,7 +174,7 @@ def node_of_host(
     if len(short) == 1 and not host.replace(".", "").isdigit():
         return short[0]
     names = ", ".join(list(known)[:4]) + (", …" if len(known) > 4 else "")
-    expected = f"one of {names}" if known else "a machine whose nodes have names (--hosts)"
+    expected = f"one of {names}" if known else "a machine whose nodes have names (`hosts`)"
     raise FormatError(*place, f"host {host[:60]}, expected {expected}")
 
 

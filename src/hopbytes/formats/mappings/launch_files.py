@@ -196,7 +196,7 @@ def contiguous_runs(launch: Launch, form: str) -> list[Run]:
             raise UnsupportedError(
                 f"ranks {before.first + before.count - 1} and {run.first} are on host "
                 f"{launch.hosts[run.node]} but the ranks between them are not, which {form} cannot express: "
-                f"map again with --for {form}, or write openmpi, slurm or newrank"
+                f"map again with `form={form!r}`, or write openmpi, slurm or newrank"
             )
         seen[run.node] = run
     return runs
@@ -217,7 +217,7 @@ def equal_count(launch: Launch, form: str) -> int:
         few, many = (int(used[np.flatnonzero(tasks[used] == count)[0]]) for count in (counts[0], counts[-1]))
         raise UnsupportedError(
             f"{tasks[few]} tasks on host {launch.hosts[few]} and {tasks[many]} on {launch.hosts[many]}, "
-            f"which {form} cannot express: map again with --tasks-per-node, or write openmpi, slurm or "
+            f"which {form} cannot express: map again with `tasks_per_node`, or write openmpi, slurm or "
             "newrank"
         )
     return int(counts[0])
@@ -229,7 +229,7 @@ def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
     if launch.hosts_unknown:
         notices.append(
             f"host names are unknown: replace {launch.hosts[0]}, ... in {what} by the real names, "
-            "or give --hosts"
+            "or give `hosts`"
         )
     if launch.binds and not launch.numbering.known:
         notices.append(ASSUMED_CPUS)
@@ -246,7 +246,7 @@ def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:
     if tasks[fullest] > 1:
         raise InfeasibleError(
             f"{mapping.n} tasks on {mapping.where.k} slots, {tasks[fullest]} of them on slot {fullest}, "
-            "expected one per slot (--oversubscribe allows more; plain and json hold any mapping)"
+            "expected one per slot (`oversubscribe=True` allows more; plain and json hold any mapping)"
         )
 
 

@@ -167,5 +167,5 @@ def _ranks(source: Source) -> list[int]:
 def _notices(launch: Launch) -> list[str]:
     notices = ["slots are counted over the job's nodes in Slurm's order (by name), like SLURM_PROCID"]
     if launch.hosts_unknown:
-        notices.append("host names are unknown and assumed to be in machine order; otherwise give --hosts")
+        notices.append("host names are unknown and assumed to be in machine order; otherwise give `hosts`")
     return notices + [text for text in assumptions(launch) if "host names" not in text]

@@ -44,7 +44,7 @@ class Hosts(HostList):
         names, count = nodes_in_order(launch, "hosts")
         refuse_gaps(launch, "hosts")
         lines = [self.head(f"{count} ranks each, rank = line * {count} + place on the host")]
-        placeholders = "host names are unknown, the file has placeholders: give --hosts"
+        placeholders = "host names are unknown, the file has placeholders: give `hosts`"
         notices = (placeholders,) if launch.hosts_unknown else ()
         return Written({"": "\n".join(lines + names) + "\n"}, "", notices)
 
@@ -67,7 +67,7 @@ def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
         rank = int(falls[0])
         raise UnsupportedError(
             f"rank {rank + 1} has an earlier slot than rank {rank} on host {launch.host(rank)}, but with "
-            f"{form} the launcher orders the ranks inside a node: map again with --for {form}"
+            f"{form} the launcher orders the ranks inside a node: map again with `form={form!r}`"
         )
     return [launch.hosts[run.node] for run in runs], count
 
@@ -80,6 +80,6 @@ def refuse_gaps(launch: Launch, form: str) -> None:
             numbers = ", ".join(str(number) for own in used for number in own)
             raise UnsupportedError(
                 f"host {launch.hosts[run.node]} uses its GPUs {numbers}, but with {form} local rank i "
-                "uses GPU i, expected GPUs from 0 on: use all GPUs of a node (--pack), or write "
+                "uses GPU i, expected GPUs from 0 on: use all GPUs of a node (`pack=True`), or write "
                 "openmpi, slurm or hydra"
             )

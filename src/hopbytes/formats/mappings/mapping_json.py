@@ -174,7 +174,7 @@ class _Record:
             return parse_machine(self.text("machine"))
         except HopbytesError as error:
             missing = re.search("no such file|cannot be read", str(error))
-            hint = " (if the machine's file was moved, give its new path with --on)" if missing else ""
+            hint = " (if the machine's file was moved, give its new path with `where`)" if missing else ""
             raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 
     def _per_slot(self, field: str, dtype: Any, count: int) -> Any:

@@ -56,7 +56,7 @@ class Jsrun(Format):
         lines += [f"rank: {rank}: {_resources(launch, rank)}" for rank in range(launch.n)]
         notices = []
         if launch.hosts_unknown:
-            notices.append("host names are unknown: hosts are numbered in the job's order; or give --hosts")
+            notices.append("host names are unknown: hosts are numbered in the job's order; or give `hosts`")
         return Written({"": "\n".join(lines) + "\n"}, f"jsrun --erf_input {{stem}} {PROGRAM}", tuple(notices))
 
     def sniff(self, name: str, head: bytes) -> bool:

@@ -128,7 +128,7 @@ def _launched_in_comment(source: Source, data: bytes) -> str:
     _, ours, launched = last.partition(b"; launched: ")
     if ours and last.startswith(b"#") and launched not in (b"block", b"cyclic"):
         name = launched[:60].decode("utf-8", "backslashreplace")
-        what = f"the old ranks are launched as the file {name} says, expected --launched FILE"
+        what = f"the old ranks are launched as the file {name} says, expected `launched=FILE`"
         raise UnsupportedError(f"{source.name}: {what}")
     return launched.decode() if ours and last.startswith(b"#") else "block"
 

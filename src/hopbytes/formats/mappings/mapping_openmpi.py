@@ -184,7 +184,7 @@ def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
     if launch.hosts_unknown:
         notices.append(
             f"host names are unknown: replace {launch.hosts[0]}, ... in {{stem}}.hosts by the real names, or "
-            "give --hosts; inside a batch job omit '--hostfile {stem}.hosts' instead"
+            "give `hosts`; inside a batch job omit '--hostfile {stem}.hosts' instead"
             + ("" if threads else " (Open MPI 4 numbers nodes only there)")
         )
     if threads:

@@ -103,7 +103,7 @@ def _notices(launch: Launch, whole: bool) -> list[str]:
     if launch.hosts_unknown or launch.hosts == ("localhost",):
         notices.append(
             f"host names are unknown: replace {launch.hosts[0]}, ... in {{stem}} by the real names, "
-            "or give --hosts"
+            "or give `hosts`"
         )
     if not launch.binds:
         return notices

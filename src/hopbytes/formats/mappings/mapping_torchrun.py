@@ -73,7 +73,7 @@ class Torchrun(Format):
         script = _SCRIPT.format(mark=MARK, nodes=len(names), cases=cases, count=count, first=names[0])
         notices = []
         if launch.hosts_unknown:
-            notices.append("host names are unknown, the file has placeholders: give --hosts")
+            notices.append("host names are unknown, the file has placeholders: give `hosts`")
         notices.append("the script runs once on every host, here started by srun; train.py is your program")
         command = f"srun -N {len(names)} --ntasks-per-node=1 sh {{stem}} train.py"
         return Written({"": script}, command, tuple(notices), ("",))

@@ -153,7 +153,7 @@ class Numbering:
             )
 
 
-def parse_cpus(text: str, where: str = "--allowed") -> set[int]:
+def parse_cpus(text: str, where: str = "`allowed`") -> set[int]:
     """Return the numbers of ``0-15,32-47``.
 
     Raises

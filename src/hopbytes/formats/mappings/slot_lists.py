@@ -90,7 +90,7 @@ class Slots:
         listed = f"{what}s {number_list(numbers)} of node {node}"
         if pes[0] < 0:
             raise FormatError(*place, f"{listed}, expected {what}s the job may use")
-        what = f"{listed} belong to {len(pes)} slots, expected those of one slot (--cores-per-task, --per)"
+        what = f"{listed} belong to {len(pes)} slots, expected those of one slot (`cores_per_task`, `per`)"
         raise FormatError(*place, what)
 
     def _numbers(self, place: int, counting: Counting) -> tuple[int, ...]:

@@ -41,7 +41,7 @@ class Csv(Format):
         if bytes_beside is not None:
             return (
                 f"the file holds the message counts of {bytes_beside}, expected that file (the counts are "
-                "then read, too); --input-format csv reads counts as bytes"
+                "then read, too); `read(format='csv')` reads counts as bytes"
             )
         return maybe_edges(source.head())
 
@@ -52,7 +52,7 @@ class Csv(Format):
             raise FormatError(
                 source.name, 1,
                 f"{header!r}, expected a number: a .csv file is a matrix without a header; an edge list, "
-                "also without a header, needs --input-format edges",
+                "also without a header, needs `read(format='edges')`",
             )
         matrix = read_matrix(source)
         meta: dict[str, Any] = {"name": source.title, "format": "csv", "tasks": PROCESSES}

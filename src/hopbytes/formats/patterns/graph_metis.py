@@ -77,7 +77,7 @@ class Metis(Format):
             notices += more
         elif not graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
             raise UnsupportedError(
-                "the pattern is not symmetric, expected one that is, for METIS: use symmetrize (--symmetrize)"
+                "the pattern is not symmetric, expected one that is, for METIS: use `symmetrize=True`"
             )
         keep = graph.targets != graph.sources()
         dropped = int(graph.m - np.count_nonzero(keep))

@@ -75,7 +75,7 @@ def maybe_edges(head: bytes) -> str | None:
     columns = ("from, to", "from, to, bytes", "from, to, bytes, messages")[size - 2]
     return (
         f"{size} lines of {size} numbers are a matrix of {size} tasks or an edge list ({columns}), expected "
-        "--input-format csv or --input-format edges"
+        "`read(format='csv')` or `read(format='edges')`"
     )
 
 

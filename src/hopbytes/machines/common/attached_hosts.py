@@ -97,7 +97,7 @@ class AttachedHosts(NetworkMachine):
         missing = sorted(chosen - set(self.hosts))
         if missing:
             names = ", ".join(missing[:3])
-            raise FormatError("--hosts", None, f"{len(missing)} hosts are not in {self.text} ({names})")
+            raise FormatError("`hosts`", None, f"{len(missing)} hosts are not in {self.text} ({names})")
         kept = [node for node, host in enumerate(self.hosts) if host in chosen]
         hosts, places = tuple(self.hosts[node] for node in kept), tuple(self.places[node] for node in kept)
         return replace(self, hosts=hosts, places=places)

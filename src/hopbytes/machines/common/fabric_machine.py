@@ -70,7 +70,7 @@ class FabricMachine(NetworkMachine):
 
     def __post_init__(self) -> None:
         if self.rails not in RAILS:
-            raise FormatError("--rails", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
+            raise FormatError("`rails`", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
         if self.links is None:  # a copy with other levels inside keeps its routes
             object.__setattr__(self, "arrival", follow(self.fabric))
             object.__setattr__(self, "links", fabric_network(self.fabric, self.hosts, spread=self.spread))
@@ -113,7 +113,7 @@ class FabricMachine(NetworkMachine):
         if nameless:
             notices.append(
                 f"{nameless} adapters name no host and count as hosts of their own: "
-                "--node-name-map says whose they are"
+                "`node_name_map` says whose they are"
             )
         notices += self._fewer_rails()
         lost = self._unrouted(used)
@@ -142,7 +142,7 @@ class FabricMachine(NetworkMachine):
         first = "the first adapter" if count == 1 else f"the first {count} adapters"
         return [
             f"rails=same uses {first} of each host, since {least.name} has no more; other hosts have up to "
-            f"{most} (rails=spread uses all of them, --hosts leaves hosts out)"
+            f"{most} (rails=spread uses all of them, `hosts` leaves hosts out)"
         ]
 
     def _unrouted(self, used: NDArray[np.bool_]) -> Int64:
@@ -183,7 +183,7 @@ class FabricMachine(NetworkMachine):
             return None, ()
         if gpus is None:
             raise UnsupportedError(
-                "rails=gpu needs a slot per GPU: --per gpu, and nodes that know their GPUs (hwloc:FILE)"
+                "rails=gpu needs a slot per GPU: `per='gpu'`, and nodes that know their GPUs (hwloc:FILE)"
             )
         return adapters_of_gpus(self.hosts, nodes, gpus, inventory)
 
@@ -209,4 +209,4 @@ class FabricMachine(NetworkMachine):
 def names_hint(hosts: tuple[Host, ...]) -> str:
     """Return what to add to an error about hosts that are not there."""
     nameless = sum(not host.named for host in hosts)
-    return f"; {nameless} adapters name no host: --node-name-map says whose they are" if nameless else ""
+    return f"; {nameless} adapters name no host: `node_name_map` says whose they are" if nameless else ""

@@ -109,7 +109,7 @@ def _store(
 
 #: Kinds of machines whose hosts have adapters to choose from, and the options that users may also give apart.
 WITH_ADAPTERS = ("ib", "netloc")
-OPTION_OF_KEY = {"rails": "--rails", "adapters": "--adapters", "names": "--node-name-map"}
+OPTION_OF_KEY = {"rails": "`rails`", "adapters": "`adapters`", "names": "`node_name_map`"}
 
 
 def with_options(spec: str | Machine | None, options: Mapping[str, str | None]) -> str | Machine | None:

@@ -53,7 +53,7 @@ def asked_of_gpus(machine: Machine, per: str | None, size: int, said: bool) -> t
     name = machine.levels[level].name
     if machine.leaves_are_gpus():
         if per in ("core", "pu") or (said and size > 1):
-            what = f"--per {per}" if per in ("core", "pu") else f"--cores-per-task {size}"
+            what = f"`per={per!r}`" if per in ("core", "pu") else f"`cores_per_task={size}`"
             raise UnsupportedError(
                 f"{what}: the smallest units of '{machine.spec()[:60]}' are GPUs, one for each slot, "
                 f"expected cores inside them, like {name}:4 core:16"

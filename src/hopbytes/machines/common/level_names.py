@@ -126,7 +126,7 @@ def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]
     Examples
     --------
     >>> print(assumed("4:2", None, [Level("level2", 10), Level("level1", 1)])[0])   # doctest: +ELLIPSIS
-    --hierarchy 4:2: distances 1:10 (--distance gives others); ... (nodes: --on 'node:2@10 core:4@1')
+    `hierarchy='4:2'`: distances 1:10 (`distance` gives others); ... (nodes: `spec='node:2@10 core:4@1'`)
     """
     if hierarchy is None or distance is not None:
         return ()
@@ -136,9 +136,9 @@ def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]
     spec = " ".join(
         f"{name}:{count}@{level.distance}" for name, count, level in zip(names, counts, levels, strict=False)
     )
-    named = f" (nodes: --on '{spec}')" if names else " (--on names the level of nodes)"
+    named = f" (nodes: `spec='{spec}'`)" if names else " (`spec` names the level of nodes)"
     return (
-        f"--hierarchy {hierarchy}: distances {said} (--distance gives others); its levels have no names, "
+        f"`hierarchy={hierarchy!r}`: distances {said} (`distance` gives others); its levels have no names, "
         f"so the machine is taken as ONE host{named}",
     )
 

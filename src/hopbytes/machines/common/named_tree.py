@@ -151,7 +151,7 @@ def keep(tree: SwitchTree, wanted: str | None) -> SwitchTree:
     missing = chosen.difference(*(switch.hosts for switch in tree.switches.values()))
     if missing:
         names = ", ".join(sorted(missing)[:3])
-        raise FormatError("--hosts", None, f"{len(missing)} hosts are not in {tree.path} ({names})")
+        raise FormatError("`hosts`", None, f"{len(missing)} hosts are not in {tree.path} ({names})")
     for switch in tree.switches.values():
         switch.hosts = [host for host in switch.hosts if host in chosen]
     return tree

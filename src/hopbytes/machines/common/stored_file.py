@@ -232,6 +232,8 @@ class Record:
                 if not isinstance(distance, int) or not isinstance(name, str):
                     raise TypeError
                 levels.append(Level(name, distance, bandwidth=bandwidth, latency=latency))
+            except HopbytesError:
+                raise
             except (TypeError, KeyError, ValueError, OverflowError):
                 raise self.bad("levels are no list of name, distance, latency and bandwidth") from None
         return tuple(levels)

@@ -49,7 +49,7 @@ class JobMachine(NodeMachine):
         if job is None:
             raise UnsupportedError(
                 "not inside a job of Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI, expected "
-                "--on job in one of them (or --on local, job:HOSTFILE, hwloc:FILE@hosts)"
+                "`spec='job'` in one of them (or `spec='local'`, job:HOSTFILE, hwloc:FILE@hosts)"
             )
         trees, warnings = nodes_of(job, this_node(), platform.node())
         spec = f"job:{path}" if path else "job"

@@ -64,5 +64,6 @@ def _warnings() -> tuple[str, ...]:
         return (f"{host} is not among the hosts of this {job.system} job, where the program will run",)
     manager = manager_without_job() if job is None else None
     if manager is not None:
-        return (f"this is {host} outside any job, but jobs here run through {manager}: --on job inside one",)
+        outside = f"this is {host} outside any job, but jobs here run through {manager}"
+        return (f"{outside}: `spec='job'` inside one",)
     return ()

@@ -52,7 +52,7 @@ class Stored(NodeMachine):
         which = record.tree_of_node(len(trees), len(hosts))
         if names and (hosts or len(which) > 1):
             what = f"{len(which)} nodes in the file, expected one without a name to be repeated"
-            raise FormatError(path, None, f"@{names[0]}…: {what} (--hosts chooses among named ones)")
+            raise FormatError(path, None, f"@{names[0]}…: {what} (`hosts` chooses among named ones)")
         check_names(names, "machine")
         if names:
             which, hosts = which * len(names), tuple(names)

@@ -242,7 +242,7 @@ class Network:
         """Return the error about two endpoints without a route between them."""
         return UnsupportedError(
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
-            "out (--hosts, --exclude) or give a network on which they are linked"
+            "out (`hosts`, `exclude`) or give a network on which they are linked"
         )
 
 

@@ -151,7 +151,7 @@ class NetworkDistance:
         if len(nodes) > MAX_NODES_IN_TABLE:
             raise UnsupportedError(
                 f"distances between {len(nodes)} nodes of an irregular network, expected at most "
-                f"{MAX_NODES_IN_TABLE}: allocate fewer nodes (--hosts), or describe the network as torus:, "
+                f"{MAX_NODES_IN_TABLE}: allocate fewer nodes (`hosts`), or describe the network as torus:, "
                 "mesh: or fattree:"
             )
         hops, unrouted = hop_table(self.network.form, nodes)

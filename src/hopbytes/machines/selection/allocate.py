@@ -109,7 +109,7 @@ def machine(
     hardware, names, used, said = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-        raise FormatError("--cores-per-task", None, f"{size}, expected an integer >= 1")
+        raise FormatError("`cores_per_task`", None, f"{size}, expected an integer >= 1")
     of_hosts = used[hardware.node_of_core()]
     allowed = of_hosts.copy()
     for text in texts_of("exclude", exclude):

@@ -1,4 +1,4 @@
-"""Which nodes of a machine ``--hosts`` means, and what they are called."""
+"""Which nodes of a machine `hosts` means, and what they are called."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     if len(names) != nodes:
         hint = "; nodes:0-15 takes some by number" if len(names) < nodes else ""
         what = f"{len(names)} hosts for {nodes} nodes, expected one per node{hint}"
-        raise FormatError("--hosts", None, what)
+        raise FormatError("`hosts`", None, what)
     return ChosenHosts(machine, names, np.ones(nodes, np.bool_))
 
 
@@ -96,13 +96,13 @@ def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHost
         first = f"{len(names)} hosts are taken to be the first nodes of {nodes}, in machine order"
         found = coordinates_of(machine)
         columns = ",".join(("node", *(("x", "y", "…") if found is None or found.sizes else found.names)))
-        hint = f"a file for --hosts with lines {columns} says where they are"
+        hint = f"a file for `hosts` with lines {columns} says where they are"
         return _some(machine, names, np.arange(len(names)), nodes, (f"{first}: {hint}",))
     if wrong:
         what = f"{len(names)} hosts for {nodes} nodes, {len(wrong)} of them none of n0 to n{nodes - 1} "
         listed = f"({', '.join(wrong[:3])})"
         more = "expected one per node, some of those, or nodes:0-15 by number"
-        raise FormatError("--hosts", None, f"{what}{listed}, {more}")
+        raise FormatError("`hosts`", None, f"{what}{listed}, {more}")
     used = np.zeros(nodes, np.bool_)
     used[[int(name[1:]) for name in names]] = True
     return ChosenHosts(machine, own, used)

@@ -71,7 +71,7 @@ def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
         scattered = method == "scattered"
         order = rng.permutation(count) if scattered else _free_along_curve(machine, text, given, rng)
     if len(order) < wanted:
-        raise InfeasibleError(f"--hosts {text}: {len(order)} of {count} nodes are free, expected {wanted}")
+        raise InfeasibleError(f"`hosts={text!r}`: {len(order)} of {count} nodes are free, expected {wanted}")
     used[order[:wanted]] = True
     return used
 
@@ -80,7 +80,7 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
     """Free nodes in the order of the curve, from a random start."""
     if not DECIMAL.fullmatch(given["holes"]) or not given["holes"] or not 0 <= float(given["holes"]) < 1:
         raise FormatError(
-            "--hosts", None, f"{shorten(text)}: holes={given['holes'][:20]}, expected 0 <= holes < 1"
+            "`hosts`", None, f"{shorten(text)}: holes={given['holes'][:20]}, expected 0 <= holes < 1"
         )
     holes, run = float(given["holes"]), _integer(text, "run", given["run"], 1, 10**6)
     order = nodes_along_curve(machine)
@@ -106,18 +106,18 @@ def _keys(text: str, method: str, rest: str) -> dict[str, str]:
         if not equals or key not in known or key in given:
             listed = ", ".join(f"{name}={default}" for name, default in known.items())
             raise FormatError(
-                "--hosts", None, f"{shorten(text)}: {shorten(item)}, expected each once: {listed}"
+                "`hosts`", None, f"{shorten(text)}: {shorten(item)}, expected each once: {listed}"
             )
         given[key] = value
     if "nodes" not in given:
-        raise FormatError("--hosts", None, f"{shorten(text)}: without nodes=N, expected how many")
+        raise FormatError("`hosts`", None, f"{shorten(text)}: without nodes=N, expected how many")
     return METHODS[method] | given
 
 
 def _integer(text: str, key: str, value: str, least: int, most: int) -> int:
     if not (value.isascii() and value.isdigit()) or len(value) > 19 or not least <= int(value) <= most:
         what = f"{key}={value[:20]}, expected an integer from {least} to {most}"
-        raise FormatError("--hosts", None, f"{shorten(text)}: {what}")
+        raise FormatError("`hosts`", None, f"{shorten(text)}: {what}")
     return int(value)
 
 
@@ -127,6 +127,6 @@ def _numbers(text: str, rest: str, count: int) -> Int64:
         low, _, high = word.partition("-")
         if not LISTED.fullmatch(word) or not int(low) <= int(high or low) < count:
             what = f"{shorten(word)}, expected numbers like 0-15,40 below {count}"
-            raise FormatError("--hosts", None, f"{shorten(text)}: {what}")
+            raise FormatError("`hosts`", None, f"{shorten(text)}: {what}")
         found.append(np.arange(int(low), int(high or low) + 1))
     return np.concatenate(found)

@@ -71,7 +71,8 @@ def spread(
         raise FormatError("tasks", None, f"{n} tasks, expected an integer >= 0")
     if n > where.k:
         raise InfeasibleError(
-            f"{n} tasks on {where.k} slots, expected at most {where.k}; --oversubscribe puts several on one"
+            f"{n} tasks on {where.k} slots, expected at most {where.k}; `oversubscribe=True` puts several "
+            "on one"
         )
     limits = _limits(per)
     if tasks_per_node is not None:
@@ -124,10 +125,10 @@ def _limits(per: str | Mapping[str, int] | None) -> dict[str, int]:
     if isinstance(per, Mapping):
         return dict(per)
     if not isinstance(per, str):
-        raise FormatError("--per", None, f"{per!r}, expected LEVEL=COUNT like l3=2, or a dictionary of such")
+        raise FormatError("`per`", None, f"{per!r}, expected LEVEL=COUNT like l3=2, or a dictionary of such")
     name, _, count = (word.strip() for word in per.partition("="))
     if not (count.isascii() and count.isdigit() and len(count) < 10):
-        raise FormatError("--per", None, f"{per[:40]!r}, expected LEVEL=COUNT like l3=2")
+        raise FormatError("`per`", None, f"{per[:40]!r}, expected LEVEL=COUNT like l3=2")
     return {name: int(count)}
 
 
@@ -136,7 +137,7 @@ def _hard_counts(where: Allocation, n: int, limits: dict[str, int]) -> Int64:
     owners = {}
     for name, count in limits.items():
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise FormatError("--per", None, f"{name}={count}, expected a count >= 1")
+            raise FormatError("`per`", None, f"{name}={count}, expected a count >= 1")
         owners[name] = units_of(where.machine, name)[where.first_core]
     names = sorted(limits, key=lambda name: -len(np.unique(owners[name])))  # innermost first
     pes = np.arange(where.k, dtype=np.int64)

@@ -118,7 +118,7 @@ def _count_straddling(levels: list[Int64], slot: Int64) -> int:
 
 def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
     if "=" in per:
-        raise FormatError("--per", None, f"{per[:40]!r}, expected a level (counts are for tasks, not slots)")
+        raise FormatError("`per`", None, f"{per[:40]!r}, expected a level (counts are for tasks, not slots)")
     unit = units_of(hardware, per)[head]
     node = hardware.node_of_core()[head]
     if np.any((unit[1:] == unit[:-1]) & (node[1:] != node[:-1])):

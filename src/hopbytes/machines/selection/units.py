@@ -44,7 +44,7 @@ def units_of(machine: Machine, name: str) -> Int64:
 
 
 def excluded(
-    machine: Machine, text: str, option: str = "--exclude", hosts: Sequence[str] = ()
+    machine: Machine, text: str, option: str = "`exclude`", hosts: Sequence[str] = ()
 ) -> NDArray[np.bool_]:
     """bool[n_cores]: the cores that an exclusion takes away.
 
@@ -110,7 +110,7 @@ def _named_nodes(
     if not hosts and machine.network() is not None:
         hosts = [f"n{node}" for node in range(nodes)]
     if not hosts:
-        what = "but the nodes have no names, expected numbers like node=0-2,5 (--hosts gives them names)"
+        what = "but the nodes have no names, expected numbers like node=0-2,5 (`hosts` gives them names)"
         raise FormatError(option, None, f"{text[:40]!r}, {what}")
     chosen = np.zeros(nodes, np.bool_)
     chosen[match_hosts(expand_hosts(names, option), hosts, where=option)] = True
@@ -150,8 +150,8 @@ def capacities(machine: Machine, texts: Sequence[str], hosts: Sequence[str] = ()
     for text in texts:
         units, _, size = text.rpartition(":")
         if not NUMBERS.fullmatch(size) or "-" in size or not 1 <= int(size) <= MAX_CAPACITY:
-            raise FormatError("--capacity", None, f"{text[:40]!r}, expected LEVEL=NUMBERS:N like node=0-3:2")
-        chosen = excluded(machine, units, "--capacity", hosts)
+            raise FormatError("`capacity`", None, f"{text[:40]!r}, expected LEVEL=NUMBERS:N like node=0-3:2")
+        chosen = excluded(machine, units, "`capacity`", hosts)
         sizes = _times(sizes, np.where(chosen, int(size), 1))
     return None if int(sizes.min()) == int(sizes.max()) else sizes
 
@@ -196,7 +196,7 @@ def reserved(machine: Machine, allowed: NDArray[np.bool_], text: str) -> NDArray
     for word in text.split(","):
         found = SHARE.fullmatch(word.strip())
         if not found:
-            raise FormatError("--reserve", None, f"{word[:40]!r}, expected N/LEVEL like 1/l3")
+            raise FormatError("`reserve`", None, f"{word[:40]!r}, expected N/LEVEL like 1/l3")
         free = np.flatnonzero(allowed & ~taken)
         core = units_of(machine, "core")[free]  # several leaves when a core has hardware threads
         unit = units_of(machine, found[2])[free]

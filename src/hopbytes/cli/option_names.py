@@ -1,0 +1,54 @@
+"""Names of arguments in messages of the library, as the options that stand for them on the command line.
+
+The library writes `` `hosts` ``, `` `per='gpu'` `` or `` `oversubscribe=True` ``, since its callers are
+Python programs; people at a terminal read ``--hosts``, ``--per gpu`` and ``--oversubscribe``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+#: Option of every argument that messages name; with a function or a value where that makes a difference.
+OPTIONS = {
+    "adapters": "--adapters", "allowed": "--allowed", "as_typed": "--as-typed", "batches": "--batches",
+    "block": "--block", "capacity": "--capacity", "collectives": "--collectives", "compiler": "--cc",
+    "cores_per_task": "--cores-per-task", "distance": "--distance", "exclude": "--exclude",
+    "force": "--force", "form": "--for", "hierarchy": "--hierarchy", "hosts": "--hosts",
+    "launched": "--launched",
+    "launcher": "--launcher", "max_bytes": "--max-bytes", "node_name_map": "--node-name-map",
+    "oversubscribe": "--oversubscribe", "pack": "--pack", "partition": "--partition",
+    "partition=False": "--processes", "per": "--per", "rails": "--rails", "read.format": "--input-format",
+    "read_mapping.format": "--mapping-format", "replace": "--replace", "reserve": "--reserve",
+    "spec": "--on", "spread": "--spread", "symmetrize": "--symmetrize", "tasks_per_node": "--tasks-per-node",
+    "time_limit": "--time-limit", "where": "--on", "work_limit": "--work-limit", "write.format": "--format",
+}  # fmt: skip
+ARGUMENT = re.compile(
+    r"`(?:(?P<function>[a-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
+)
+
+
+def as_options(text: str) -> str:
+    """Return a message with options in the place of names of arguments; other text in backquotes stays.
+
+    Examples
+    --------
+    >>> as_options("`hosts`: 3 names; `oversubscribe=True` or `per='gpu'`, not `other`")
+    '--hosts: 3 names; --oversubscribe or --per gpu, not `other`'
+    """
+    return ARGUMENT.sub(_option, text) if "`" in text else text
+
+
+def _option(found: re.Match[str]) -> str:
+    function, name, value = found["function"], found["name"], found["value"]
+    key = f"{function}.{name}" if function else name
+    option = OPTIONS.get(f"{key}={value}")
+    if option is not None:
+        return option
+    option = OPTIONS.get(key)
+    if option is None:
+        return found[0]
+    if value in (None, "True"):
+        return option
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return f"{option} {shlex.quote(value[1:-1]) if quoted else value}"

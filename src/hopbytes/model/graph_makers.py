@@ -1,0 +1,259 @@
+"""Ways to make a CommGraph: of arcs, matrices, and the graphs of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
+from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total, task_numbers, to_integers
+from hopbytes.errors import WrongTypeError
+from hopbytes.model import graph_sources
+
+if TYPE_CHECKING:
+    import scipy.sparse
+    from typing_extensions import Self
+
+
+class GraphMakers:
+    """The class methods of :class:`hopbytes.CommGraph` that make one."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        # What a CommGraph has; said here since a CommGraph is one of these.
+        indptr: Int64
+        targets: Int32
+        volumes: Int64 | None
+        loads: Int64 | None
+        scale: int
+        meta: Mapping[str, Any]
+
+        def __init__(
+            self, indptr: Int64, targets: Int32, volumes: Int64 | None = None, messages: Int64 | None = None,
+            loads: Int64 | None = None, undirected: bool = False, scale: int = 1,
+            meta: Mapping[str, Any] | None = None,
+        ) -> None: ...
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        volumes: ArrayLike | None = None,
+        messages: ArrayLike | None = None,
+        *,
+        n: int | None = None,
+        loads: ArrayLike | None = None,
+        undirected: bool = False,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Build from arcs, directed or not; duplicates are summed.
+
+        Parameters
+        ----------
+        sources, targets : integer arrays of equal length
+            Task at either end, 0-based.
+        volumes, messages : arrays of the same length, optional
+            Bytes and message counts. Decimals are scaled to integers (see :func:`to_integers`).
+        n : int, optional
+            Number of tasks; by default one more than the largest number seen.
+        loads : array of n, optional
+        undirected : bool
+            False: an arc is what its source sends to its target, and counts once in J. True: an edge stands
+            for both directions, each with the whole volume, and counts twice in J. Edges of an undirected
+            graph that are given once, without this, make half of its J.
+
+        Raises
+        ------
+        FormatError
+            Unequal lengths, a task outside 0..n-1, negative or non-finite values.
+        ScaleError
+            Sums beyond 63 bits.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.CommGraph.from_edges([0, 1], [1, 2], [5, 5]).m
+        2
+        >>> hb.CommGraph.from_edges([0, 1], [1, 2], [5, 5], undirected=True).m
+        4
+        """
+        src, dst = task_numbers("sources", sources), task_numbers("targets", targets)
+        if len(src) != len(dst):
+            raise bad_graph(f"{len(src)} sources and {len(dst)} targets, expected as many of each")
+        highest = int(max(src.max(), dst.max())) if len(src) else -1
+        if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0):
+            raise bad_graph(f"n={n!r}, expected a number of tasks")
+        n = highest + 1 if n is None else int(n)
+        if highest >= n or n > MAX_TASKS:
+            raise bad_graph(f"task {max(highest, n)} in a graph of {min(n, MAX_TASKS)} tasks")
+        volume, scale = to_integers("volumes", volumes, len(src))
+        count, count_scale = to_integers("messages", messages, len(src))
+        if count_scale != 1:
+            raise bad_graph("messages must be whole numbers")
+        if undirected:
+            src, dst, volume, count = graph_sources.with_reverses(src, dst, volume, count)
+        for name, values in (("volumes", volume), ("messages", count)):
+            if values is not None:
+                check_total(name, kernels.checked_sum(values))
+        indptr, columns, merged_volume, merged_count = kernels.csr_from_arcs(n, src, dst, volume, count)
+        load, _ = to_integers("loads", loads, n)
+        return cls(
+            indptr, columns, merged_volume, merged_count, load, undirected=undirected, scale=scale,
+            meta=dict(meta or {}),
+        )
+
+    @classmethod
+    def from_dense(
+        cls,
+        matrix: ArrayLike,
+        messages: ArrayLike | None = None,
+        *,
+        loads: ArrayLike | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Build from a square matrix: entry (i, j) is what task i sends to task j; zeros are no arcs.
+
+        Raises FormatError when the matrix is not square or holds negative or non-finite numbers.
+        """
+        return cls._of(graph_sources.of_dense(matrix, messages), loads=loads, meta=meta)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: scipy.sparse.spmatrix | scipy.sparse.sparray,
+        *,
+        messages: scipy.sparse.spmatrix | None = None,
+        loads: ArrayLike | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j.
+
+        Raises FormatError when it is no sparse matrix, damaged, not square, or holds negative or
+        non-finite numbers.
+        """
+        return cls._of(graph_sources.of_scipy(matrix, messages), loads=loads, meta=meta)
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: graph_sources.NetworkxGraph,
+        weight: str | None = "weight",
+        *,
+        loads: ArrayLike | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Build from a graph of networkx; task i is the i-th of ``graph.nodes``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            An edge of an undirected graph is sent in both directions. Parallel edges are summed.
+        weight : str or None
+            The attribute of edges that is the volume, 1 where an edge lacks it; None: 1 each.
+        loads : array of n, optional
+
+        Raises
+        ------
+        FormatError
+            No such graph, negative or non-finite weights.
+
+        Notes
+        -----
+        O(n + m), in Python.
+        """
+        arcs = graph_sources.of_networkx(graph, weight)
+        name = str(getattr(graph, "name", ""))
+        known = {"name": name} if name else {}
+        undirected = not graph.is_directed()
+        return cls._of(arcs, loads=loads, meta=known | dict(meta or {}), undirected=undirected)
+
+    @classmethod
+    def from_metis(
+        cls,
+        xadj: ArrayLike,
+        adjncy: ArrayLike,
+        adjwgt: ArrayLike | None = None,
+        *,
+        vwgt: ArrayLike | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Build from adjacency arrays as METIS and its bindings take them.
+
+        Parameters
+        ----------
+        xadj : integer array of n + 1
+            The neighbours of vertex i are ``adjncy[xadj[i]:xadj[i + 1]]``.
+        adjncy : integer array of 2 x edges
+            Vertices numbered from 0; every edge stands in both rows.
+        adjwgt : array of the same length, optional
+            Weights of edges, equal in both directions.
+        vwgt : array of n, optional
+            Weights of vertices, the loads of tasks.
+
+        Raises
+        ------
+        FormatError
+            Arrays that contradict each other, an edge without its reverse.
+
+        Notes
+        -----
+        O(n + m).
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> path = hb.CommGraph.from_metis([0, 1, 3, 4], [1, 0, 2, 1], [7, 7, 2, 2])
+        >>> path.undirected, path.total_volume
+        (True, 18)
+        """
+        graph = cls._of(graph_sources.of_metis(xadj, adjncy, adjwgt), loads=vwgt, meta=meta)
+        graph_sources.check_symmetric(graph.indptr, graph.targets, graph.volumes)
+        return cls(
+            graph.indptr, graph.targets, graph.volumes, None, graph.loads, undirected=True, scale=graph.scale,
+            meta=graph.meta,
+        )
+
+    @classmethod
+    def of(cls, thing: object) -> Self:
+        """Return a communication graph of anything that is one.
+
+        Parameters
+        ----------
+        thing : CommGraph, graph of networkx, sparse matrix of SciPy, or what NumPy makes a square matrix of
+
+        Raises
+        ------
+        WrongTypeError
+            Something else, such as a text: :func:`hopbytes.read_pattern` reads files.
+        FormatError
+            See :meth:`from_networkx`, :meth:`from_scipy` and :meth:`from_dense`.
+
+        Examples
+        --------
+        >>> import hopbytes as hb
+        >>> hb.CommGraph.of([[0, 3], [4, 0]]).total_volume
+        7
+        """
+        if isinstance(thing, cls):
+            return thing
+        if graph_sources.is_networkx(thing):
+            return cls.from_networkx(cast("graph_sources.NetworkxGraph", thing))
+        if hasattr(thing, "tocoo"):
+            return cls.from_scipy(thing)
+        if isinstance(thing, (np.ndarray, list, tuple)):
+            return cls.from_dense(thing)
+        raise WrongTypeError(
+            f"the pattern is a {type(thing).__name__}, expected a CommGraph (hopbytes.read_pattern reads "
+            "files), a square matrix of NumPy or SciPy, or a graph of networkx"
+        )
+
+    @classmethod
+    def _of(cls, arcs: graph_sources.Arcs, **more: Any) -> Self:
+        n, sources, targets, volumes, messages = arcs
+        return cls.from_edges(sources, targets, volumes, messages, n=n, **more)

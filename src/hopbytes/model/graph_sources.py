@@ -1,0 +1,158 @@
+"""Graphs of other libraries as lists of arcs, and back; no function needs another library than its own."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
+from hopbytes._util.integers import bad_graph, task_numbers
+from hopbytes.errors import package
+
+
+class NetworkxGraph(Protocol):
+    """What is used of a graph of networkx, which need not be installed."""
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        ...
+
+    def adjacency(self) -> Any:
+        """Nodes with their neighbours."""
+        ...
+
+
+class Arcs(NamedTuple):
+    """Arcs of a graph of `n` tasks, as :meth:`hopbytes.CommGraph.from_edges` takes them."""
+
+    n: int
+    sources: NDArray[Any]
+    targets: NDArray[Any]
+    volumes: NDArray[Any] | None = None
+    messages: NDArray[Any] | None = None
+
+
+def of_dense(matrix: ArrayLike, messages: ArrayLike | None) -> Arcs:
+    """Return the arcs of a square matrix: all entries that are not 0."""
+    try:
+        dense = np.asarray(matrix)
+    except ValueError:
+        raise bad_graph("rows of unequal length, expected a square matrix") from None
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+        raise bad_graph(f"matrix of shape {dense.shape}, expected a square one")
+    present = dense != 0
+    counts = None
+    if messages is not None:
+        counts = np.asarray(messages)
+        if counts.shape != dense.shape:
+            raise bad_graph(f"message matrix of shape {counts.shape}, expected {dense.shape}")
+        present = present | (counts != 0)
+    src, dst = np.nonzero(present)
+    return Arcs(len(dense), src, dst, dense[src, dst], None if counts is None else counts[src, dst])
+
+
+def of_scipy(matrix: Any, messages: Any) -> Arcs:
+    """Return the arcs of a sparse matrix, its stored zeros included."""
+    coo = _coordinates(matrix)
+    if len(coo.shape) != 2 or coo.shape[0] != coo.shape[1]:
+        raise bad_graph(f"matrix of shape {coo.shape}, expected a square one")
+    if messages is None:
+        return Arcs(coo.shape[0], coo.row, coo.col, coo.data)
+    counts = _coordinates(messages)
+    return Arcs(
+        coo.shape[0],
+        np.concatenate([coo.row, counts.row]),
+        np.concatenate([coo.col, counts.col]),
+        np.concatenate([coo.data, np.zeros(counts.nnz, coo.data.dtype)]),
+        np.concatenate([np.zeros(coo.nnz, np.int64), counts.data]),
+    )
+
+
+def _coordinates(matrix: Any) -> Any:
+    """Return a sparse matrix in coordinate form; SciPy's own conversion trusts its arrays blindly."""
+    if not hasattr(matrix, "tocoo"):
+        kind = type(matrix).__name__
+        raise bad_graph(f"a {kind}, expected a sparse matrix of SciPy (from_dense takes others)")
+    try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format()
+        return matrix.tocoo()
+    except ValueError as error:
+        raise bad_graph(f"a damaged sparse matrix: {error}") from None
+
+
+def is_networkx(thing: object) -> bool:
+    """Tell whether something has the methods of a graph of networkx that are used here."""
+    needed = ("is_directed", "edges", "nodes", "adjacency")
+    return all(callable(getattr(thing, name, None)) for name in needed)
+
+
+def of_networkx(graph: Any, weight: str | None) -> Arcs:
+    """Return the edges of a graph of networkx, nodes numbered in the order of ``graph.nodes``."""
+    if not is_networkx(graph):
+        raise bad_graph(f"a {type(graph).__name__}, expected a graph of networkx")
+    number = {node: place for place, node in enumerate(graph.nodes)}
+    edges = list(graph.edges(data=True))
+    sources = np.array([number[one] for one, _, _ in edges], np.int64)
+    targets = np.array([number[other] for _, other, _ in edges], np.int64)
+    volumes = None
+    if weight is not None and any(weight in data for _, _, data in edges):
+        volumes = np.array([data.get(weight, 1) for _, _, data in edges])
+    return Arcs(len(number), sources, targets, volumes)
+
+
+def of_metis(xadj: ArrayLike, adjncy: ArrayLike, adjwgt: ArrayLike | None) -> Arcs:
+    """Return the arcs of adjacency arrays as METIS takes them, vertices numbered from 0."""
+    starts, targets = _row_starts(xadj), task_numbers("adjncy", adjncy)
+    if not len(starts) or starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != len(targets):
+        raise bad_graph(f"xadj must ascend from 0 to {len(targets)}, the length of adjncy")
+    sources = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    weights = None if adjwgt is None else np.asarray(adjwgt)
+    return Arcs(len(starts) - 1, sources, targets, weights)
+
+
+def _row_starts(xadj: ArrayLike) -> Int64:
+    array = np.asarray(xadj)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise bad_graph("xadj must be a 1-d array of integers")
+    return array.astype(np.int64)
+
+
+def check_symmetric(indptr: Int64, targets: Int32, volumes: Int64 | None) -> None:
+    """Raise FormatError unless every arc has a reverse of the same volume. O(n + m)."""
+    arc = kernels.find_asymmetry(indptr, targets, volumes)
+    if arc >= 0:
+        source = int(np.searchsorted(indptr, arc, side="right")) - 1
+        what = f"edge {source}-{targets[arc]} is missing or weighs differently in the other direction"
+        raise bad_graph(f"{what}, expected both directions as METIS does")
+
+
+def with_reverses(sources: Int32, targets: Int32, *values: Any) -> tuple[Any, ...]:
+    """Return arcs and their values, then the same arcs backwards; an arc to the task itself stands once."""
+    back = sources != targets
+    ends = np.concatenate([sources, targets[back]]), np.concatenate([targets, sources[back]])
+    return *ends, *(None if value is None else np.concatenate([value, value[back]]) for value in values)
+
+
+def to_scipy(graph: Any, values: Int64) -> Any:
+    """Return a sparse array of SciPy; see :meth:`hopbytes.CommGraph.to_scipy`."""
+    sparse = package("scipy.sparse", "to_scipy()")
+    arrays = values.copy(), graph.targets.copy(), graph.indptr.copy()
+    return sparse.csr_array(arrays, shape=(graph.n, graph.n))
+
+
+def to_networkx(graph: Any) -> Any:
+    """Return a graph of networkx; see :meth:`hopbytes.CommGraph.to_networkx`."""
+    networkx = package("networkx", "to_networkx()")
+    found = networkx.Graph(name=graph.name) if graph.undirected else networkx.DiGraph(name=graph.name)
+    found.add_nodes_from((task, {"load": load}) for task, load in enumerate(graph.task_loads().tolist()))
+    columns = [graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist()]
+    if graph.messages is None:
+        found.add_weighted_edges_from(zip(*columns, strict=True))
+        return found
+    for source, target, volume, count in zip(*columns, graph.messages.tolist(), strict=True):
+        found.add_edge(source, target, weight=volume, messages=count)
+    return found

@@ -1,0 +1,100 @@
+"""By which algorithms a problem is solved: what the caller named, as one chain."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from hopbytes._util.checks import check_functions, name_of, whole
+from hopbytes._util.clock import Clock
+from hopbytes.algorithms.base import Effort, Mapper, Progress, Refiner
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.errors import UnsupportedError
+from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
+
+#: What ``info["preset"]`` is for a chain that no preset has.
+CUSTOM = "custom"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A chain of algorithms for one objective.
+
+    Parameters
+    ----------
+    objective : str
+        Its name.
+    steps : Chain
+    preset : str or None
+        Name of the preset, "custom" for another chain; None where the caller named a mapper.
+    quick : Chain or None
+        A cheaper chain that judges ways of choosing slots first.
+    """
+
+    objective: str
+    steps: Chain
+    preset: str | None
+    quick: Chain | None
+
+
+def method_of(
+    preset: str | Chain | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner],
+    objective: str,
+) -> Method:
+    """Return the chain that the arguments of :func:`hopbytes.map_tasks` of these names stand for.
+
+    Raises
+    ------
+    WrongTypeError
+        Something that is neither a name nor an algorithm.
+    UnsupportedError
+        An unknown name, or both a preset and a mapper.
+    """
+    objective = name_of("objective", objective).replace("-", "_")
+    objectives[objective]  # an unknown one is the first thing to say
+    if isinstance(refine, (str, Refiner)) or not isinstance(refine, Iterable):
+        refine = (refine,)
+    more = [name_of("refiner", each, Refiner) for each in refine]
+    if mapper is not None:
+        name_of("mapper", mapper, Mapper)
+        if preset is not None:
+            raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
+        own = chain(mapper)
+        name_of("mapper", own.mapper, Mapper)  # a class that a text names may be any
+        asked = chain(mapper, *more).refiners
+        steps = dataclasses.replace(own, goal=objective, asked=asked, named=True)
+        return Method(objective, steps, None, None)
+    preset = DEFAULT if preset is None else name_of("preset", preset, Chain)
+    given = presets[preset]() if isinstance(preset, str) else preset
+    name = preset if isinstance(preset, str) else _name_of(preset)
+    base = for_objective(given, objective)
+    steps = dataclasses.replace(base, asked=(*base.asked, *chain(base.mapper, *more).refiners))
+    quick = None if name == QUICKEST else for_objective(presets[QUICKEST](), objective)
+    return Method(objective, steps, name, quick)
+
+
+def _name_of(given: Chain) -> str:
+    return next((name for name, preset in presets.items() if preset() == given), CUSTOM)
+
+
+def effort_of(
+    seed: int, threads: int | None, work_limit: int | None, progress: Progress | None,
+    stop: Callable[[], bool] | None, clock: Clock,
+) -> Effort:
+    """Return how to run; see the arguments of :func:`hopbytes.map_tasks` of these names."""
+    if work_limit is not None:
+        work_limit = whole("work_limit", work_limit, 0)
+    check_functions(progress=progress, stop=stop)
+    threads = cpus_allowed() if threads is None else whole("threads", threads, 1)
+    return Effort(
+        whole("seed", seed, 0), threads, None, progress, work_limit=work_limit, began=clock.began
+    )
+
+
+def cpus_allowed() -> int:
+    """Number of CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,105 @@
+"""What a mapping records of its run, and what its caller is told."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from hopbytes._util.options import describe
+from hopbytes._version import __version__
+from hopbytes.algorithms.base import Effort, mappers, refiners
+from hopbytes.cost.message_time.form import SearchForm
+from hopbytes.cost.metrics.loads import imbalance_of
+from hopbytes.errors import HopbytesWarning
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.solve.feasibility import balance_report, migration_report
+from hopbytes.solve.method import Method
+from hopbytes.solve.slot_choice import Placed
+from hopbytes.solve.slot_policies import Task
+
+
+def run_report(
+    graph: CommGraph, weight: str, task: Task, form: SearchForm, method: Method, found: Placed,
+    effort: Effort, *, limited: bool, early: bool, seconds: dict[str, float],
+) -> dict[str, Any]:
+    """Return the entries of ``Mapping.info`` (:class:`hopbytes.model.mapping_info.MappingInfo`).
+
+    Parameters
+    ----------
+    graph : CommGraph
+        As the caller gave it.
+    weight : str
+    task, form, method, found, effort
+        What was asked, what searches worked on, by which algorithms, what they found and with how much work.
+    limited : bool
+        There was a time limit.
+    early : bool
+        Somebody asked to stop.
+    seconds : dict of str to float
+    """
+    where, placed, steps = task.where, found.placed, method.steps
+    cost = found.problem.comm_cost(found.pe)
+    value = cost if method.objective == "comm_cost" else task.goal.value(task.graph, where, placed)
+    timed = {} if weight != "time" else _time_report(graph, task, placed, form)
+    notices = [*_scale_notice(graph, weight), *found.problem.notices, *found.notices]
+    effort.note(cost)
+    return {
+        "problem": found.problem.name,
+        "mapper": describe(mappers, steps.mapper),
+        "preset": method.preset,
+        "refine": [describe(refiners, each) for each in steps.steps],
+        "objective": method.objective,
+        "objective_value": value,
+        "weight": weight,
+        "seed": effort.seed,
+        "threads": effort.threads,
+        "version": __version__,
+        "deterministic": steps.mapper.deterministic and not limited and not early,
+        "work": dict(sorted(effort.work.items())),
+        "comm_cost": cost,
+        **timed,
+        "imbalance": imbalance_of(graph, where, placed),
+        **balance_report(found.problem, found.pe),
+        **migration_report(task.constraints, placed),
+        **found.report(),
+        "notices": [*notices, *_work_notice(effort, limited=limited, early=early)],
+        "history": [list(each) for each in effort.history],
+        "seconds": seconds,
+    }
+
+
+def warn_of(notices: Iterable[str], stacklevel: int) -> None:
+    """Give each notice to the caller as a HopbytesWarning; `stacklevel` as for :func:`warnings.warn`."""
+    for notice in notices:
+        warnings.warn(notice, HopbytesWarning, stacklevel=stacklevel + 1)
+
+
+def _time_report(graph: CommGraph, task: Task, pe: Any, form: SearchForm) -> dict[str, float]:
+    """Say how long all messages take together, and how far the cost that was searched with is off."""
+    from hopbytes.cost.message_time.times import comm_time, times_of
+
+    times = times_of(graph, task.where)
+    seconds = times.seconds(comm_time(graph, task.where, pe, times))
+    return {"comm_seconds": seconds, "search_form_error": form.error}
+
+
+def _scale_notice(graph: CommGraph, weight: str) -> list[str]:
+    """Say by what decimals were multiplied, since J is in that unit."""
+    if graph.scale == 1 or weight not in ("bytes", "time"):
+        return []
+    zeros = len(str(graph.scale)) - 1
+    factor = f"10^{zeros}" if graph.scale == 10**zeros else f"{graph.scale:,}"
+    return [f"volumes were multiplied by {factor} to make them integers, and so is J"]
+
+
+def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
+    """Say how a run under a time limit, or one that was stopped, can be repeated."""
+    if not limited and not early:
+        return []
+    limit = "being stopped" if early else "the time limit"
+    arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
+    said = ["stopped early: the best placement until then"] if early else []
+    if cut_short:
+        return [*said, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"]
+    return [*said, f"{arcs} arcs looked at; `work_limit={arcs}` instead of {limit} repeats this run"]

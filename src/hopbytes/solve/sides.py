@@ -1,0 +1,75 @@
+"""The two sides of a mapping, from whatever says what they are: a pattern, and the place to map it to."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from numpy.typing import ArrayLike
+
+from hopbytes.errors import WrongTypeError
+from hopbytes.machines.base import Machine
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.graph_sources import NetworkxGraph
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+#: What :func:`hopbytes.map_tasks` takes as a pattern, and as a place to map it to.
+PatternLike: TypeAlias = Union[
+    CommGraph, ArrayLike, "os.PathLike[str]", "scipy.sparse.sparray", "scipy.sparse.spmatrix",
+    NetworkxGraph,
+]
+PlaceLike: TypeAlias = Union[Allocation, Machine, str, "os.PathLike[str]"]
+
+
+def pattern_side(graph: PatternLike) -> CommGraph:
+    """Return the pattern; a text is a file or the spec of a generator.
+
+    Raises
+    ------
+    WrongTypeError
+        Something that is no pattern.
+    FormatError, ScaleError, UnsupportedError
+        See :func:`hopbytes.read_pattern` and :meth:`hopbytes.CommGraph.of`.
+
+    Examples
+    --------
+    >>> pattern_side("stencil:4x4").m, pattern_side([[0, 1], [0, 0]]).m
+    (48, 1)
+    """
+    if isinstance(graph, (str, os.PathLike)):
+        from hopbytes.formats.reading import read_pattern
+
+        return read_pattern(graph)
+    return CommGraph.of(graph)
+
+
+def place_side(where: PlaceLike) -> Allocation:
+    """Return the slots; a machine stands for all its cores, one per PE, a text is a spec.
+
+    Raises
+    ------
+    WrongTypeError
+        Something that is no machine.
+    FormatError, InfeasibleError, UnsupportedError
+        See :func:`hopbytes.machine`.
+
+    Examples
+    --------
+    >>> place_side("node:2@10 core:4@1")
+    Allocation('node:2@10 core:4@1', 8 PEs)
+    """
+    if isinstance(where, Allocation):
+        return where
+    if isinstance(where, Machine):
+        return Allocation.whole(where)
+    if isinstance(where, (str, os.PathLike)):
+        from hopbytes.machines.selection.allocate import machine
+
+        return machine(os.fspath(where))
+    raise WrongTypeError(
+        f"the place to map to is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a "
+        "Machine or a spec such as 'node:6 core:12'"
+    )

@@ -1,0 +1,81 @@
+"""Messages of the library name arguments; people at a terminal read options."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+from hopbytes.cli.option_names import OPTIONS, as_options
+
+SOURCE = Path(hb.__file__).parent
+#: Folders whose texts are written for a terminal.
+FOR_TERMINALS = ("cli", "report", "reference")
+OURS = re.compile(rf"(?<![\w-])({'|'.join(sorted(set(OPTIONS.values())))})(?![\w-])")
+#: Texts with options of other programs, or commands to type.
+THEIRS = re.compile(r"mpirun|mpiexec|srun|torchrun|flux|jsrun|runjob|--hostfile|hopbytes (map|write)")
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("`hosts`: 3 names", "--hosts: 3 names"),
+        ("`oversubscribe=True`, `partition=True`", "--oversubscribe, --partition"),
+        ("`partition=False` says one each", "--processes says one each"),
+        ("(nodes: `spec='node:2@10 core:4@1'`)", "(nodes: --on 'node:2@10 core:4@1')"),
+        ("`read(format='csv')` or `write(format)`", "--input-format csv or --format"),
+        ("`work_limit=38` repeats", "--work-limit 38 repeats"),
+        ("`unknown` and `code()` stay", "`unknown` and `code()` stay"),
+    ],
+)
+def test_translation(text, typed):
+    assert as_options(text) == typed
+
+
+def test_options_of_the_table_exist():
+    files = (path for path in (SOURCE / "cli").glob("*.py") if path.stem != "option_names")
+    verbs = "\n".join(path.read_text() for path in files)
+    missing = [option for option in set(OPTIONS.values()) if option not in verbs]
+    assert not missing
+
+
+def test_no_message_of_the_library_names_an_option():
+    """Docstrings may, since they also speak of the command line; texts that are raised or told may not."""
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        if path.relative_to(SOURCE).parts[0] in FOR_TERMINALS or path.parent.name == "ptram":
+            continue
+        tree = ast.parse(path.read_text())
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        first = (node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and node.body)
+        docs = {id(statement.value) for statement in first if isinstance(statement, ast.Expr)}
+        for node in ast.walk(tree):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if not isinstance(text, str) or id(node) in docs:
+                continue
+            if OURS.search(text) and not THEIRS.search(text):
+                found.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {text[:60]}")
+    allowed = ("formats/mappings/mapping_", "launching/", "record/")  # they hold commands of launchers
+    assert not [each for each in found if not each.startswith(allowed)]
+
+
+def _run(*words):
+    return subprocess.run([sys.executable, "-m", "hopbytes", *words], capture_output=True, text=True)
+
+
+def test_errors_and_notices_at_the_terminal():
+    refused = _run("map", "stencil:4x4", "--processes", "--on", "core:8")
+    assert "--oversubscribe, or --partition" in refused.stderr
+    told = _run("map", "stencil:16x16", "--on", "core:8")
+    assert told.stderr.count("treated as a partition") == 1  # not as a warning of Python, too
+    assert "(--processes says one each)" in told.stderr
+    assert "Warning" not in told.stderr
+    assert "`" not in refused.stderr + told.stderr
+
+
+def test_notices_in_json():
+    told = _run("map", "stencil:16x16", "--on", "core:8", "--json")
+    assert "(--processes says one each)" in told.stdout

@@ -1,0 +1,45 @@
+"""How objects show themselves: one line, and a small table in notebooks."""
+
+import hopbytes as hb
+
+MACHINE = "node:6@10 package:2@3 core:6@1"
+
+
+def test_one_line_each():
+    where = hb.machine(MACHINE)
+    assert repr(where) == f"Allocation('{MACHINE}', 72 PEs)"
+    assert repr(where.machine) == f"Tree('{MACHINE}', 72 cores)"
+    assert repr(hb.machine("torus:4x3").machine).startswith("Torus('torus:4x3")
+    mapping = hb.Mapping([0, 5, 7], where, {"comm_cost": 2034597966, "preset": "eco", "seed": 3})
+    assert repr(mapping) == "Mapping(3 tasks → 72 PEs, J=2 034 597 966, eco, seed 3)"
+    assert repr(hb.Mapping([0, 5, 7], where)) == "Mapping(3 tasks → 72 PEs)"
+
+
+def test_a_mapper_stands_in_the_line_without_its_options():
+    mapping = hb.map_tasks("stencil:4x4", "core:16", mapper="multisection:runs=2")
+    assert "multisection, seed 0" in repr(mapping)
+
+
+def test_a_long_spec_is_cut():
+    where = hb.machine(" ".join(f"level{i}:1@{50 - i}" for i in range(20)) + " core:2@1")
+    assert len(repr(where)) < 120
+    assert "…" in repr(where)
+
+
+def test_tables_hold_what_matters_and_no_script():
+    graph = hb.read_pattern("stencil:8x8")
+    mapping = hb.map_tasks(graph, hb.machine("node:8@10 core:8@1", hosts="a[1-8]"))
+    evaluation = hb.evaluate(graph, mapping)
+    for thing, expected in (
+        (graph, f"{graph.total_volume:,}"), (mapping.where, "8"), (mapping, f"{mapping.comm_cost:,}"),
+        (mapping, "tasks on a1"), (mapping, "eco"), (evaluation, f"{evaluation.comm_cost:,}"),
+    ):  # fmt: skip
+        table = thing._repr_html_()
+        assert expected in table
+        assert table.startswith("<table>")
+        assert "script" not in table
+
+
+def test_names_of_strangers_are_escaped():
+    graph = hb.CommGraph.from_edges([0], [1], meta={"name": "<script>alert(1)</script>"})
+    assert "<script>" not in graph._repr_html_()

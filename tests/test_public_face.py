@@ -1,0 +1,73 @@
+"""The public names, and a user's script under the type checkers."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+
+SCRIPT = '''
+import numpy as np
+
+import hopbytes as hb
+
+graph = hb.read_pattern("app.csv")
+other = hb.CommGraph.from_metis([0, 1, 2], [1, 0])
+where = hb.machine("node:8@10 core:4@1")
+mapping = hb.map_tasks(graph, where, preset=hb.presets.strong(), seed=3)
+again = hb.map_tasks(np.eye(4), "node:2 core:2", mapper=hb.mappers.Multisection(repetitions=2))
+chain = hb.Chain(hb.mappers.Random(), (hb.refiners.Swap(),))
+cost: int = mapping.comm_cost
+notices: list[str] = mapping.info["notices"]
+seconds: float = mapping.info["seconds"]["map"]
+stored: hb.Mapping = hb.read_mapping("placed.json", where)
+pattern: hb.CommGraph = hb.read("app.csv", holds="pattern")
+evaluation = hb.evaluate(graph, stored)
+gain: float = evaluation.relative_to("in_order")["comm_cost"]
+cut: int = evaluation.edge_cut
+made = hb.Mapping([0, 1, 2], where)
+receipt = hb.write(made, "rankfile", format="openmpi")
+print(cost, notices, seconds, gain, cut, receipt.paths, again.pe.sum(), chain, other.n)
+'''
+WRONG = '''
+import hopbytes as hb
+
+cost: str = hb.map_tasks("stencil:2x2", "core:4").comm_cost
+hb.read_pattern("x").no_such_name
+'''
+
+
+def test_only_the_public_face_is_listed():
+    assert dir(hb) == sorted(hb.__all__)
+    for name in dir(hb):
+        assert getattr(hb, name) is not None
+    assert not {"Any", "TYPE_CHECKING", "annotations", "importlib"} & set(dir(hb))
+
+
+def test_a_script_under_mypy(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "right.py").write_text(SCRIPT)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
+    config = tmp_path / "mypy.ini"  # whose libraries have types is no business of the script
+    config.write_text("[mypy]\nfollow_imports = silent\n")
+    command += ["--config-file", str(config)]
+    right = subprocess.run([*command, "right.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert right.returncode == 0, right.stdout
+    wrong = subprocess.run([*command, "wrong.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert "2 errors" in wrong.stdout
+
+
+def test_a_script_under_pyright(tmp_path):
+    pytest.importorskip("pyright")
+    if shutil.which("node") is None:
+        pytest.skip("pyright needs node")
+    (tmp_path / "right.py").write_text("# pyright: strict\n" + SCRIPT)
+    source = str(Path(hb.__file__).parents[1])
+    (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{source}"]}}')
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "right.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -150,7 +150,7 @@ def _measured(start: Start) -> tuple[float, ...]:
         _, mark, record = line.partition(MARK)
         if mark:
             return tuple(float(value) for value in json.loads(record)["seconds"])
-    alone = ALONE.findall(output)
+    alone = ALONE.findall(said)
     if len(alone) > 1:
         what = f"each process is alone under {alone[0].strip()}: {OTHER_MPI}"
     else:

@@ -6,14 +6,13 @@ import importlib.util
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from helpers.paths import ROOT
 from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
 
-ROOT = Path(__file__).parents[1]
 #: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
 LONGEST_FILE = {"src": 360, "core": 400, "bench": 400, "tests": 450}
 LONGEST_VERB = 30

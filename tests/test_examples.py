@@ -5,14 +5,13 @@ import importlib
 import pkgutil
 import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 NOT_IMPORTABLE = {"hopbytes.__main__", "hopbytes._core", "hopbytes.partitioners._worker"}
 MODULES = sorted(
     {module.name for module in pkgutil.walk_packages(hb.__path__, "hopbytes.")} - NOT_IMPORTABLE

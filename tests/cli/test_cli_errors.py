@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from cli_program import EXAMPLES
 
+from helpers.paths import EXAMPLES
 from hopbytes.cli import main
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"

@@ -5,9 +5,9 @@ import shutil
 
 import numpy as np
 import pytest
-from cli_program import EXAMPLES
 
 import hopbytes as hb
+from helpers.paths import EXAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"

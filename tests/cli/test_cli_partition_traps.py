@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cli_program import EXAMPLES
 
 import hopbytes as hb
+from helpers.paths import EXAMPLES
 from hopbytes.errors import InfeasibleError
 
 EXAMPLE = EXAMPLES / "lammps_lj_64.csv"

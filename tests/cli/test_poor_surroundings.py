@@ -5,7 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from cli_program import EXAMPLES, PROGRAM
+
+from helpers.paths import EXAMPLES, PROGRAM
 
 LJ = str(EXAMPLES / "lammps_lj_64.csv")
 ON = ("--on", "node:8@10 core:8@1")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.strategies import random_graph
 from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
@@ -15,7 +16,6 @@ from hopbytes.solve.feasibility import repaired
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import presets
 from hopbytes.solve.problem import Request, pose
-from strategies import random_graph
 
 MACHINES = [
     "torus:3x4@5:nodes=2 / package:2@2 core:2@1", "mesh:5x2@3 / core:3@1",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 from pathlib import Path
 
@@ -12,16 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabric_text import Plug, two_level_fabric
+from helpers.fabric_text import Plug, two_level_fabric
+from helpers.paths import EXAMPLES, SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.arrival import follow, leaf_switches, route
 from hopbytes.fabrics.folder import read_discovery, read_fabric
 from hopbytes.fabrics.ibtables import read_tables
 from hopbytes.fabrics.rates import bytes_per_second, rate_of
 
-SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples/infiniband"
-EXAMPLES = Path(__file__).parents[2] / "examples"
-shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no folder of developers' samples")
+SHARED = SHARED_SAMPLES / "infiniband"
 
 
 def links_by_name(fabric):
@@ -332,7 +330,6 @@ def test_damaged_files_never_crash(tmp_path_factory, data):
 
 
 @pytest.mark.shared
-@shared
 @pytest.mark.parametrize(
     ("folder", "tables", "switches", "adapters", "links", "one_hop"),
     [
@@ -353,7 +350,6 @@ def test_real_fabrics_arrive_in_one_or_three_hops(folder, tables, switches, adap
 
 
 @pytest.mark.shared
-@shared
 def test_routes_equal_ibtracert_link_by_link():
     fabric = read_fabric(str(SHARED / "ndr_dgx_40sw"), "dump_fts_dfsssp.txt.gz")
     by_lid = {adapter.lid: number for number, adapter in enumerate(fabric.adapters)}
@@ -370,7 +366,6 @@ def test_routes_equal_ibtracert_link_by_link():
 
 
 @pytest.mark.shared
-@shared
 @pytest.mark.parametrize(("name", "adapters"), [("ibsim_net", 2), ("ibsim_net.2sw2path4hca", 4)])
 def test_network_files_of_ibsim(name, adapters):
     fabric = read_fabric(str(SHARED / name))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.fabrics.arrival import follow, route
 from hopbytes.fabrics.coordinate_files import read_coordinates, read_xtdb2proc
@@ -20,10 +18,9 @@ from hopbytes.fabrics.slurm_topology import read_slurm_topology
 from hopbytes.fabrics.slurm_yaml import GridOfHosts, read_slurm_yaml
 from hopbytes.fabrics.topograph_file import read_topograph
 
-SAMPLES = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples"
 shared = [
     pytest.mark.shared,
-    pytest.mark.skipif(not SAMPLES.is_dir(), reason="no folder of developers' samples"),
+    pytest.mark.skipif(not SHARED_SAMPLES.is_dir(), reason="no folder of developers' samples"),
 ]
 
 SLURM = """\
@@ -385,27 +382,25 @@ def test_damaged_files_never_crash(tmp_path_factory, reader, changes):
 
 @pytest.mark.parametrize("name", ["block", "superpod", "tree_2level", "tree_3level_big"])
 @pytest.mark.shared
-@shared[1]
 def test_slurm_samples(name):
-    tree = read_slurm_topology(str(SAMPLES / f"slurm/{name}_topology.conf")).leveled()
+    tree = read_slurm_topology(str(SHARED_SAMPLES / f"slurm/{name}_topology.conf")).leveled()
     assert (
         len(tree.hosts) == {"block": 32, "superpod": 79, "tree_2level": 400, "tree_3level_big": 10_000}[name]
     )
 
 
 @pytest.mark.shared
-@shared[1]
 def test_other_samples():
-    assert read_slurm_yaml(str(SAMPLES / "slurm/topology.yaml")).leveled().counts == ((2,), (2, 2))
-    assert len(read_topograph(str(SAMPLES / "topograph/nvl72.yaml")).leveled().hosts) == 72
-    fabric = read_netloc(str(SAMPLES / "netloc/IB-fe80_0000_0000_0001-nodes.txt"))
+    assert read_slurm_yaml(str(SHARED_SAMPLES / "slurm/topology.yaml")).leveled().counts == ((2,), (2, 2))
+    assert len(read_topograph(str(SHARED_SAMPLES / "topograph/nvl72.yaml")).leveled().hosts) == 72
+    fabric = read_netloc(str(SHARED_SAMPLES / "netloc/IB-fe80_0000_0000_0001-nodes.txt"))
     assert (len(fabric.switches), len(fabric.adapters), fabric.n_links) == (1, 23, 46)
     assert len(follow(fabric).unrouted(fabric)) == 0
     # A mesh of 4 x 3 as amk_m2 4 3 wrote it: distances are those of the grid.
     x, y = np.divmod(np.arange(12), 4)[::-1]
     grid = np.abs(np.subtract.outer(x, x)) + np.abs(np.subtract.outer(y, y))
-    assert np.array_equal(read_scotch_target(str(SAMPLES / "scotch/m4x3.tgt")).table, grid)
-    assert read_scotch_target(str(SAMPLES / "netloc/subarch.scotch")).n_terminals == 4 * 24 * 2 * 2 * 6
-    assert len(read_simgrid(str(SAMPLES / "simgrid/griffon.xml")).host_names) == 92
-    assert len(read_xtdb2proc(str(SAMPLES / "cray/sample.xtdb2proc")).hosts) == 497
-    assert read_coordinates(str(SAMPLES / "torus/bgpc_nodes.yaml.gz")).dims == (8, 8, 8)
+    assert np.array_equal(read_scotch_target(str(SHARED_SAMPLES / "scotch/m4x3.tgt")).table, grid)
+    assert read_scotch_target(str(SHARED_SAMPLES / "netloc/subarch.scotch")).n_terminals == 4 * 24 * 2 * 2 * 6
+    assert len(read_simgrid(str(SHARED_SAMPLES / "simgrid/griffon.xml")).host_names) == 92
+    assert len(read_xtdb2proc(str(SHARED_SAMPLES / "cray/sample.xtdb2proc")).hosts) == 497
+    assert read_coordinates(str(SHARED_SAMPLES / "torus/bgpc_nodes.yaml.gz")).dims == (8, 8, 8)

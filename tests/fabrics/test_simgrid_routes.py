@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.spec import parse_machine
 
-SAMPLES = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples/simgrid"
+SAMPLES = SHARED_SAMPLES / "simgrid"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
 CLUSTER = (
     '<cluster id="{0}" prefix="{0}" suffix="" radical="{1}" speed="1Gf" bw="1GBps" lat="1us" {2}/>'
@@ -182,7 +182,6 @@ def test_routes_are_those_of_simgrid(tmp_path, simgrid, text):
 
 
 @pytest.mark.shared
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="no folder of developers' samples")
 @pytest.mark.parametrize("name", ["griffon", "cluster_backbone", "cluster_torus"])
 def test_routes_of_samples_are_those_of_simgrid(simgrid, name):
     agree(simgrid, str(SAMPLES / f"{name}.xml"))

@@ -11,12 +11,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from document_examples import ROOT, examples, examples_of, printed_launches
+from document_examples import examples, examples_of, printed_launches
 from several_hosts import HOSTS, farm, launched
 from slurm_nodes import needs_slurm, slurm_cluster
 from test_openmpi import node_xml
 
 import hopbytes as hb
+from helpers.paths import ROOT
 
 EXAMPLES = examples()
 LAUNCHES = [one for one in EXAMPLES if one.launches and not one.reason]

@@ -11,8 +11,8 @@ import pytest
 from several_hosts import HOSTS, farm
 
 import hopbytes as hb
+from helpers.placements import expand
 from hopbytes.launching.consecutive_ranks import map_for
-from placements import expand
 
 pytestmark = pytest.mark.skipif(
     sorted(os.sched_getaffinity(0)) != [0, 1], reason="hosts are taken to have CPUs 0 and 1 and no others"

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import hopbytes as hb
-from placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
+from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
 
 HYDRA = shutil.which("mpiexec.hydra")
 pytestmark = pytest.mark.skipif(

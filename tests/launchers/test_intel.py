@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts, place
+from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts, place
 
 #: An environment that holds the package impi-rt alone, so that its mpirun hides nobody's (.ci/launchers).
 INTEL = Path(os.environ.get("HOPBYTES_TEST_INTEL_MPI", "/opt/hopbytes-intel-mpi"))

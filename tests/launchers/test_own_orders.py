@@ -4,7 +4,6 @@ These are the facts behind the baselines: nobody need believe a manual page.
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ from several_hosts import name_space
 from slurm_nodes import needs_slurm
 
 import hopbytes as hb
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 import launcher_orders
 
 NAMES = ["n1", "n2", "n3"]

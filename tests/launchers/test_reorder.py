@@ -13,6 +13,7 @@ import pytest
 from several_hosts import ENVIRONMENT, farm, launched
 
 import hopbytes as hb
+from helpers.paths import ROOT
 from hopbytes.errors import HopbytesError
 from hopbytes.launching.replay import message_sizes, replay
 from hopbytes.mpi.communicators import grid_neighbours, new_ranks
@@ -129,7 +130,7 @@ def test_messages_are_sent_and_timed(monkeypatch, tmp_path):
 # ---------------------------------------------------------------- recipes
 
 BESIDE = os.path.dirname(sys.executable)
-GUIDE = Path(__file__).parents[2] / "docs/launching.md"
+GUIDE = ROOT / "docs/launching.md"
 #: Language, compiler and launcher.
 TOOLS = {
     "C, Open MPI 5": ("c", f"{BESIDE}/mpicc", f"{BESIDE}/mpirun"),

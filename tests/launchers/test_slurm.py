@@ -16,10 +16,11 @@ import pytest
 from slurm_nodes import needs_slurm, slurm_cluster
 
 import hopbytes as hb
+from helpers.paths import EXAMPLES
+from helpers.placements import cores_in_node, expand, place
 from hopbytes.formats.mappings import mapping_slurm as place_slurm
 from hopbytes.formats.mappings.slot_symmetry import renumbered
 from hopbytes.model.mapping import Mapping
-from placements import cores_in_node, expand, place
 
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order
 MACHINE = "node:4@10 core:2@1"
@@ -162,7 +163,7 @@ def test_the_batch_script_of_the_examples_records_and_runs(cluster, tmp_path):
         pytest.skip("needs mpicc.mpich")
     build = [compiler, str(Path(__file__).parent / "partners.c"), "-o", str(tmp_path / "app")]
     subprocess.run(build, check=True, capture_output=True, timeout=120)
-    script = Path(__file__).parents[2] / "examples" / "job.slurm"
+    script = EXAMPLES / "job.slurm"
     path = f"{Path(sys.executable).parent}:{cluster['PATH']}"
     environment = {**cluster, "PATH": path, "SLURM_MPI_TYPE": "pmi2", "MPICC": compiler}
     submit = ["sbatch", "--wait", script]

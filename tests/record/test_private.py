@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from test_every_call import mpi
 
+from helpers.real_mpi import mpi
 from hopbytes.errors import UnsupportedError
 from hopbytes.record.build import interposer
 from hopbytes.record.private import check_private, is_private_file, steps

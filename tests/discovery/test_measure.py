@@ -163,6 +163,7 @@ def test_what_cannot_be_measured(tmp_path):
         measure(["true"], hb.machine("core:2"), compiler="no-such-mpicc")
 
 
+@pytest.mark.launcher
 @pytest.mark.parametrize("compiler", ["mpicc.mpich", "mpicc.openmpi"])
 def test_a_line_is_written_at_once(tmp_path, compiler):
     """MPICH makes stdio write every piece alone, and Hydra mixes pieces; a packet is what one write gave."""
@@ -182,6 +183,7 @@ def test_a_line_is_written_at_once(tmp_path, compiler):
     assert place.cpus == os.sched_getaffinity(0)
 
 
+@pytest.mark.launcher
 @pytest.mark.skipif(not shutil.which("mpicc.mpich") or not shutil.which("mpiexec.hydra"), reason="no MPICH")
 def test_ranks_of_mpich_are_all_heard():
     words = ["mpiexec.hydra", "-n", "6"]
@@ -189,6 +191,7 @@ def test_ranks_of_mpich_are_all_heard():
     assert found.pairs == {"core": 1}
 
 
+@pytest.mark.launcher
 @pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
 def test_known_values_of_a_simulated_machine(tmp_path):
     """Every level within 5 % of what the platform file says (it is far nearer, but rounds are few)."""

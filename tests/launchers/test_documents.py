@@ -82,6 +82,8 @@ def run_as_typed(command, folder, environment):
     return done
 
 
+@pytest.mark.xdist_group("hosts")
+@pytest.mark.launcher
 @pytest.mark.parametrize("example", LAUNCHES, ids=str)
 def test_an_example_runs(hosts, example):
     kind, found = hosts
@@ -93,6 +95,8 @@ def test_an_example_runs(hosts, example):
     run_as_typed(command, found.folder, found.environment)
 
 
+@pytest.mark.xdist_group("slurm")
+@pytest.mark.launcher
 @needs_slurm
 @pytest.mark.parametrize("example", LAUNCHES, ids=str)
 def test_an_example_runs_under_slurm(tmp_path, example):
@@ -120,6 +124,8 @@ for name in lj placed; do hopbytes map lj.pattern --on job.machine.json -o $name
         run_as_typed("salloc -Q -N4 -n8 --ntasks-per-node=2 sh job", tmp_path, environment)
 
 
+@pytest.mark.xdist_group("hosts")
+@pytest.mark.launcher
 @pytest.mark.parametrize("example", [one for one in EXAMPLES if not one.launches and not one.reason], ids=str)
 def test_what_an_example_prints_is_understood_by_the_launcher(hosts, example):
     """On hosts that are not there, so the launcher reads the files and only says what it would do."""

@@ -12,6 +12,8 @@ from several_hosts import ENVIRONMENT, mpirun
 import hopbytes as hb
 from helpers.placements import cores_in_node, expand, place
 
+pytestmark = pytest.mark.launcher
+
 HOSTS = tuple(f"nodeA{number}" for number in range(4))  # the simulator's own names
 CPUS = len(os.sched_getaffinity(0))
 

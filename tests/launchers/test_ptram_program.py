@@ -11,6 +11,8 @@ import pytest
 import hopbytes as hb
 from helpers.paths import EXAMPLES
 
+pytestmark = pytest.mark.launcher
+
 MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
 READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
 ENVIRONMENT = {

@@ -19,6 +19,8 @@ from hopbytes.launching.replay import message_sizes, replay
 from hopbytes.mpi.communicators import grid_neighbours, new_ranks
 from hopbytes.mpi.process_places import Spot, machine_of, this_spot
 
+pytestmark = pytest.mark.launcher
+
 MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
 PROGRAM = Path(__file__).parent / "reorder_program.py"
 READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)

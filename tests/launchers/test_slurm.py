@@ -25,7 +25,7 @@ from hopbytes.model.mapping import Mapping
 HOSTS = ("n3", "n1", "n4", "n2")  # not in Slurm's own order
 MACHINE = "node:4@10 core:2@1"
 
-pytestmark = needs_slurm
+pytestmark = [pytest.mark.launcher, pytest.mark.xdist_group("slurm"), needs_slurm]
 
 
 @pytest.fixture

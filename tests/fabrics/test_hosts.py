@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_other_files import put
 
+from helpers.machine_files import put
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.hosts import group_hosts, read_node_name_map
 from hopbytes.fabrics.survey import Device

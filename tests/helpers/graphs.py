@@ -6,6 +6,19 @@ import numpy as np
 
 from hopbytes.model.comm_graph import CommGraph, Csr
 
+#: Volumes between eight processes: Jeannot and Mercier, "Near-optimal placement of MPI processes on
+#: hierarchical NUMA architectures" (Euro-Par 2010), Fig. 1 (a).
+TREEMATCH_FIGURE_1 = [
+    [0, 1000, 10, 1, 100, 1, 1, 1],
+    [1000, 0, 1000, 1, 1, 100, 1, 1],
+    [10, 1000, 0, 1000, 1, 1, 100, 1],
+    [1, 1, 1000, 0, 1, 1, 1, 100],
+    [100, 1, 1, 1, 0, 1000, 10, 1],
+    [1, 100, 1, 1, 1000, 0, 1000, 1],
+    [1, 1, 100, 1, 10, 1000, 0, 1000],
+    [1, 1, 1, 100, 1, 1, 1000, 0],
+]
+
 
 def grid(*sides: int, loads: np.ndarray | None = None) -> CommGraph:
     """Return a grid of tasks numbered row by row, one arc of volume 1 per edge; one side alone: a square."""

@@ -7,19 +7,14 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.machines import nodes
 from hopbytes.algorithms.shared.search_distances import both_ways_differ
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.table import Table
-from hopbytes.machines.common.tree import Tree
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 
 ALL = "swap:starts=4,chains=3,steps=1000,shakes=200"
-
-
-def nodes(count, cores):
-    return hb.Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (count, cores)))
 
 
 def sparse(n, arcs, seed):

@@ -1,8 +1,7 @@
-"""InfiniBand discovery and forwarding tables: both forms, known answers, and everything that can be wrong."""
+"""InfiniBand discovery: both forms, known answers, and everything that can be wrong."""
 
 from __future__ import annotations
 
-import gzip
 import re
 from pathlib import Path
 
@@ -13,11 +12,10 @@ from hypothesis import strategies as st
 
 from helpers.fabric_text import Plug, two_level_fabric
 from helpers.paths import EXAMPLES, SHARED_SAMPLES
-from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.fabrics.arrival import follow, leaf_switches, route
 from hopbytes.fabrics.folder import read_discovery, read_fabric
 from hopbytes.fabrics.ibtables import read_tables
-from hopbytes.fabrics.rates import bytes_per_second, rate_of
 
 SHARED = SHARED_SAMPLES / "infiniband"
 
@@ -91,15 +89,6 @@ def test_both_forms_say_the_same(tmp_path_factory, leaves, spines, hosts, parall
                 assert len(path) in ((0,) if a == b else (2, 4))
 
 
-def test_addresses_of_one_port_take_different_ways(tmp_path):
-    folder = two_level_fabric(lmc=1).write(tmp_path)
-    spine = []
-    for offset in (0, 1, 7):  # 7: the last address there is
-        fabric = read_fabric(folder, lid_offset=offset)
-        spine.append(fabric.device(int(fabric.link_target[route(fabric, 0, 7)[1]])).name)
-    assert spine == ["spine2", "spine1", "spine1"] or spine == ["spine1", "spine2", "spine2"]
-
-
 def test_parallel_cables_stay_apart(tmp_path):
     fabric = read_fabric(two_level_fabric(parallel=3).write(tmp_path))
     up = [
@@ -113,65 +102,6 @@ def test_parallel_cables_stay_apart(tmp_path):
     assert len(used) > 1
 
 
-def test_tables_may_be_compressed(tmp_path):
-    folder = Path(two_level_fabric().write(tmp_path))
-    table = folder / "dump_fts.txt"
-    (folder / "dump_fts.txt.gz").write_bytes(gzip.compress(table.read_bytes()))
-    table.unlink()
-    assert read_fabric(str(folder)).forward is not None
-
-
-def test_two_sets_of_tables_need_a_word(tmp_path):
-    folder = Path(two_level_fabric().write(tmp_path))
-    (folder / "other.txt").write_text((folder / "dump_fts.txt").read_text())
-    with pytest.raises(FormatError, match=r"several sets of forwarding tables.*tables=dump_fts\.txt"):
-        read_fabric(str(folder))
-    assert read_fabric(str(folder), "other.txt").forward is not None
-    with pytest.raises(FormatError, match="tables=none: no such file"):
-        read_fabric(str(folder), "none")
-    with pytest.raises(FormatError, match="a second table of switch 'leaf1'"):
-        read_fabric(str(folder), "*[!y].txt")  # all but discovery.txt
-
-
-def test_without_tables_no_routes(tmp_path):
-    text = two_level_fabric()
-    text.tables = {}
-    fabric = read_fabric(text.write(tmp_path))
-    assert fabric.forward is None
-    with pytest.raises(UnsupportedError, match="no forwarding tables"):
-        route(fabric, 0, 1)
-
-
-def test_loops_are_named(tmp_path):
-    text = two_level_fabric()
-    lid = text.lid("n8 mlx5_0")
-    text.tables["spine1"][lid] = 1  # back to leaf1 instead of down to leaf2
-    fabric = read_fabric(text.write(tmp_path))
-    with pytest.raises(FormatError, match=r"'n8 mlx5_0' run in a circle: 'leaf1' \(GUID.* -> 'leaf1' "):
-        follow(fabric)
-
-
-def test_unrouted_pairs_are_found(tmp_path):
-    text = two_level_fabric()
-    del text.tables["leaf1"][text.lid("n8 mlx5_0")]
-    text.tables["leaf2"][text.lid("n1 mlx5_0")] = 39  # no cable there
-    fabric = read_fabric(text.write(tmp_path))
-    names = [adapter.name.split()[0] for adapter in fabric.adapters]
-    lost = {(names[a], names[b]) for a, b in follow(fabric).unrouted(fabric)}
-    assert lost == {(f"n{i}", "n8") for i in (1, 2, 3, 4)} | {(f"n{i}", "n1") for i in (5, 6, 7, 8)}
-    with pytest.raises(
-        FormatError, match=r"from 'n1 mlx5_0' to 'n8 .*' never arrive: they end after 'leaf1'"
-    ):
-        route(fabric, names.index("n1"), names.index("n8"))
-
-
-def test_delivered_to_the_wrong_host_is_not_delivered(tmp_path):
-    text = two_level_fabric()
-    text.tables["leaf2"][text.lid("n8 mlx5_0")] = text.tables["leaf2"][text.lid("n7 mlx5_0")]
-    fabric = read_fabric(text.write(tmp_path))
-    assert len(follow(fabric).unrouted(fabric)) == 7
-
-
 def test_aggregation_nodes_are_no_hosts(tmp_path):
     text = two_level_fabric()
     text.adapters.append("Mellanox Technologies Aggregation Node")
@@ -180,41 +110,6 @@ def test_aggregation_nodes_are_no_hosts(tmp_path):
         fabric = read_fabric(text.write(tmp_path / str(ports), ports=ports))
         assert (len(fabric.adapters), fabric.n_links) == (8, 24)
         assert fabric.notices == ("1 aggregation node left out: no host",)
-
-
-def test_unknown_rates(tmp_path):
-    text = two_level_fabric()
-    text.cables[0] = (*text.cables[0][:2], "4x???")
-    fabric = read_fabric(text.write(tmp_path))
-    assert set(fabric.link_capacity.tolist()) == {25_000_000_000}
-    assert "2 of 24 links have no known rate" in fabric.notices[0]
-
-
-@pytest.mark.parametrize(
-    ("rate", "bits"),
-    [  # data rates of InfiniBand as vendors publish them, in Mbit/s
-        ("4xSDR", 8_000),
-        ("4xDDR", 16_000),
-        ("4xQDR", 32_000),
-        ("4xFDR10", 40_000),
-        ("4xEDR", 100_000),
-        ("4xHDR", 200_000),
-        ("2xHDR", 100_000),
-        ("4xNDR", 400_000),
-        ("4xXDR", 800_000),
-        ("12x QDR", 96_000),
-        ("1xSDR", 2_000),
-    ],
-)
-def test_rates(rate, bits):
-    assert rate_of(f"lid 3 {rate}") == bits * 10**6 // 8
-
-
-def test_odd_rates():
-    assert rate_of("4xFDR") == 6_818_181_818  # 4 x 14.0625 Gbit/s x 64/66, rounded down
-    assert rate_of("4x ???") is None
-    assert rate_of("no rate") is None
-    assert bytes_per_second(3, "SDR") is None
 
 
 FAULTS = [
@@ -250,42 +145,6 @@ def test_a_switch_listed_twice_is_refused(tmp_path):
     (tmp_path / "p/discovery.txt").write_text("\n".join([*lines, lines[1]]))
     with pytest.raises(FormatError, match="port 1 of SW 0x0002c90000001000 a second time, first at line 2"):
         read_discovery(str(tmp_path / "p/discovery.txt"))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.replace("0x0005 001", "0x0005 xyz"), r"fts\.txt:5: .*expected a row"),
-        (lambda t: t.replace("0x0005 001", "0x0005 999"), r"fts\.txt:5: port 999"),
-        (lambda t: t.replace("0x0006 ", "0x0005 "), r"fts\.txt:5: LID 0x0005 in several rows .*without"),
-        (
-            lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1),
-            r"fts\.txt:12: 9 valid lids .* but 8 rows",
-        ),
-        (lambda t: t[t.index("spine1") :], "switches have no forwarding table"),
-        (lambda t: t + t[: t.index("dumped") + 8], r"fts\.txt:\d+: a second table of switch 'leaf1'"),
-        (
-            lambda t: t.replace("guid 0x0002c90000001000", "guid 0x0002c90000007777"),
-            "a table of switch guid 0x",
-        ),
-        (lambda t: re.sub(r" guid 0x\w+ \(.*\)", "", t), "a switch without LID and GUID"),
-    ],
-)
-def test_faults_of_tables_name_the_line(tmp_path, change, message):
-    folder = Path(two_level_fabric().write(tmp_path))
-    table = folder / "dump_fts.txt"
-    table.write_text(change(table.read_text()))
-    with pytest.raises(FormatError, match=message):
-        read_fabric(str(folder))
-
-
-def test_what_a_table_says_of_its_switch_is_quoted_shortly(tmp_path):
-    folder = Path(two_level_fabric().write(tmp_path))
-    table = folder / "dump_fts.txt"
-    table.write_text(table.read_text().replace("guid 0x0002c90000001000 (", f"guid 0x7777 ({'x' * 5000}"))
-    with pytest.raises(FormatError, match="a table of switch guid 0x0000000000007777") as error:
-        read_fabric(str(folder))
-    assert len(str(error.value)) < 400
 
 
 def test_a_folder_without_a_fabric(tmp_path):
@@ -347,22 +206,6 @@ def test_real_fabrics_arrive_in_one_or_three_hops(folder, tables, switches, adap
     found = dict(zip(*np.unique(hops, return_counts=True), strict=True))
     # On avakas 4660 + 74 020 = 78 680 ordered pairs, all there are.
     assert found == {0: adapters, 1: one_hop, 3: adapters * (adapters - 1) - one_hop}
-
-
-@pytest.mark.shared
-def test_routes_equal_ibtracert_link_by_link():
-    fabric = read_fabric(str(SHARED / "ndr_dgx_40sw"), "dump_fts_dfsssp.txt.gz")
-    by_lid = {adapter.lid: number for number, adapter in enumerate(fabric.adapters)}
-    text = (SHARED / "ndr_dgx_40sw/ibtracert_dfsssp.txt").read_text()
-    traces = re.findall(r"From ca .*? lid (\d+)-.*?\n(.*?)To ca .*? lid (\d+)-", text, re.DOTALL)
-    assert len(traces) == 3
-    for source, steps, target in traces:
-        expected = re.findall(r"^\[(\d+)\] -> \w+ port \{0x(\w+)\}\[(\d+)\] lid (\d+)", steps, re.MULTILINE)
-        found = []
-        for link in route(fabric, by_lid[int(source)], by_lid[int(target)]):
-            device = fabric.device(int(fabric.link_target[link]))
-            found.append((int(fabric.link_source_port[link]), int(fabric.link_target_port[link]), device.lid))
-        assert found == [(int(out), int(into), int(lid)) for out, _, into, lid in expected]
 
 
 @pytest.mark.shared

@@ -1,4 +1,4 @@
-"""Mappers by geometry, and round robin: known answers, promises on every grid, what they refuse."""
+"""Mappers by geometry: known answers, promises on every grid, what they refuse."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,6 @@ import hopbytes as hb
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import mappers
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.common.geometry import geometry_of, occupied
-from hopbytes.machines.network.curves import curve_order, hilbert_order
-from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 
@@ -18,33 +15,6 @@ GRIDS = (
     "torus:3x4@5:nodes=2 / package:2@2 core:2@1", "mesh:5x2@3 / core:[2,1,3,1,1,2,1,1,1,1]@2", "torus:7",
     "hyperx:3x4:nodes=2 / core:2@1", "torus:2x3x2x2 / core:2@1",
 )
-
-
-def hops_between(points, order):
-    return np.abs(np.diff(points[:, order], axis=1)).sum(axis=0)
-
-
-@pytest.mark.parametrize("sizes", [(8, 8), (4, 4, 4), (2, 2, 2, 2)])
-def test_every_step_of_hilbert_and_of_a_snake_is_to_a_neighbour(sizes):
-    points = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes))
-    for order in (hilbert_order(sizes), curve_order(points, "hilbert"), curve_order(points, "snake")):
-        assert np.array_equal(np.sort(order), np.arange(points.shape[1]))
-        assert np.all(hops_between(points, order) == 1)
-
-
-def test_steps_of_gray_order_change_one_bit_of_one_coordinate():
-    points = np.stack(np.unravel_index(np.arange(256), (16, 16)))
-    steps = np.diff(points[:, curve_order(points, "gray")], axis=1)
-    changed = points[:, curve_order(points, "gray")]
-    flips = changed[:, 1:] ^ changed[:, :-1]
-    assert np.all(np.count_nonzero(steps, axis=0) == 1)
-    assert np.all(flips.sum(axis=0) & (flips.sum(axis=0) - 1) == 0)
-
-
-def test_the_widest_gap_of_a_ring_opens_it():
-    assert occupied(np.array([6, 7, 0, 1]), 8, True) == (6, 4)
-    assert occupied(np.array([6, 7, 0, 1]), 8, False) == (0, 8)
-    assert occupied(np.arange(8), 8, True) == (0, 8)
 
 
 @pytest.mark.parametrize("name", GEOMETRIC)
@@ -90,29 +60,6 @@ def test_the_curve_goes_on_over_holes_and_inside_nodes():
     graph = pattern("stencil:2x2")
     assert map_tasks(graph, whole, mapper="curve").pe.tolist() == [0, 1, 2, 3]
     assert map_tasks(graph, whole, mapper="curve:tasks=own").pe.tolist() == [0, 1, 3, 2]
-
-
-def test_hosts_with_coordinates_of_a_file_are_places_of_a_grid(tmp_path):
-    table = tmp_path / "table.txt"
-    table.write_text("a 0 0\nb 0 1\nc 1 0\nd 1 1\n")
-    machine = hb.machine(f"coordinates:{table}:dims=2x2").machine
-    found = geometry_of(machine)
-    assert found.sizes == (2, 2)
-    assert dict(zip(machine.node_names(), found.places.T.tolist(), strict=True)) == {
-        "a": [0, 0], "b": [0, 1], "c": [1, 0], "d": [1, 1]
-    }
-
-
-def test_round_robin_deals_tasks_to_nodes():
-    where = hb.machine("node:3 core:[2,1,2]")
-    ring = hb.CommGraph.from_edges(np.arange(5), (np.arange(5) + 1) % 5)
-    assert map_tasks(ring, where, mapper="round_robin").pe.tolist() == [0, 2, 3, 1, 4]
-    assert map_tasks(ring, where, mapper="round_robin:turn=2").pe.tolist() == [0, 1, 2, 3, 4]
-    for order, turn in (("cyclic", 1), ("plane=2", 2)):
-        by_launcher = launcher_placement(hb.machine("node:4 core:4"), 16, order)
-        graph = pattern("stencil:4x4")
-        mine = map_tasks(graph, hb.machine("node:4 core:4"), mapper=f"round_robin:turn={turn}")
-        assert np.array_equal(mine.pe, by_launcher.pe)
 
 
 @pytest.mark.parametrize(("wrong", "words"), [

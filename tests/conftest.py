@@ -9,9 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from helpers.paths import PROGRAM, SHARED_SAMPLES
 from helpers.real_mpi import RUN_AS_ROOT
+
+# Times are never asserted: computers that run the tests do other things as well.
+settings.register_profile("hopbytes", deadline=None)
+settings.load_profile("hopbytes")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import re
 import subprocess
@@ -10,8 +11,11 @@ import sys
 import pytest
 
 from helpers.paths import ROOT
+from helpers.tested_through import TESTED_THROUGH
 from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
+from tests_of import main as print_tests_of
+from tests_of import mirrored, tests_of
 
 #: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
 LONGEST_FILE = {"src": 360, "core": 400, "bench": 400, "tests": 450}
@@ -22,6 +26,7 @@ SOURCES = [
     for path in sorted((ROOT / folder).rglob("*.*"))
     if path.suffix in (".py", ".hpp", ".cpp")
 ]
+PACKAGE = ROOT / "src/hopbytes"
 DOCUMENTS = {path.name: path.read_text() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]}
 
 
@@ -59,7 +64,7 @@ def test_sources_were_found():
 @pytest.mark.parametrize("verb", VERBS)
 def test_verbs_are_thin(verb):
     """Counts the lines of code after the signature; a verb that needs more belongs into the library."""
-    lines = (ROOT / "src/hopbytes/cli" / f"{verb}.py").read_text().splitlines()
+    lines = (ROOT / "src/hopbytes/cli" / f"verb_{verb}.py").read_text().splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"def {verb}("))
     body_start = next(i for i in range(start, len(lines)) if lines[i].endswith("-> None:")) + 1
     body_end = next((i for i in range(body_start, len(lines)) if lines[i] and lines[i][0] != " "), len(lines))
@@ -107,6 +112,53 @@ def test_readme_has_exactly_two_set_up_commands():
     blocks = re.findall(r"^```sh\n(.*?)^```$", DOCUMENTS["README.md"], re.MULTILINE | re.DOTALL)
     assert len(blocks) == 2
     assert all(block.count("\n") == 1 for block in blocks)
+
+
+#: A module above this many lines has a test file of its own, or is in the list with the reason why not.
+TESTED_BY_NAME = 40
+MODULES = [path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_every_module_has_tests(module):
+    """``python tests/tests_of.py FILE`` says which."""
+    if len((PACKAGE / module).read_text().splitlines()) > TESTED_BY_NAME:
+        assert all(path.is_file() for path in tests_of(PACKAGE / module))
+
+
+@pytest.mark.parametrize("group", TESTED_THROUGH, ids=lambda group: group.modules.split()[0])
+def test_the_list_of_modules_tested_through_others_is_current(group):
+    """No entry for a module that is gone or has got a test file; no test file that is gone; a reason."""
+    without = [module.as_posix() for module in MODULES if not mirrored(module)]
+    assert [entry for entry in group.modules.split() if not fnmatch.filter(without, entry)] == []
+    assert [test for test in group.tests.split() if not (ROOT / "tests" / test).is_file()] == []
+    assert group.reason.endswith(".")
+
+
+def test_tests_of_a_file_are_printed(capsys):
+    """A module with a mirrored file, one in the list, a test file; other files are an error."""
+    files = ("src/hopbytes/machines/kinds/torus.py", "src/hopbytes/patterns/ml.py", "tests/test_examples.py")
+    assert print_tests_of([str(ROOT / file) for file in files]) == 0
+    assert capsys.readouterr().out.split() == [
+        "tests/machines/kinds/test_torus.py",
+        "tests/patterns/test_generated_patterns.py",
+        "tests/test_examples.py",
+    ]
+    assert print_tests_of([str(ROOT / "README.md")]) == 1
+    assert "README.md" in capsys.readouterr().err
+
+
+def test_test_files_lie_where_their_subject_does():
+    """Each is at the place of a module, named for one in the list, or in a folder for what cuts across."""
+    across = {"bench", "cli", "contracts", "fuzz", "golden", "launchers", "papers"}
+    found = {test for module in MODULES for test in mirrored(module)}
+    found |= {ROOT / "tests" / test for group in TESTED_THROUGH for test in group.tests.split()}
+    elsewhere = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        place = path.relative_to(ROOT / "tests")
+        if len(place.parts) > 1 and place.parts[0] not in across and path not in found:
+            elsewhere.append(str(place))
+    assert elsewhere == []
 
 
 def test_test_files_have_names_of_their_own():

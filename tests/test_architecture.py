@@ -11,11 +11,10 @@ import sys
 import pytest
 
 from helpers.paths import ROOT
-from helpers.tested_through import TESTED_THROUGH
 from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
 from tests_of import main as print_tests_of
-from tests_of import mirrored, tests_of
+from tests_of import mirrored, tested_through, tests_of
 
 #: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
 LONGEST_FILE = {"src": 360, "core": 400, "bench": 400, "tests": 450}
@@ -126,12 +125,12 @@ def test_every_module_has_tests(module):
         assert all(path.is_file() for path in tests_of(PACKAGE / module))
 
 
-@pytest.mark.parametrize("group", TESTED_THROUGH, ids=lambda group: group.modules.split()[0])
+@pytest.mark.parametrize("group", tested_through(), ids=lambda group: group.modules[0])
 def test_the_list_of_modules_tested_through_others_is_current(group):
     """No entry for a module that is gone or has got a test file; no test file that is gone; a reason."""
     without = [module.as_posix() for module in MODULES if not mirrored(module)]
-    assert [entry for entry in group.modules.split() if not fnmatch.filter(without, entry)] == []
-    assert [test for test in group.tests.split() if not (ROOT / "tests" / test).is_file()] == []
+    assert [entry for entry in group.modules if not fnmatch.filter(without, entry)] == []
+    assert [test for test in group.tests if not (ROOT / "tests" / test).is_file()] == []
     assert group.reason.endswith(".")
 
 
@@ -152,7 +151,7 @@ def test_test_files_lie_where_their_subject_does():
     """Each is at the place of a module, named for one in the list, or in a folder for what cuts across."""
     across = {"bench", "cli", "contracts", "fuzz", "golden", "launchers", "papers"}
     found = {test for module in MODULES for test in mirrored(module)}
-    found |= {ROOT / "tests" / test for group in TESTED_THROUGH for test in group.tests.split()}
+    found |= {ROOT / "tests" / test for group in tested_through() for test in group.tests}
     elsewhere = []
     for path in (ROOT / "tests").rglob("test_*.py"):
         place = path.relative_to(ROOT / "tests")

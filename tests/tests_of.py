@@ -1,18 +1,49 @@
 """Print the test files of source files, so that ``pytest $(python tests/tests_of.py FILE…)`` runs just those.
 
 The tests of ``src/hopbytes/ROOM/NAME.py`` are ``tests/ROOM/test_NAME.py`` and ``test_NAME_….py`` beside it. A
-module without such a file is in the list ``helpers/tested_through.py``, with its tests and the reason.
+module without such a file is in the list ``tested_through.txt``, with its tests and the reason.
 """
 
 from __future__ import annotations
 
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from helpers.paths import ROOT, TESTS
-from helpers.tested_through import TESTED_THROUGH
 
 SOURCES = ROOT / "src" / "hopbytes"
+LIST = TESTS / "tested_through.txt"
+
+
+class Group(NamedTuple):
+    """Modules tested by the same files for the same reason; paths are relative to src/hopbytes and tests."""
+
+    reason: str
+    tests: list[str]
+    modules: list[str]
+
+
+def tested_through() -> list[Group]:
+    """Return the list of modules without a test file of their own."""
+    groups: list[Group] = []
+    words: list[str] = []
+    for line in LIST.read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            groups.append(Group(line, [], []))
+            continue
+        tag, *rest = line.split()
+        if line.startswith("  by "):
+            words = groups[-1].tests
+        elif line.startswith("  for "):
+            words = groups[-1].modules
+        else:  # the line before goes on
+            rest = [tag, *rest]
+        words += rest
+    return groups
 
 
 def mirrored(module: Path) -> list[Path]:
@@ -33,8 +64,9 @@ def mirrored(module: Path) -> list[Path]:
 
 def listed(module: Path) -> list[Path]:
     """Return the test files that the list names for a module."""
-    groups = [group for group in TESTED_THROUGH if group.names(module.as_posix())]
-    return sorted({TESTS / test for group in groups for test in group.tests.split()})
+    name = module.as_posix()
+    groups = [group for group in tested_through() if any(fnmatchcase(name, entry) for entry in group.modules)]
+    return sorted({TESTS / test for group in groups for test in group.tests})
 
 
 def tests_of(path: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from helpers.errors import mentions
 from hopbytes._util.options import build, describe
 from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
@@ -60,5 +61,5 @@ def test_an_integer_that_compiled_code_cannot_take_is_refused(number):
 
 
 def test_an_unknown_name_gets_the_nearest_one():
-    with pytest.raises(UnsupportedError, match="did you mean 'two_words'"):
+    with pytest.raises(UnsupportedError, match=mentions("'two_words'")):
         build(tools, "to_words")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.exchange import check_target
 from hopbytes.launching.command import LaunchCommand
@@ -22,7 +23,7 @@ def test_utf_16_is_named_with_what_translates_it(tmp_path, encoding, name):
     path = tmp_path / name
     mark = "" if encoding == "utf-16" else "\ufeff"
     path.write_bytes((mark + EDGES).encode(encoding))
-    with pytest.raises(FormatError, match=r"text in UTF-16, expected UTF-8 \(iconv"):
+    with pytest.raises(FormatError, match=mentions("UTF-16", "UTF-8")):
         hb.read(path)
     with pytest.raises(FormatError, match="text in UTF-16"):
         hb.machine(f"slurm:{path}")
@@ -50,7 +51,7 @@ def test_words_that_launchers_refuse_in_host_files_are_refused(tmp_path):
 def test_factors_of_huge_numbers_fit_a_line(tmp_path):
     path = tmp_path / "a.edges"
     path.write_text("0 1 1e300\n")
-    with pytest.raises(ScaleError, match=r"divide all values by 2e281 or more$"):
+    with pytest.raises(ScaleError, match=mentions("2e281")):
         hb.read(path)
 
 
@@ -60,9 +61,9 @@ def test_a_folder_is_no_missing_file(tmp_path):
 
 
 def test_an_option_that_comes_twice_is_refused():
-    with pytest.raises(UnsupportedError, match="pattern 'ml': option 'tp' twice"):
+    with pytest.raises(UnsupportedError, match=mentions("'ml'", "'tp'")):
         hb.read("ml:tp=2,dp=2,tp=4")
-    with pytest.raises(UnsupportedError, match="mapper 'multisection': option 'tries' twice"):
+    with pytest.raises(UnsupportedError, match=mentions("'multisection'", "'tries'")):
         hb.map_tasks(hb.read("stencil:4"), hb.machine("core:4"), mapper="multisection:tries=3,tries=4")
 
 
@@ -79,7 +80,7 @@ def test_a_number_of_ranks_that_is_none_is_refused(words):
 @pytest.mark.parametrize("form", ["openmpi", "pbs", "lsf"])
 def test_several_files_do_not_go_beside_a_device(form):
     mapping = Mapping(np.array([1, 0], np.int32), hb.machine("core:2"), {"problem": "processes"})
-    with pytest.raises(UnsupportedError, match="/dev/null: no plain file, expected a name for several files"):
+    with pytest.raises(UnsupportedError, match=mentions("/dev/null")):
         hb.write(mapping, "/dev/null", form)
     with pytest.raises(UnsupportedError, match="no plain file"):
         check_target("/dev/null", form, holds="placement")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.strategies import random_graph
 from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, mappers, refiners
@@ -144,15 +145,15 @@ def test_mappers_that_need_routes_say_so(name):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("umc:rule=best", "expected one of lexicographic, paper"),
-        ("ptram:rule=best", "expected one of paper, count"),
-        ("ptram:ties=odd", "expected one of number, nearby"),
-        ("congestion:goal=hops", "expected one of max_congestion"),
-        ("routed:goal=x", "expected one of max_congestion"),
+        ("umc:rule=best", "expected one of lexicographic paper"),
+        ("ptram:rule=best", "expected one of paper count"),
+        ("ptram:ties=odd", "expected one of number nearby"),
+        ("congestion:goal=hops", "max_congestion"),
+        ("routed:goal=x", "max_congestion"),
     ],
 )
 def test_options_that_do_not_exist(text, expected):
-    with pytest.raises(UnsupportedError, match=expected):
+    with pytest.raises(UnsupportedError, match=mentions(*expected.split())):
         build(refiners, text)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from hopbytes.discovery.plan import RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.common.node_machine import NodeMachine
@@ -50,7 +51,7 @@ def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
     where = hb.machine(bound_machine())
     free = [RankPlace("n1", frozenset(range(8)))] * 4 + [RankPlace("n2", frozenset(range(8)))] * 4
     assert pes_of_ranks(free, where) == list(range(8))
-    with pytest.raises(InfeasibleError, match="3 ranks on 8 slots, not bound"):
+    with pytest.raises(InfeasibleError, match=mentions("3", "8")):
         pes_of_ranks(free[:3], where)
     with pytest.raises(FormatError, match="no host of the machine"):
         pes_of_ranks([RankPlace("elsewhere", frozenset({0}))], where)

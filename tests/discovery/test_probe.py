@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import hwloc_sample
 from hopbytes.discovery.probe import probe, probe_to_file, read_probe, script
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
@@ -190,7 +191,7 @@ def test_hosts_choose_among_the_nodes_of_a_stored_machine(tmp_path):
     assert sorted(set(where.node_of_pe.tolist())) == [1, 3]
     assert where.hosts == ("n1", "n2", "n3", "n4")
     assert where.notices == ()
-    with pytest.raises(FormatError, match=r"1 of \d hosts are none of the machine's 4 \(n9\)"):
+    with pytest.raises(FormatError, match=mentions("1", "4", "n9")):
         hb.machine(path, hosts="n1,n9")
     assert hb.machine(path, hosts="a,b,c,d").hosts == ("a", "b", "c", "d"), "same shape, other names"
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from helpers.errors import mentions
 from helpers.fabric_text import two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError
@@ -20,7 +21,7 @@ def test_loops_are_named(tmp_path):
     lid = text.lid("n8 mlx5_0")
     text.tables["spine1"][lid] = 1  # back to leaf1 instead of down to leaf2
     fabric = read_fabric(text.write(tmp_path))
-    with pytest.raises(FormatError, match=r"'n8 mlx5_0' run in a circle: 'leaf1' \(GUID.* -> 'leaf1' "):
+    with pytest.raises(FormatError, match=mentions("n8", "mlx5_0", "'leaf1'")):
         follow(fabric)
 
 
@@ -33,7 +34,7 @@ def test_unrouted_pairs_are_found(tmp_path):
     lost = {(names[a], names[b]) for a, b in follow(fabric).unrouted(fabric)}
     assert lost == {(f"n{i}", "n8") for i in (1, 2, 3, 4)} | {(f"n{i}", "n1") for i in (5, 6, 7, 8)}
     with pytest.raises(
-        FormatError, match=r"from 'n1 mlx5_0' to 'n8 .*' never arrive: they end after 'leaf1'"
+        FormatError, match=mentions("n1", "mlx5_0", "n8", "'leaf1'")
     ):
         route(fabric, names.index("n1"), names.index("n8"))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.errors import mentions
 from helpers.fabric_text import two_level_fabric
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import route
@@ -34,12 +35,12 @@ def test_tables_may_be_compressed(tmp_path):
 def test_two_sets_of_tables_need_a_word(tmp_path):
     folder = Path(two_level_fabric().write(tmp_path))
     (folder / "other.txt").write_text((folder / "dump_fts.txt").read_text())
-    with pytest.raises(FormatError, match=r"several sets of forwarding tables.*tables=dump_fts\.txt"):
+    with pytest.raises(FormatError, match=mentions("tables=dump_fts.txt")):
         read_fabric(str(folder))
     assert read_fabric(str(folder), "other.txt").forward is not None
-    with pytest.raises(FormatError, match="tables=none: no such file"):
+    with pytest.raises(FormatError, match=mentions("tables=none")):
         read_fabric(str(folder), "none")
-    with pytest.raises(FormatError, match="a second table of switch 'leaf1'"):
+    with pytest.raises(FormatError, match=mentions("'leaf1'")):
         read_fabric(str(folder), "*[!y].txt")  # all but discovery.txt
 
 
@@ -55,18 +56,18 @@ def test_without_tables_no_routes(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.replace("0x0005 001", "0x0005 xyz"), r"fts\.txt:5: .*expected a row"),
-        (lambda t: t.replace("0x0005 001", "0x0005 999"), r"fts\.txt:5: port 999"),
-        (lambda t: t.replace("0x0006 ", "0x0005 "), r"fts\.txt:5: LID 0x0005 in several rows .*without"),
+        (lambda t: t.replace("0x0005 001", "0x0005 xyz"), "dump_fts.txt:5"),
+        (lambda t: t.replace("0x0005 001", "0x0005 999"), "dump_fts.txt:5 999"),
+        (lambda t: t.replace("0x0006 ", "0x0005 "), "dump_fts.txt:5 0x0005"),
         (
             lambda t: t.replace("0x0006 002 : (somewhere)\n", "", 1),
-            r"fts\.txt:12: 9 valid lids .* but 8 rows",
+            "dump_fts.txt:12 9 8",
         ),
         (lambda t: t[t.index("spine1") :], "switches have no forwarding table"),
-        (lambda t: t + t[: t.index("dumped") + 8], r"fts\.txt:\d+: a second table of switch 'leaf1'"),
+        (lambda t: t + t[: t.index("dumped") + 8], "'leaf1'"),
         (
             lambda t: t.replace("guid 0x0002c90000001000", "guid 0x0002c90000007777"),
-            "a table of switch guid 0x",
+            "dump_fts.txt:1 0x0002c90000007777 leaf1",
         ),
         (lambda t: re.sub(r" guid 0x\w+ \(.*\)", "", t), "a switch without LID and GUID"),
     ],
@@ -75,7 +76,7 @@ def test_faults_of_tables_name_the_line(tmp_path, change, message):
     folder = Path(two_level_fabric().write(tmp_path))
     table = folder / "dump_fts.txt"
     table.write_text(change(table.read_text()))
-    with pytest.raises(FormatError, match=message):
+    with pytest.raises(FormatError, match=mentions(*message.split())):
         read_fabric(str(folder))
 
 
@@ -83,6 +84,6 @@ def test_what_a_table_says_of_its_switch_is_quoted_shortly(tmp_path):
     folder = Path(two_level_fabric().write(tmp_path))
     table = folder / "dump_fts.txt"
     table.write_text(table.read_text().replace("guid 0x0002c90000001000 (", f"guid 0x7777 ({'x' * 5000}"))
-    with pytest.raises(FormatError, match="a table of switch guid 0x0000000000007777") as error:
+    with pytest.raises(FormatError, match=mentions("0x0000000000007777")) as error:
         read_fabric(str(folder))
     assert len(str(error.value)) < 400

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.errors import mentions
 from helpers.machine_files import NETLOC, put
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.arrival import follow, route
@@ -23,20 +24,20 @@ def test_netloc(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("1\nfe80", "2\nfe80", "file:1: version '2'"),
-        (",0,3\n", ",0,2\n", "file:12: the path ends at"),
-        (",0,3\n", ",3,0\n", "file:12: link 3 of the path does not leave"),
-        (",0,3\n", ",0,77\n", "file:12: link 77"),
-        ("\n3\n", "\n4\n", "file:8: "),
-        ("4x,QDR,8.0,'a mlx4_0' - 'switch' ,2,", "4x", "file:8: 4 fields of a link"),
+        ("1\nfe80", "2\nfe80", "file:1 '2'"),
+        (",0,3\n", ",0,2\n", "file:12"),
+        (",0,3\n", ",3,0\n", "file:12 3"),
+        (",0,3\n", ",0,77\n", "file:12 77"),
+        ("\n3\n", "\n4\n", "file:8"),
+        ("4x,QDR,8.0,'a mlx4_0' - 'switch' ,2,", "4x", "file:8 4"),
         (
             "0000:0000:0000:0002,2,0",
             "0000:0000:0000:0001,2,0",
-            "file:6: node 0000:0000:0000:0001 a second time",
+            "file:6 0000:0000:0000:0001",
         ),
     ],
 )
 def test_netloc_faults(tmp_path, old, new, message):
     assert old in NETLOC
-    with pytest.raises(FormatError, match=message):
+    with pytest.raises(FormatError, match=mentions(*message.split())):
         read_netloc(put(tmp_path, NETLOC.replace(old, new, 1)))

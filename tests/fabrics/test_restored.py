@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.fabric_text import two_level_fabric
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.arrival import follow
@@ -51,9 +52,9 @@ def test_rows_with_one_lid_are_restored_from_their_port_guids(tmp_path):
     ("change", "message"),
     [
         (lambda t: re.sub(r"portguid 0x\w+2010", "portguid 0x0000000000009999", t, count=1),
-         "port GUID 0x0000000000009999 of this one is not in the discovery file"),
+         "0x0000000000009999"),
         (lambda t: re.sub(r"portguid 0x\w+2010", f"portguid 0x{0xE41D2D0000002000:016x}", t, count=1),
-         r"0x0005 \(port GUID 0xe41d2d0000002000\) leaves by port 2, but by port 1 in another row"),
+         "0x0005 0xe41d2d0000002000 2 1"),
     ],
 )  # fmt: skip
 def test_rows_that_cannot_be_restored_are_refused(tmp_path, change, message):
@@ -61,7 +62,7 @@ def test_rows_that_cannot_be_restored_are_refused(tmp_path, change, message):
     table = written(tmp_path, text) / "dump_fts.txt"
     broken = with_guids(text, table.read_text()).replace("0x0006 ", "0x0005 ", 1)
     table.write_text(change(broken))
-    with pytest.raises(FormatError, match=message):
+    with pytest.raises(FormatError, match=mentions(*message.split())):
         read_fabric(str(tmp_path))
 
 
@@ -82,7 +83,7 @@ def test_shortest_routes_read_no_tables(tmp_path):
     table.write_text(table.read_text().replace("0x0005 001", "0x0005 xyz"))
     (folder / "second.txt").write_text(table.read_text())
     assert hb.machine(f"ib:{folder}:routes=shortest").k == 8
-    with pytest.raises(FormatError, match="tables= or routes=shortest, not both"):
+    with pytest.raises(FormatError, match=mentions("tables=", "routes=shortest")):
         hb.machine(f"ib:{folder}:routes=shortest:tables=dump_fts.txt")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.errors import mentions
 from helpers.machine_files import put
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.scotch_target import read_scotch_target
@@ -29,18 +30,18 @@ def test_scotch_targets(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("tleaf 2 4 180 6", "the file ends, expected a link cost"),
-        ("cmplt x", "file:1: 'x', expected the number of terminals"),
+        ("tleaf 2 4 180 6", "the file ends expected a link cost"),
+        ("cmplt x", "file:1 'x'"),
         ("cmplt 3 4", "1 numbers too many"),
         ("sub 2 1 1 cmplt 4", "a terminal twice"),
-        ("sub 1 9 cmplt 4", "terminal 9, expected at most 3"),
+        ("sub 1 9 cmplt 4", "9 3"),
         ("torus5Q 1", "expected a suffix"),
         ("deco 0 2 3 0 1 1 0 1 2 4", "terminal 0 a second time"),
-        ("torus3D 9999 9999 9999", "terminals, expected at most"),
+        ("torus3D 9999 9999 9999", "terminals expected at most"),
     ],
 )
 def test_scotch_faults(tmp_path, text, message):
-    with pytest.raises(FormatError, match=message):
+    with pytest.raises(FormatError, match=mentions(*message.split())):
         read_scotch_target(put(tmp_path, text))
     with pytest.raises(UnsupportedError, match="known: tleaf"):
         read_scotch_target(put(tmp_path, "vhcub 2 3"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.errors import mentions
 from helpers.machine_files import SIMGRID, put
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid_file import read_simgrid
@@ -23,25 +24,25 @@ def test_simgrid(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("</zone>", "", "file:8: not well-formed"),
-        ('bw="1Gbps"', 'bw="fast"', "file:4: bandwidth 'fast'"),
-        ('bw="1Gbps"', 'bw="0"', "file:4: bandwidth '0'"),
-        ('radical="0-2,7"', 'radical="2-0"', "file:4: radical '2-0'"),
-        ('radical="0-2,7"', "", "file:4: <cluster> without radical="),
-        ('prefix="b"', 'prefix="b b"', "file:5: host name"),
-        ('id="b"', 'id="a"', "file:5: zone 'a' a second time"),
+        ("</zone>", "", "file:8"),
+        ('bw="1Gbps"', 'bw="fast"', "file:4 'fast'"),
+        ('bw="1Gbps"', 'bw="0"', "file:4 '0'"),
+        ('radical="0-2,7"', 'radical="2-0"', "file:4 '2-0'"),
+        ('radical="0-2,7"', "", "file:4 radical="),
+        ('prefix="b"', 'prefix="b b"', "file:5"),
+        ('id="b"', 'id="a"', "file:5 'a'"),
         (
             'prefix="b" radical="0-1"',
             'prefix="a" radical="0-1" suffix=".x"',
-            "file:5: 'a0.x' a second time, first at line 4",
+            "file:5 'a0.x' 4",
         ),
-        ("platform SYSTEM", 'platform [<!ENTITY e "x">] SYSTEM', "file:2: (a document type|not well)"),
-        ("<zone ", "<zo ", "file:8: not well-formed"),
+        ("platform SYSTEM", 'platform [<!ENTITY e "x">] SYSTEM', "file:2"),
+        ("<zone ", "<zo ", "file:8"),
     ],
 )
 def test_simgrid_faults(tmp_path, old, new, message):
     assert old in SIMGRID
-    with pytest.raises(FormatError, match=message):
+    with pytest.raises(FormatError, match=mentions(*message.split())):
         read_simgrid(put(tmp_path, SIMGRID.replace(old, new, 1)))
     with pytest.raises(UnsupportedError, match="<peer> is not read"):
         read_simgrid(put(tmp_path, '<platform version="4.1"><peer id="a"/></platform>'))

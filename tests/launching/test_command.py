@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import HWLOC_SAMPLES
 from helpers.placements import place
 from hopbytes.errors import HopbytesError, InfeasibleError, UnsupportedError
@@ -160,7 +161,7 @@ def test_settings_of_the_user_stay_and_do_not_displace_ours():
 
 def test_nothing_is_started_on_hosts_with_invented_names():
     mapping = place("node:2@10 core:2@1", [3, 0, 1, 2])
-    with pytest.raises(InfeasibleError, match="2 nodes without names, expected --on job, or --hosts"):
+    with pytest.raises(InfeasibleError, match=mentions("2", "--on", "--hosts")):
         prepare_start(mapping, checked_command(["srun", "./app"], 4), "p")
     dry = prepare_start(mapping, checked_command(["srun", "./app"], 4), "p", nameless=True)
     assert any("host names are unknown" in notice for notice in dry.receipt.notices)
@@ -278,9 +279,9 @@ def test_hosts_without_names_are_compared_by_who_shares_one():
 def test_a_launch_becomes_a_mapping():
     where = MAPPING.where
     assert placement_seen(where, seen(("b", {1}), ("a", {0}))).pe.tolist() == [3, 0]
-    with pytest.raises(HopbytesError, match="rank 1: CPUs 0-1 of node 0 are 2 slots"):
+    with pytest.raises(HopbytesError, match=mentions("1", "0-1", "0", "2")):
         placement_seen(where, seen(("b", {1}), ("a", {0, 1})))
-    with pytest.raises(HopbytesError, match=r"rank 0: host c, expected one of a, b\.x"):
+    with pytest.raises(HopbytesError, match=mentions("0", "b.x")):
         placement_seen(where, seen(("c", {1})))
     with pytest.raises(UnsupportedError, match="rank 0 did not answer"):
         placement_seen(where, {1: Seen("a", frozenset({0}))})
@@ -299,7 +300,7 @@ def test_a_launch_that_binds_to_more_than_a_slot_becomes_a_mapping_by_node():
     assert (bound.pe.tolist(), "notices" in bound.info) == ([5, 0], False)
     twice = placement_by_node(where, seen(*[("a", everywhere)] * 6))
     assert twice.pe.tolist() == [0, 1, 2, 3, 0, 1]
-    with pytest.raises(HopbytesError, match="rank 0: CPU 7 of node 0, expected CPUs of 0"):
+    with pytest.raises(HopbytesError, match=mentions("0", "7")):
         placement_by_node(where, seen(("a", {7})))
 
 

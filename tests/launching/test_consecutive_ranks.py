@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.strategies import graphs
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import InfeasibleError, UnsupportedError
@@ -90,9 +91,9 @@ def test_gain_on_unequal_nodes():
 
 def test_blocks_that_do_not_divide_are_named():
     graph = hb.CommGraph.from_edges([0], [1], n=16)
-    with pytest.raises(InfeasibleError, match=r"blocks of 3 ranks, expected a divisor .*: 4 on a node"):
+    with pytest.raises(InfeasibleError, match=mentions("3", "4")):
         map_in_blocks(graph, WHERE, 3)
-    with pytest.raises(InfeasibleError, match="17 processes, but the machine has 16 slots"):
+    with pytest.raises(InfeasibleError, match=mentions("17", "16")):
         map_in_blocks(hb.CommGraph.from_edges([0], [1], n=17), WHERE)
     with pytest.raises(UnsupportedError, match="slot of their own"):
         map_in_blocks(graph, WHERE, 4, partition=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from helpers.errors import mentions
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.comm_graph import CommGraph
@@ -12,7 +13,7 @@ from hopbytes.model.mapping import Mapping
 
 @pytest.mark.parametrize("kind", [np.float64, np.uint64])
 def test_the_first_volume_that_63_bits_do_not_hold_is_a_matter_of_scale(kind):
-    with pytest.raises(ScaleError, match="more than 2\\^63 - 1: divide by 2 or more"):
+    with pytest.raises(ScaleError, match=mentions("2^63", "1", "2")):
         CommGraph.from_edges([0], [1], np.array([2**63], kind))
 
 
@@ -24,7 +25,7 @@ def test_the_largest_volumes_that_63_bits_hold_are_kept():
 
 @pytest.mark.parametrize("bad", [float("inf"), float("nan"), -1.0])
 def test_volumes_that_are_no_finite_amounts_are_named_with_their_place(bad):
-    with pytest.raises(FormatError, match=r"volumes\[1\] is .*, expected a finite number >= 0"):
+    with pytest.raises(FormatError, match=mentions("volumes[1", ">=", "0")):
         CommGraph.from_edges([0, 1], [1, 0], [1.0, bad])
 
 
@@ -74,7 +75,7 @@ def test_a_damaged_sparse_matrix_is_refused_before_compiled_code_follows_its_num
 
 
 def test_lists_are_no_arrays_where_arrays_are_kept():
-    with pytest.raises(FormatError, match="indptr must be a contiguous 1-d int64 array"):
+    with pytest.raises(FormatError, match=mentions("1-d", "int64")):
         CommGraph([0, 1, 2], [1, 0])
-    with pytest.raises(FormatError, match="pe must be a 1-d int32 array"):
+    with pytest.raises(FormatError, match=mentions("1-d", "int32")):
         Mapping([0, 1], machine("node:2 core:1"))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import CommGraph, Csr
 from hopbytes.partitioners import dispatch as partition
@@ -183,7 +184,7 @@ def test_single_vertex_with_room(pool):
 
 @needs_kaminpar
 def test_unknown_preset_is_named_with_the_nearest(pool):
-    with pytest.raises(UnsupportedError, match="did you mean 'strong'"):
+    with pytest.raises(UnsupportedError, match=mentions("'strong'")):
         submit(torus(10), None, int64(60, 60), [(1, "storng")], pool)
 
 

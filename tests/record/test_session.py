@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.errors import UnsupportedError
@@ -219,7 +220,7 @@ def test_settings_that_would_leave_the_monitoring_out(monkeypatch, tmp_path):
     monkeypatch.setenv("OMPI_MCA_mca_base_param_files", str(tmp_path / "settings"))
     assert by(program).startswith("monitoring")
     monkeypatch.setattr("hopbytes.record.session._own_interposer", lambda application, command: "")
-    with pytest.raises(UnsupportedError, match="--mca pml ob1: leaves Open MPI's monitoring out, expected"):
+    with pytest.raises(UnsupportedError, match=mentions("--mca", "pml", "ob1")):
         record([*launch, "--mca", "pml", "ob1", program, "p2p"])
 
 
@@ -329,7 +330,7 @@ def test_a_compiler_of_another_mpi_is_refused():
 @pytest.mark.launcher
 def test_what_cannot_be_recorded_is_said_first(tmp_path):
     launch, _ = mpi("openmpi 5")
-    with pytest.raises(UnsupportedError, match=r"\./missing: not there or not executable"):
+    with pytest.raises(UnsupportedError, match=mentions("./missing")):
         record([*launch, "./missing"])
     with pytest.raises(UnsupportedError, match="no program"):
         record(launch)

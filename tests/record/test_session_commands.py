@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.errors import mentions
 from helpers.graphs import arcs_of
 from helpers.real_mpi import FAMILIES, RING, RING_OF_FOUR, compiled, mpi, script
 from hopbytes.errors import UnsupportedError
@@ -67,7 +68,7 @@ def test_a_wrapper_of_a_known_kind(family):
     asked = '[ "$1" = --version ] && exec echo of this site'
     site = script(f'{asked}; exec {" ".join(launch)} "$@"', "ibrun")
     words = [site, "-n", "4", "./ring"]
-    with pytest.raises(UnsupportedError, match=r"ibrun: no launcher that is known, .* --launcher KIND"):
+    with pytest.raises(UnsupportedError, match=mentions("ibrun", "--launcher")):
         record(words)
     kind = "hydra" if family == "mpich" else "openmpi"
     done = record(words, launcher=kind)
@@ -89,13 +90,13 @@ def test_a_launcher_with_options_of_its_own(family):
 
 def test_what_is_refused():
     launch = built("mpich")
-    with pytest.raises(UnsupportedError, match=r"-configfile starts several .*: -n 2 \./a : -n 2 \./b"):
+    with pytest.raises(UnsupportedError, match=mentions("-configfile", "-n", "2", "./a", "./b")):
         record([*launch, "-configfile", "programs"])
     with pytest.raises(UnsupportedError, match="no program, expected one after"):
         record([*launch, "-n", "2", "./ring", ":", "-n", "2"])
-    with pytest.raises(UnsupportedError, match=r"\./missing: not there"):
+    with pytest.raises(UnsupportedError, match=mentions("./missing")):
         record([*launch, "-n", "2", "./ring", ":", "-n", "2", "./missing"])
-    with pytest.raises(UnsupportedError, match="--launcher mpich: no kind, expected one of openmpi, slurm"):
+    with pytest.raises(UnsupportedError, match=mentions("--launcher", "mpich", "openmpi")):
         record([*launch, "./ring"], launcher="mpich")
     with pytest.raises(UnsupportedError, match=r"env -i: expected assignments only"):
         record(["env", "-i", *launch, "./ring"])

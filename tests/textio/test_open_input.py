@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from helpers.errors import mentions
 from hopbytes.errors import FormatError
 from hopbytes.formats.files import open_source, plain_name
 
@@ -40,7 +41,7 @@ def test_the_mark_that_editors_of_windows_put_before_utf8_is_no_content(tmp_path
 def test_nothing_but_that_mark_is_an_empty_file(tmp_path, pack):
     path = tmp_path / "pattern.edges"
     path.write_bytes(pack(b"\xef\xbb\xbf"))
-    with pytest.raises(FormatError, match="nothing but a mark of UTF-8"):
+    with pytest.raises(FormatError, match=mentions("UTF-8")):
         content(path)
 
 
@@ -56,12 +57,12 @@ def test_head_does_not_consume(tmp_path):
 def test_a_bomb_stops_at_the_limit(tmp_path, pack):
     path = tmp_path / "bomb"
     path.write_bytes(pack(b" " * 10_000_000))
-    with pytest.raises(FormatError, match="more than 1000000 bytes decompressed"):
+    with pytest.raises(FormatError, match=mentions("1000000")):
         content(path, max_bytes=1_000_000)
 
 
 def test_an_endless_file_stops_at_the_limit():
-    with pytest.raises(FormatError, match="more than 3000000 bytes"):
+    with pytest.raises(FormatError, match=mentions("3000000")):
         content("/dev/zero", max_bytes=3_000_000)
 
 
@@ -70,7 +71,7 @@ def test_an_endless_file_stops_at_the_limit():
 def test_damaged_compression_is_said(tmp_path, pack, damage):
     path = tmp_path / "a.graph"
     path.write_bytes(damage(pack(os.urandom(4000))))
-    with pytest.raises(FormatError, match=r"a\.graph: damaged or truncated"):
+    with pytest.raises(FormatError, match=mentions("a.graph")):
         content(path)
 
 
@@ -81,7 +82,7 @@ def test_a_name_that_promises_compression_is_held_to_it(tmp_path):
         content(path)
 
 
-@pytest.mark.parametrize("data", [b"", gzip.compress(b"")])
+@pytest.mark.parametrize("data", [b"", gzip.compress(b"")], ids=["plain", "gzip"])
 def test_empty(tmp_path, data):
     path = tmp_path / "a"
     path.write_bytes(data)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.strategies import random_graph
 from hopbytes.algorithms.base import mappers
 from hopbytes.errors import FormatError, UnsupportedError
@@ -64,22 +65,22 @@ def test_the_curve_goes_on_over_holes_and_inside_nodes():
 
 @pytest.mark.parametrize(("wrong", "words"), [
     ("curve:order=peano", "expected one of hilbert"),
-    ("multi_jagged:cuts=three", "expected cuts=multi or two"),
-    ("multi_jagged:rotations=0", "rotations >= 1"),
-    ("round_robin:turn=0", "expected an integer >= 1"),
+    ("multi_jagged:cuts=three", "cuts=multi"),
+    ("multi_jagged:rotations=0", ">= 1"),
+    ("round_robin:turn=0", ">= 1"),
     ("multi_jagged:tasks=4x5", "expected a grid of 16 tasks"),
     ("curve:tasks=2x2", "expected a grid of 16 tasks"),
 ])
 def test_options_that_make_no_sense(wrong, words):
-    with pytest.raises(UnsupportedError, match=words):
+    with pytest.raises(UnsupportedError, match=mentions(*words.split())):
         map_tasks(pattern("stencil:4x4"), hb.machine("torus:4x4"), mapper=wrong)
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("0 0\n0 1\n", "coordinates of 2 tasks, expected 4"),
-    ("0 0\n0 1\n1\n1 1\n", ":3: 1 numbers, expected 2"),
-    ("0 0\n0 x\n1 0\n1 1\n", ":2: '0 x', expected the coordinates"),
-    ("0 0\n0 nan\n1 0\n1 1\n", ":2: '0 nan', expected the coordinates"),
+    ("0 0\n0 1\n", "2 4"),
+    ("0 0\n0 1\n1\n1 1\n", ":3 1 2"),
+    ("0 0\n0 x\n1 0\n1 1\n", ":2 0"),
+    ("0 0\n0 nan\n1 0\n1 1\n", ":2 0"),
     ("-1e308 0\n1e308 0\n1 0\n1 1\n", "expected a range of finite size"),
     ("", "empty"),
 ])
@@ -87,7 +88,7 @@ def test_bad_files_of_coordinates(tmp_path, text, words):
     path = tmp_path / "points.txt"
     path.write_text(text)
     ring = hb.CommGraph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
-    with pytest.raises(FormatError, match=words):
+    with pytest.raises(FormatError, match=mentions(*words.split())):
         map_tasks(ring, hb.machine("torus:4"), mapper=f"multi_jagged:tasks={path}")
 
 
@@ -102,5 +103,5 @@ def test_a_grid_that_a_pattern_claims_falsely_is_no_grid(grid):
 def test_machines_without_coordinates_are_refused_with_what_works(name):
     graph = pattern("stencil:2x2")
     for spec in ("node:2 core:2", "fattree:2x2"):
-        with pytest.raises(UnsupportedError, match="'multisection' and 'ug' work everywhere"):
+        with pytest.raises(UnsupportedError, match=mentions("'multisection'", "'ug'")):
             map_tasks(graph, hb.machine(spec), mapper=name)

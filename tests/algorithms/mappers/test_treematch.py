@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
 from hopbytes.errors import InfeasibleError, UnsupportedError
@@ -102,7 +103,7 @@ def test_several_tasks_per_pe_are_one_more_level():
     assert not uneven(mapping)
     best = hb.map_tasks(graph, where, preset="strong", oversubscribe=True)
     assert mapping.info["comm_cost"] == best.info["comm_cost"]
-    with pytest.raises(InfeasibleError, match="16 processes, but the machine has 4 slots"):
+    with pytest.raises(InfeasibleError, match=mentions("16", "4")):
         hb.map_tasks(graph, where, mapper="treematch", partition=False)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes.algorithms.multisection.hierarchy_levels import Piece
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES, shared_out
@@ -176,13 +177,13 @@ def test_a_failing_cut_comes_out_as_its_error(monkeypatch):
         ("trace=x.jsonl", UnsupportedError, "a trace needs a schedule"),
         ("schedule=layer,trace=/nowhere/x", FormatError, "cannot be written"),
         pytest.param(
-            "schedule=layer,trace=/dev/full", FormatError, "/dev/full: cannot be written: No space left",
+            "schedule=layer,trace=/dev/full", FormatError, "/dev/full",
             marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here"),
         ),
     ],
 )
 def test_faults(options, error, what):
-    with pytest.raises(error, match=what):
+    with pytest.raises(error, match=mentions(*what.split())):
         hb.map_tasks(grid(10), WHERE, mapper=f"multisection:{options}", partition=True)
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.errors import mentions
 from helpers.placements import expand, mappings, place, read, write
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
 from hopbytes.formats.base import formats
@@ -79,13 +80,13 @@ def test_ranks_scattered_over_hosts_are_refused_with_what_would_work(form):
 
 @pytest.mark.parametrize("form", ["cray", "flux", "pals", "hosts"])
 def test_unequal_counts_are_refused_with_both_numbers(form):
-    with pytest.raises(UnsupportedError, match=r"1 tasks on host n1 and 3 on n2"):
+    with pytest.raises(UnsupportedError, match=mentions("1", "n1", "3", "n2")):
         write(form, UNEQUAL)
 
 
 @pytest.mark.parametrize("form", ["hosts", "torchrun"])
 def test_an_order_inside_nodes_is_refused_where_only_nodes_are_free(form):
-    with pytest.raises(UnsupportedError, match="rank 1 sits before rank 0 on host n1"):
+    with pytest.raises(UnsupportedError, match=mentions("1", "0", "n1")):
         write(form, BLOCKS)
 
 
@@ -181,7 +182,7 @@ def test_cores_are_counted_among_those_allowed():
     written = write("openmpi", mapping, allowed="2-5")
     assert lines_of(written) == ["rank 0=b slot=1", "rank 1=a slot=0"]
     assert lines_of(write("openmpi", mapping)) == ["rank 0=b slot=2", "rank 1=a slot=1"]
-    with pytest.raises(InfeasibleError, match="CPU 4, 5 of b is used but not allowed"):
+    with pytest.raises(InfeasibleError, match=mentions("4", "5")):
         write("openmpi", mapping, allowed="2-3")
 
 
@@ -246,7 +247,7 @@ def test_lists_of_nodes_come_back(form):
     assert read(form, text, where=IN_ORDER.where, n=8).pe.tolist() == IN_ORDER.pe.tolist()
     assert read(form, text, where=IN_ORDER.where).pe.tolist() == IN_ORDER.pe.tolist()
     assert read(form, text, where=IN_ORDER.where, n=4).pe.tolist() == [4, 5, 0, 1]
-    with pytest.raises(FormatError, match="2 hosts for 3 ranks"):
+    with pytest.raises(FormatError, match=mentions("2", "3")):
         read(form, text, where=IN_ORDER.where, n=3)
 
 
@@ -320,7 +321,7 @@ def test_a_placement_by_hosts_needs_a_machine():
         with pytest.raises(UnsupportedError, match="--on"):
             read(form, {"openmpi": "rank 0=a slot=0\n", "newrank": "0\n", "cray": "0\n"}.get(form, "a\n"))
     nameless = machine("node:2 core:4")
-    with pytest.raises(FormatError, match=r"a machine whose nodes have names \(--hosts\)"):
+    with pytest.raises(FormatError, match=mentions("--hosts")):
         read("slurm", "a\n", where=nameless)
 
 
@@ -338,11 +339,11 @@ def test_any_text_is_read_or_refused_in_one_line(form, text):
 
 def test_every_launch_format_refuses_two_tasks_on_a_slot_and_too_few_names():
     for form in (*SCATTERING, *CONTIGUOUS):
-        with pytest.raises(InfeasibleError, match="2 of them on slot 0"):
+        with pytest.raises(InfeasibleError, match=mentions("2", "0")):
             write(form, place("node:2@10 core:2@1", [0, 0, 1, 3]))
-        with pytest.raises(InfeasibleError, match="1 host names for 2 nodes"):
+        with pytest.raises(InfeasibleError, match=mentions("1", "2")):
             write(form, IN_ORDER, hosts=("a",))
-        with pytest.raises(InfeasibleError, match="3 host names for 2 nodes"):
+        with pytest.raises(InfeasibleError, match=mentions("3", "2")):
             write(form, IN_ORDER, hosts=("a", "b", "c"))
         with pytest.raises(FormatError, match="host name 'a b'"):
             write(form, IN_ORDER, hosts=("a b", "c"))
@@ -372,7 +373,7 @@ def test_five_dimensions_are_those_of_blue_gene_q():
     written = write("bluegene", mapping)
     assert written.files[""] == "1 1 1 1 1 1\n0 0 0 0 0 0\n"
     assert written.launch.startswith("runjob --np 2 --ranks-per-node 2 --mapping {stem} : ")
-    with pytest.raises(UnsupportedError, match="1 or 2 or 3 dimensions, found 5"):
+    with pytest.raises(UnsupportedError, match=mentions("1", "2", "3", "5")):
         write("fujitsu", mapping)
 
 

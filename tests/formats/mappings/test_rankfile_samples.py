@@ -4,6 +4,7 @@
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import SHARED
 
 FOLDER = SHARED / "samples" / "rankfiles"
@@ -25,5 +26,5 @@ def test_a_rank_with_a_whole_package():
     mapping = hb.read(FOLDER / "isc16_graph500.rankfile", "openmpi", where=where)
     assert mapping.pe.tolist() == [0, 2]
     single = hb.machine("node:2 package:2 core:4", hosts=hosts)
-    with pytest.raises(hb.FormatError, match=r":1: cores 0-3 of node 0 are 4 slots, expected one"):
+    with pytest.raises(hb.FormatError, match=mentions(":1", "0-3", "0", "4")):
         hb.read(FOLDER / "isc16_graph500.rankfile", "openmpi", where=single)

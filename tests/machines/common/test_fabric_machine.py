@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.fabric_text import two_level_fabric
 from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
@@ -130,7 +131,7 @@ def test_unrouted_pairs_are_reported_and_refused(tmp_path):
     del text.tables["leaf1"][text.lid("n8 mlx5_0")]
     machine = parse_machine(f"ib:{text.write(tmp_path)}")
     assert machine.notices() == ("4 pairs of adapters have no route, as 'n1 mlx5_0' to 'n8 mlx5_0'",)
-    with pytest.raises(UnsupportedError, match="no route from n1 mlx5_0 to n8 mlx5_0"):
+    with pytest.raises(UnsupportedError, match=mentions("n1", "mlx5_0", "n8")):
         machine.network().check_routed(np.arange(8))
     machine.network().check_routed(np.arange(7))
 
@@ -189,21 +190,21 @@ def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ib:", "expected ib:PATH"),
-        ("ib:{}:rails=odd", "--rails: 'odd', expected one of first, same, spread, gpu"),
-        ("ib:{}:speed=3", "'speed=3', expected each once: tables="),
+        ("ib:", "ib:PATH"),
+        ("ib:{}:rails=odd", "--rails 'odd'"),
+        ("ib:{}:speed=3", "'speed=3' tables="),
         ("ib:{}:rails=same:rails=same", "expected each once"),
         ("ib:{}@1@2", "two distances"),
         ("ib:{}:lid=999", "lid='999'"),
-        ("ib:{}:routes=fast", "routes='fast', expected routes=shortest or routes=spread"),
-        ("ib:{}@n[7-12]", r"4 of 6 hosts are none of the machine's 8 \(n9, n10, n11\)"),
-        ("ib:{}:tables=x", "tables=x: no such file"),
+        ("ib:{}:routes=fast", "routes='fast' routes=shortest routes=spread"),
+        ("ib:{}@n[7-12]", "4 6 8 n9 n10 n11"),
+        ("ib:{}:tables=x", "tables=x"),
         ("ib:/nowhere", "cannot be read"),
         ("ib:{} / node:2 core:2", "inside the nodes"),
     ],
 )
 def test_faults(tmp_path, text, message):
-    with pytest.raises((FormatError, UnsupportedError), match=message):
+    with pytest.raises((FormatError, UnsupportedError), match=mentions(*message.split())):
         parse_machine(text.format(two_level_fabric().write(tmp_path)))
 
 
@@ -228,14 +229,14 @@ def test_hosts_of_a_job(tmp_path):
     assert [where.hosts[node] for node in sorted(set(where.node_of_pe.tolist()))] == ["n2", "n3", "n7"]
     assert where.machine.endpoint_of_core()[where.first_core].tolist() == [2, 3, 4, 5, 12, 13]
     with pytest.raises(
-        FormatError, match=r"3 of 4 hosts are none of the machine's 8 \(x1, x2, x3\), expected names like n1"
+        FormatError, match=mentions("3", "4", "8", "x1", "x2", "x3", "n1")
     ):
         hb.machine(f"ib:{folder}", hosts="x[1-3],n1")
     with pytest.raises(FormatError, match="8 hosts are none"):  # as many as nodes, and yet no new names
         hb.machine(f"ib:{folder}", hosts="x[1-8]")
-    with pytest.raises(UnsupportedError, match="--rails needs a fabric"):
+    with pytest.raises(UnsupportedError, match=mentions("--rails")):
         hb.machine("torus:2x2", rails="same")
-    with pytest.raises(UnsupportedError, match="rails=gpu needs a slot per GPU"):
+    with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
         hb.machine(f"ib:{folder} / core:2", rails="gpu")
 
 
@@ -324,7 +325,7 @@ def test_gpus_choose_adapters_of_their_hosts():
         host, label = name.split(" ")
         assert host == where.hosts[where.node_of_pe[pe]]
         assert label in (f"HCA-{(1, 2, 5, 6)[where.gpus[pe]]}", f"mlx5_{(0, 1, 4, 5)[where.gpus[pe]]}")
-    with pytest.raises(UnsupportedError, match="rails=gpu needs a slot per GPU"):
+    with pytest.raises(UnsupportedError, match=mentions("rails=gpu")):
         hb.machine(spec)
     with pytest.raises(FormatError, match="hosts are none of the machine's"):
         hb.machine(spec, per="gpu", hosts="x1")

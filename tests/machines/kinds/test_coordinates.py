@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.errors import mentions
 from helpers.machine_files import put
 from helpers.machines import round_trip
 from hopbytes.errors import FormatError
@@ -17,7 +18,7 @@ def test_coordinates(tmp_path):
     assert machine.node_names() == ("a", "b", "c")
     assert [machine.distance().between(0, node) for node in (1, 2)] == [0, 4]
     assert {int(c) for c in machine.network().capacity if c} == {5, 7}
-    with pytest.raises(FormatError, match="expected below dims=3x2"):
+    with pytest.raises(FormatError, match=mentions("dims=3x2")):
         parse_machine(f"coordinates:{path}:dims=3x2")
     with pytest.raises(FormatError, match="1 hosts are not in coordinates"):
         parse_machine(f"coordinates:{path}@a,x")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import SHARED_SAMPLES, hwloc_sample
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.machines.node.hwloc_file import read_hwloc
@@ -117,7 +118,7 @@ def test_one_slot_per_gpu_with_the_nearest_cores():
 def test_slots_per_gpu_that_cannot_be():
     with pytest.raises(InfeasibleError, match="no node with a GPU"):
         hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}", per="gpu")
-    with pytest.raises(InfeasibleError, match="GPU 0 of node 0 gets 2 of the free cores near it, expected 3"):
+    with pytest.raises(InfeasibleError, match=mentions("0", "2", "3")):
         hb.machine(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}", per="gpu", cores_per_task=3)
 
 

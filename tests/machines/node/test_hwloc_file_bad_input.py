@@ -5,6 +5,7 @@ import random
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import hwloc_sample
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.node.hwloc_file import read_hwloc
@@ -62,7 +63,7 @@ def test_files_with_a_fault(tmp_path, text, words):
 def test_future_generations_are_named(tmp_path):
     path = tmp_path / "node.xml"
     path.write_text(document(f'<object type="Machine">{PU}</object>', '<topology version="4.0">'))
-    with pytest.raises(UnsupportedError, match=r"version 4\.0, this hopbytes reads 1 to 3"):
+    with pytest.raises(UnsupportedError, match=mentions("4.0", "1", "3")):
         read_hwloc(str(path))
 
 
@@ -93,7 +94,7 @@ def test_specs_with_a_fault(spec, words):
 
 
 def test_hosts_option_must_fit():
-    with pytest.raises(FormatError, match="3 hosts for 2 nodes"):
+    with pytest.raises(FormatError, match=mentions("3", "2")):
         hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@a,b", hosts="x,y,z")
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import hwloc_sample
 from helpers.strategies import machines
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
@@ -280,7 +281,7 @@ def test_what_was_taken_away_counts_cores_not_their_threads(exclude, said):
 
 def test_an_unknown_level_is_told_the_merged_ones_too():
     sample = hwloc_sample("v3_hybrid.xml")
-    with pytest.raises(UnsupportedError, match=r"unknown level 'l9'.*known: core, l2, l3, numa, package, pu"):
+    with pytest.raises(UnsupportedError, match=mentions("'l9'", "l2", "l3")):
         hb.machine(f"hwloc:{sample}", exclude="l9=0")
 
 
@@ -299,7 +300,7 @@ def test_hosts_are_left_out_by_name(spec, options, gone, left):
 
 
 def test_hosts_that_cannot_be_left_out():
-    with pytest.raises(FormatError, match="--exclude: 1 of 1 hosts are none of the machine's 2"):
+    with pytest.raises(FormatError, match=mentions("--exclude", "1", "2")):
         hb.machine("node:2 core:2", hosts="a,b", exclude="node=c")
     with pytest.raises(FormatError, match="the nodes have no names, expected numbers"):
         hb.machine("node:2 core:2", exclude="node=a")

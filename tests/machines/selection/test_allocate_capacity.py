@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from hopbytes.errors import FormatError
 
 
@@ -32,19 +33,19 @@ def test_ways_to_say_it(spec, options, capacity):
 @pytest.mark.parametrize(
     ("spec", "option", "what"),
     [
-        ("node:2:cap=[1,2,3] core:2", (), "3 capacities for 2 units of level node"),
-        ("node:2:cap=0 core:2", (), "expected an integer >= 1"),
+        ("node:2:cap=[1,2,3] core:2", (), "3 2"),
+        ("node:2:cap=0 core:2", (), ">= 1"),
         ("node:2:cap=1:cap=2 core:2", (), "each once"),
-        ("node:2:cap=2000000 core:2", (), "1 to 1000000"),
-        ("node:2 core:2", "node=0", "expected LEVEL=NUMBERS:N"),
-        ("node:2 core:2", "node=0:0", "expected LEVEL=NUMBERS:N"),
-        ("node:2 core:2", "node=0:-2", "expected LEVEL=NUMBERS:N"),
-        ("node:2 core:2", "node=5:2", "--capacity.*expected numbers from 0 to 1"),
-        ("node:2:cap=[1,999999] core:2", "node=1:999999", "at most 1000000"),
+        ("node:2:cap=2000000 core:2", (), "1 1000000"),
+        ("node:2 core:2", "node=0", "LEVEL=NUMBERS:N"),
+        ("node:2 core:2", "node=0:0", "LEVEL=NUMBERS:N"),
+        ("node:2 core:2", "node=0:-2", "LEVEL=NUMBERS:N"),
+        ("node:2 core:2", "node=5:2", "--capacity 0 1"),
+        ("node:2:cap=[1,999999] core:2", "node=1:999999", "1000000"),
     ],
 )
 def test_ways_to_get_it_wrong(spec, option, what):
-    with pytest.raises(FormatError, match=what):
+    with pytest.raises(FormatError, match=mentions(*what.split())):
         hb.machine(spec, capacity=option)
 
 

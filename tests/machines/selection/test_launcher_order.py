@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from helpers.paths import EXAMPLES
 from hopbytes.machines.selection.launcher_order import launcher_placement
 
@@ -44,7 +45,7 @@ def test_fewer_tasks_than_slots_use_the_slots_map_would_use():
 
 def test_more_tasks_than_slots_must_be_meant():
     where = hb.machine("node:2 core:2")
-    with pytest.raises(hb.InfeasibleError, match="5 tasks for 4 slots"):
+    with pytest.raises(hb.InfeasibleError, match=mentions("5", "4")):
         launcher_placement(where, 5, "block")
     counts = launcher_placement(where, 5, "cyclic", oversubscribe=True).tasks_per_pe()
     assert sorted(counts) == [1, 1, 1, 2]
@@ -52,7 +53,7 @@ def test_more_tasks_than_slots_must_be_meant():
 
 @pytest.mark.parametrize("order", ["", "plane", "plane=0", "plane=x", "blok", "default:"])
 def test_other_orders_are_refused(order):
-    with pytest.raises(hb.UnsupportedError, match="expected fill, block, cyclic, bynode, socket or plane=N"):
+    with pytest.raises(hb.UnsupportedError, match=mentions("plane=N")):
         launcher_placement(hb.machine(TWO_NODES), 8, order)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from hopbytes.errors import FormatError
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.textio.hostlist import read_hosts
@@ -27,9 +28,9 @@ def test_names_for_the_first_nodes_are_said():
     said = "8 hosts are taken to be the first nodes of 72, in machine order: a file for --hosts with lines"
     assert any(notice.startswith(said) and "node,group,switch" in notice for notice in where.notices)
     assert machine("torus:3x3 / synthetic:core:2", hosts="a,b").k == 4
-    with pytest.raises(FormatError, match=r"3 hosts for 9 nodes, 2 of them none of n0 to n8 \(a, b\)"):
+    with pytest.raises(FormatError, match=mentions("3", "9", "2", "n0", "n8")):
         machine("torus:3x3", hosts="a,b,n1")
-    with pytest.raises(FormatError, match="10 hosts for 9 nodes"):
+    with pytest.raises(FormatError, match=mentions("10", "9")):
         machine("torus:3x3", hosts="a[1-10]")
 
 

@@ -1,0 +1,21 @@
+"""What tests ask of an error's text: the facts in it, not its sentence."""
+
+from __future__ import annotations
+
+import re
+
+
+def mentions(*facts: str) -> str:
+    """Return a pattern for ``pytest.raises``: every fact stands in the text as a whole, in any order.
+
+    Facts are what people need to find the fault: the file and its line, the value, what would be accepted.
+    """
+    if not facts:
+        raise ValueError("no facts, expected one or more: everything would match")
+
+    def whole(fact: str) -> str:
+        before = r"(?<!\w)" if fact[0].isalnum() else ""
+        after = r"(?!\w)" if fact[-1].isalnum() else ""
+        return rf"(?=[\s\S]*{before}{re.escape(fact)}{after})"
+
+    return "".join(map(whole, facts))

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 import hopbytes as hb
+from helpers.errors import assert_refused
 from hopbytes.cli.common_options import seconds
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.capacities import exact_imbalance
@@ -17,11 +18,8 @@ MESH = ("map", "stencil:16x16", "--on", "node:2 core:4", "--partition", "--prese
 def test_per_cent_typed_as_a_number_is_refused_with_what_was_meant(hopbytes, typed):
     done = hopbytes(*MESH, "--imbalance", typed)
     number = float(typed)
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"hopbytes: imbalance {number:g} allows {1 + number:g} times the mean load; {number:g} % is "
-        f"{number / 100:g} or {number:g}% ({100 * number:g}% if that much is meant)\n"
-    )
+    meant = (f"{number / 100:g}", f"{number:g}%", f"{100 * number:g}%")
+    assert_refused(done, "imbalance", f"{1 + number:g}", *meant)
 
 
 def test_per_cent_are_understood(hopbytes):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import hopbytes as hb
+from helpers.errors import assert_refused
 from hopbytes.errors import FormatError, HopbytesError
 
 ONE_HOST = "no level is called node, host or server: the machine is taken as ONE host with all"
@@ -75,12 +76,16 @@ def test_levels_in_the_wrong_order_are_refused_with_the_right_text(hopbytes, typ
     "spec",
     [
         "node:2 numa:2 package:2 core:2", "node:2 package:2 l3:2 numa:2 core:2", "node:2 l2:2 core:2 l1:1",
-        "rack:2 island:2 node:2 core:2", "node:2 core:4 a:2", "node:2 gpu:2 core:2",
-        "group:2 group-2:2 core:2",
+        "rack:2 island:2 node:2 core:2", "node:2 core:4 a:2", "group:2 group-2:2 core:2",
     ],
 )  # fmt: skip
 def test_orders_that_hardware_has_are_taken(spec):
-    assert hb.machine(spec).k > 0
+    names = [word.split(":")[0] for word in spec.split()]
+    assert [word.split(":")[0] for word in hb.machine(spec).machine.spec().split()] == names
+
+
+def test_gpus_stand_between_nodes_and_cores():
+    assert hb.machine("node:2 gpu:2 core:2").gpus.tolist() == [0, 1] * 2
 
 
 @pytest.mark.parametrize(
@@ -93,8 +98,7 @@ def test_orders_that_hardware_has_are_taken(spec):
 )
 def test_levels_separated_by_commas(hopbytes, typed, right):
     done = hopbytes("map", "stencil:2x2", "--on", typed)
-    assert done.returncode == 1
-    assert done.stderr == f"hopbytes: machine: levels are separated by blanks: '{right}'\n"
+    assert_refused(done, f"'{right}'")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import json
 import os
 
+from helpers.errors import assert_refused
+
 
 def test_probe_writes_a_file_that_on_takes(hopbytes, tmp_path):
     target = tmp_path / "job.machine.json"
@@ -18,5 +20,5 @@ def test_probe_without_answers_leaves_nothing(hopbytes, tmp_path):
     target = tmp_path / "job.machine.json"
     done = hopbytes("probe", "-o", target, "--", "true")
     assert done.returncode == 1
-    assert done.stderr == "hopbytes: probe: no node answered, expected one process on every node of the job\n"
+    assert_refused(done, "probe", "node")
     assert not target.exists()

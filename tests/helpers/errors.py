@@ -19,3 +19,10 @@ def mentions(*facts: str) -> str:
         return rf"(?=[\s\S]*{before}{re.escape(fact)}{after})"
 
     return "".join(map(whole, facts))
+
+
+def assert_refused(done, *facts: str) -> None:
+    """Assert that a run of the program ended with exit code 1 and one line on stderr with these facts."""
+    assert done.returncode == 1, done.stderr
+    assert re.fullmatch(r"hopbytes: [^\n]+\n", done.stderr), done.stderr
+    assert re.match(mentions(*facts), done.stderr), done.stderr

@@ -232,12 +232,14 @@ def test_worker_imports_little():
 
 
 def test_temporary_file_where_memory_files_are_missing(make_job, monkeypatch):
+    usual = make_job(20)
     monkeypatch.delattr(os, "memfd_create", raising=False)
     job = make_job(20)
     with WorkerPool(1, start_work=0) as pool:
-        pool.submit([job])
-        pool.wait([job])
+        pool.submit([usual, job])
+        pool.wait([usual, job])
     assert job.answer is not None
+    assert job.answer == usual.answer
 
 
 def test_worker_ends_when_its_channel_closes():

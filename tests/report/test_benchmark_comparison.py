@@ -158,7 +158,9 @@ def test_bad_files_are_refused_with_their_line(tmp_path, text, says):
 
 def test_odd_values_in_free_fields_do_no_harm():
     odd = row("ours", 1, hierarchy=[4, 8], family=["x"], machine=[], versions=7, other_cpu_seconds=None)
-    assert describe(compare([odd], "ours"))
+    plain = row("ours", 1)
+    assert compare([odd], "ours").overall == compare([plain], "ours").overall
+    assert "ours" in describe(compare([odd], "ours"))
 
 
 def test_a_line_without_end_is_refused(tmp_path):

@@ -44,6 +44,7 @@ SURROUNDINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", WORDS)
 def test_what_programs_do_not_need_changes_nothing(tmp_path, verb):
     def tried(name, changes, shell="exec"):

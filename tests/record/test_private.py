@@ -106,6 +106,7 @@ def test_it_is_never_built_where_others_write(place):
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_root
 @pytest.mark.parametrize("planted", ["file of another user", "file that others can write to", "link"])
 def test_what_somebody_planted_is_built_anew(place, planted, tmp_path):
@@ -131,6 +132,7 @@ def test_what_somebody_planted_is_built_anew(place, planted, tmp_path):
         assert (tmp_path / "evil").read_text() == "evil"
 
 
+@pytest.mark.slow
 def test_two_at_once(place):
     """Each builds in a folder of its own; nothing but the library is left."""
     _, compiler = mpi("mpich")
@@ -139,6 +141,7 @@ def test_two_at_once(place):
     assert [str(path) for path in place.iterdir()] == list(made)
 
 
+@pytest.mark.slow
 def test_a_new_folder_is_private(tmp_path, monkeypatch):
     """Whatever the umask."""
     _, compiler = mpi("mpich")

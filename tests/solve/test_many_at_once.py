@@ -35,6 +35,7 @@ def in_a_child(case, answers):
     answers.put(mapped(case))
 
 
+@pytest.mark.slow
 def test_eight_threads_at_once_find_what_one_finds():
     expected = [mapped(case, threads=1) for case in range(len(CASES))]
     together = threading.Barrier(8)
@@ -70,6 +71,7 @@ def resident():
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc here")
 def test_a_thousand_maps_leave_no_memory_behind():
     """A thousand patterns alone take 60 MiB, what their searches build several times that."""

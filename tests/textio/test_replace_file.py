@@ -103,6 +103,7 @@ VERBS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_verbs_killed_at_any_moment(tmp_path, verb):
     """The old files are complete, or the new ones are."""

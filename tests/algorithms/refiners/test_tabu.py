@@ -29,6 +29,7 @@ def test_asymmetric_with_diagonals_is_the_quadratic_assignment_problem():
     assert hb.evaluate(graph, found).mapping.comm_cost == found.info["comm_cost"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refiner", ["swap", "n_square", "vcycle", "tabu:work=1"])
 def test_no_refiner_loses_on_distances_that_depend_on_the_direction(refiner):
     for seed in range(15):

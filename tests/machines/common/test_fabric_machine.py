@@ -152,6 +152,7 @@ def test_routes_of_fabrics_without_tables(tmp_path):
     assert len(first_up) == 4
 
 
+@pytest.mark.slow
 def test_adaptive_routing_divides_flows_over_all_shortest_ways(tmp_path):
     """Two spines with two cables to each leaf: a quarter of a flow on each; tables are not asked."""
     text = two_level_fabric(spines=2, parallel=2, rails=2)

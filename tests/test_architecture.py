@@ -46,6 +46,7 @@ def test_style():
     run_tool("-m", "ruff", "check", "--no-cache", ".")
 
 
+@pytest.mark.slow
 def test_types():
     run_tool("-m", "mypy")
 

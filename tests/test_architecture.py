@@ -10,11 +10,10 @@ import sys
 
 import pytest
 
+import tests_of as lists
 from helpers.paths import ROOT
 from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
-from tests_of import main as print_tests_of
-from tests_of import mirrored, tested_through, tests_of
 
 #: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
 LONGEST_FILE = {"src": 360, "core": 400, "bench": 400, "tests": 450}
@@ -123,13 +122,13 @@ MODULES = [path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*.py"))]
 def test_every_module_has_tests(module):
     """``python tests/tests_of.py FILE`` says which."""
     if len((PACKAGE / module).read_text().splitlines()) > TESTED_BY_NAME:
-        assert all(path.is_file() for path in tests_of(PACKAGE / module))
+        assert all(path.is_file() for path in lists.tests_of(PACKAGE / module))
 
 
-@pytest.mark.parametrize("group", tested_through(), ids=lambda group: group.modules[0])
+@pytest.mark.parametrize("group", lists.tested_through(), ids=lambda group: group.modules[0])
 def test_the_list_of_modules_tested_through_others_is_current(group):
     """No entry for a module that is gone or has got a test file; no test file that is gone; a reason."""
-    without = [module.as_posix() for module in MODULES if not mirrored(module)]
+    without = [module.as_posix() for module in MODULES if not lists.mirrored(module)]
     assert [entry for entry in group.modules if not fnmatch.filter(without, entry)] == []
     assert [test for test in group.tests if not (ROOT / "tests" / test).is_file()] == []
     assert group.reason.endswith(".")
@@ -138,21 +137,21 @@ def test_the_list_of_modules_tested_through_others_is_current(group):
 def test_tests_of_a_file_are_printed(capsys):
     """A module with a mirrored file, one in the list, a test file; other files are an error."""
     files = ("src/hopbytes/machines/kinds/torus.py", "src/hopbytes/patterns/ml.py", "tests/test_examples.py")
-    assert print_tests_of([str(ROOT / file) for file in files]) == 0
+    assert lists.main([str(ROOT / file) for file in files]) == 0
     assert capsys.readouterr().out.split() == [
         "tests/machines/kinds/test_torus.py",
         "tests/patterns/test_generated_patterns.py",
         "tests/test_examples.py",
     ]
-    assert print_tests_of([str(ROOT / "README.md")]) == 1
+    assert lists.main([str(ROOT / "README.md")]) == 1
     assert "README.md" in capsys.readouterr().err
 
 
 def test_test_files_lie_where_their_subject_does():
     """Each is at the place of a module, named for one in the list, or in a folder for what cuts across."""
     across = {"bench", "cli", "contracts", "fuzz", "golden", "launchers", "papers"}
-    found = {test for module in MODULES for test in mirrored(module)}
-    found |= {ROOT / "tests" / test for group in tested_through() for test in group.tests}
+    found = {test for module in MODULES for test in lists.mirrored(module)}
+    found |= {ROOT / "tests" / test for group in lists.tested_through() for test in group.tests}
     elsewhere = []
     for path in (ROOT / "tests").rglob("test_*.py"):
         place = path.relative_to(ROOT / "tests")

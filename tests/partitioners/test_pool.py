@@ -223,7 +223,7 @@ def test_workers_die_with_their_parent():
 
 def test_worker_imports_little():
     code = (
-        "import sys; from hopbytes import _worker; import kaminpar;"
+        "import sys; from hopbytes.partitioners import _worker; import kaminpar;"
         "heavy = {'numpy', 'scipy', 'typer', 'rich', 'hopbytes.model.comm_graph', 'hopbytes._core'};"
         "print(*sorted(heavy & set(sys.modules)))"
     )

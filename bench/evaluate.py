@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from bench.instances.graphs import Arrays
 from hopbytes._arrays import Int64
-from instances import Arrays
 
 #: Arcs looked at together: bounds the memory of the judge.
 CHUNK = 1 << 22

@@ -1,6 +1,6 @@
 """The matrix of bench/run.py --suite engine in one table: all, halves, families, machines, numberings.
 
-    python bench/matrix.py bench/results/engine.jsonl
+    python -m bench.matrix bench/results/engine.jsonl
 
 Every preset against SharedMap's strong: geometric means of J and of seconds, instances won, answers over the
 bound. Instances whose SharedMap runs failed are left out of the means and counted. Settings are chosen on
@@ -15,11 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.instances.suites import engine_suite
+from bench.run import read_rows
 from hopbytes.report.benchmark_comparison import Standing, compare
-from run import read_rows
-from suites import engine_suite
 
 BASELINE = "sharedmap:strong"
+HEAD = (
+    "| group | preset | J | wall | map | CPU | won-tied-lost | runs | failed | over bound |\n"
+    "|---|---|---|---|---|---|---|---|---|---|"
+)
+HOW = "they need pip install '.[bench]', then python -m bench.run with --tools sharedmap,hopbytes"
 Row = dict[str, Any]
 
 
@@ -66,9 +71,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("results", type=Path)
-    rows = read_rows(parser.parse_args().results)
-    print("| group | preset | J | wall | map | CPU | won-tied-lost | runs | failed | over bound |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    path = parser.parse_args().results
+    rows = read_rows(path)
+    if not rows:
+        raise SystemExit(f"{path}: no rows; bench/README.md says how to make them")
+    if not any(f"{row['tool']}:{row['preset']}" == BASELINE for row in rows):
+        raise SystemExit(f"{path}: no rows of {BASELINE}; {HOW}")
+    print(HEAD)
     for group, belongs in groups(rows).items():
         chosen = [row for row in rows if belongs(row)]
         for standing in compare(chosen, BASELINE).overall:

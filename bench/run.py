@@ -1,6 +1,6 @@
 """Run tools over a suite, one at a time, one JSON line a run.
 
-    python bench/run.py --suite foundation --out bench/results/foundation.jsonl \
+    python -m bench.run --suite foundation --out bench/results/foundation.jsonl \
         --tools sharedmap,hopbytes --presets fast,eco,strong --seeds 3
 
 Interrupt it whenever you like: started again it skips every run whose row agrees in input, machine,
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import os
 import secrets
 import signal
@@ -21,11 +22,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import instances
-from evaluate import evaluate
-from measure import fingerprint, run_measured
-from rivals import TOOLS, Task
-from suites import SUITES
+from bench.evaluate import evaluate
+from bench.instances import graphs
+from bench.instances.suites import SUITES
+from bench.rivals.measure import fingerprint, run_measured
+from bench.rivals.tools import TOOLS, Task
 
 #: Drawn once at random; ``--seeds 3`` takes the first three.
 SEEDS = (7193, 40822, 15366, 88014, 2607, 61945, 33570, 94128, 50731, 12489)
@@ -43,9 +44,14 @@ def key_of(row: Row) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read the rows of a results file; a last line cut off by an interrupt is dropped from the file."""
+    """Read the rows of a results file; a last line cut off by an interrupt is dropped from the file.
+
+    A compressed file (``.jsonl.xz``, as results are kept) is read only.
+    """
     if not path.exists():
         return []
+    if path.suffix == ".xz":
+        return [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
     rows, whole = [], 0
     data = path.read_bytes()
     for number, line in enumerate(data.splitlines(keepends=True), start=1):
@@ -61,7 +67,7 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
-def planned(options: argparse.Namespace) -> Iterator[tuple[instances.Instance, int, str, str]]:
+def planned(options: argparse.Namespace) -> Iterator[tuple[graphs.Instance, int, str, str]]:
     """Yield (instance, seed, preset, tool): the tools take turns, so that all meet the same machine state.
 
     One pass over all instances for each seed, so that a run that is ended early has seen all of them.
@@ -81,7 +87,7 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[instances.Instance, i
 
 
 def describe(
-    prepared: instances.Prepared, tool: str, preset: str, seed: int, options: argparse.Namespace
+    prepared: graphs.Prepared, tool: str, preset: str, seed: int, options: argparse.Namespace
 ) -> Row:
     """Return the part of a row that is known before the run."""
     return {
@@ -94,7 +100,7 @@ def describe(
     }
 
 
-def run_once(row: Row, prepared: instances.Prepared, options: argparse.Namespace) -> Row:
+def run_once(row: Row, prepared: graphs.Prepared, options: argparse.Namespace) -> Row:
     """Run one tool once; return its completed row, with an ``error`` when anything went wrong."""
     tool = TOOLS[row["tool"]]
     task = Task(
@@ -170,7 +176,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--tools", type=names, default=["sharedmap", "hopbytes"], help=", ".join(TOOLS))
     parser.add_argument("--presets", type=names, default=["fast", "eco", "strong"])
     parser.add_argument("--instances", type=names, default=[], help="only these, by name")
-    parser.add_argument("--instance-seed", type=int, default=instances.DEFAULT_SEED)
+    parser.add_argument("--instance-seed", type=int, default=graphs.DEFAULT_SEED)
     parser.add_argument("--fresh", action="store_true", help="a new seed for generated graphs, printed")
     parser.add_argument("--seeds", type=seed_list, default=list(SEEDS[:3]), help="how many, or a,b,c")
     parser.add_argument("--threads", type=int, default=2)
@@ -190,16 +196,30 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
+def installed(tools: list[str]) -> list[str]:
+    """Return the tools that can be started; say in one line each what the others need."""
+    found = []
+    for name in tools:
+        if said := TOOLS[name].absent():
+            print(f"{name} is left out: {said}", file=sys.stderr)
+        else:
+            found.append(name)
+    if not found:
+        raise SystemExit("no tool is left to run")
+    return found
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run everything that has no row yet."""
     options = parse(arguments)
+    options.tools = installed(options.tools)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     done = {key_of(row) for row in read_rows(options.out) if not (options.retry and row["error"])}
     with open(options.out, "a") as file:
         for instance, seed, preset, tool in planned(options):
             if preset not in TOOLS[tool].presets:
                 continue
-            prepared = instances.prepare(instance, options.instance_seed)
+            prepared = graphs.prepare(instance, options.instance_seed)
             row = describe(prepared, tool, preset, seed, options)
             if key_of(row) in done:
                 continue

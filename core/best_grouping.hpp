@@ -1,4 +1,5 @@
-// The best of several groupings of objects, judged by the weight that leaves their groups.
+// Keeps the best of several groupings of objects. A grouping is judged by the weight between different
+// groups.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,11 +12,20 @@ namespace hopbytes {
 using Wide = __int128;
 using UnsignedWide = unsigned __int128;
 
-// Which heuristic gave the grouping; the order in which they are tried.
-enum class Grouping : int { packed, smallest_first, largest_last, weighted_degree, heaviest_edge, least_degree, in_order, exact };
+// The heuristic that produced a grouping. The values stand in the order in which the heuristics are tried.
+enum class Grouping : int {
+  packed,
+  smallest_first,
+  largest_last,
+  weighted_degree,
+  heaviest_edge,
+  least_degree,
+  in_order,
+  exact
+};
 
-// Keeps the best grouping seen. In-order groups are credited, so that ranks stay in order where
-// that costs next to nothing.
+// Keeps the best grouping seen. The groups of consecutive objects get a credit, so that the ranks stay in
+// order where that costs next to nothing.
 class BestGrouping {
  public:
   BestGrouping(const Csr& graph, int64_t arity, int64_t credit, Out<int32_t> group)
@@ -36,7 +46,7 @@ class BestGrouping {
 
  private:
   Wide score(Grouping which) const {
-    uint64_t leaving = 0;  // both directions of a pair, at most 2^64 - 2
+    uint64_t leaving = 0;  // Counts both directions of a pair; the sum is at most 2^64 - 2.
     for (int64_t v = 0; v < g_.n(); ++v)
       for (int64_t e = g_.indptr[v]; e < g_.indptr[v + 1]; ++e)
         if (trial_[g_.target[e]] != trial_[v]) leaving += static_cast<uint64_t>(g_.w(e));

@@ -1,5 +1,5 @@
-// The local search of MPIPP (Chen et al., ICS 2006): of all exchanges of two tasks make the one with the best
-// gain, until none gains. Ties fall to the smaller pair.
+// The local search of MPIPP (Chen et al., ICS 2006): of all exchanges of two tasks it makes the one with the
+// largest gain, until no exchange gains. Ties go to the smaller pair.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,17 +11,24 @@ namespace hopbytes {
 
 class BestSwap {
  public:
-  // `table` are the symmetric distances of k PEs. All sums of weight x distance fit 63 bits; arithmetic is
-  // unsigned because intermediate ones need not.
+  // `table` holds the symmetric distances of k PEs. All sums of weight x distance fit 63 bits. The arithmetic
+  // is unsigned because intermediate sums may wrap around.
   BestSwap(const Csr& graph, In<int64_t> table, int64_t k, Out<int32_t> pe)
-      : g_(graph), n_(graph.n()), k_(k), table_(table), pe_(pe), reach_(n_ * k, 0), partner_(n_, -1), gain_(n_, 0),
+      : g_(graph),
+        n_(graph.n()),
+        k_(k),
+        table_(table),
+        pe_(pe),
+        reach_(n_ * k, 0),
+        partner_(n_, -1),
+        gain_(n_, 0),
         changed_(n_, 0) {
     for (int64_t u = 0; u < n_; ++u)
       for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) shift(u, g_.w(e), pe_[g_.target[e]], 1);
     for (int64_t u = 0; u < n_; ++u) look(u);
   }
 
-  // Returns the number of exchanges made, at most `most`.
+  // Returns the number of exchanges made, which is at most `most`.
   int64_t run(int64_t most) {
     int64_t made = 0;
     for (; made < most; ++made) {
@@ -35,19 +42,21 @@ class BestSwap {
   }
 
  private:
-  // What task u pays for a neighbour of weight w on PE p, for every place of u.
+  // Adds to every possible cost of task u what a neighbour of weight w on PE p contributes.
   void shift(int64_t u, int64_t w, int64_t p, int64_t sign) {
     const uint64_t factor = static_cast<uint64_t>(w) * static_cast<uint64_t>(sign);
     for (int64_t q = 0; q < k_; ++q) reach_[u * k_ + q] += factor * static_cast<uint64_t>(table_[p * k_ + q]);
   }
   int64_t gain(int64_t u, int64_t v, int64_t between) const {
     const int64_t p = pe_[u], q = pe_[v];
-    const uint64_t now = reach_[u * k_ + p] + reach_[v * k_ + q], then = reach_[u * k_ + q] + reach_[v * k_ + p];
-    // Both sums count the pair itself: at its distance now, and as if both sat on one PE then.
+    const uint64_t now = reach_[u * k_ + p] + reach_[v * k_ + q],
+                   then = reach_[u * k_ + q] + reach_[v * k_ + p];
+    // Both sums include the edge between u and v: `now` at its present distance, `then` as if both tasks were
+    // on one PE. The exchange keeps the distance of the pair, so the last term takes the edge out.
     return static_cast<int64_t>(now - then - 2 * static_cast<uint64_t>(between) *
                                                  static_cast<uint64_t>(table_[p * k_ + q]));
   }
-  // Best exchange of u with a task of a larger number.
+  // Finds the best exchange of u with a task of a larger number.
   void look(int64_t u) {
     partner_[u] = -1;
     gain_[u] = 0;
@@ -60,7 +69,8 @@ class BestSwap {
   void consider(int64_t u, int64_t v, int64_t between) {
     if (pe_[u] == pe_[v]) return;
     const int64_t found = gain(u, v, between);
-    if (found > gain_[u] || (found > 0 && found == gain_[u] && v < partner_[u])) gain_[u] = found, partner_[u] = v;
+    if (found > gain_[u] || (found > 0 && found == gain_[u] && v < partner_[u]))
+      gain_[u] = found, partner_[u] = v;
   }
   int64_t between(int64_t u, int64_t v) const {
     const auto first = g_.target.begin() + g_.indptr[u], last = g_.target.begin() + g_.indptr[u + 1];
@@ -83,7 +93,7 @@ class BestSwap {
     for (int64_t u : moved) changed_[u] = 1;
     std::sort(moved.begin(), moved.end());
     moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
-    // Only exchanges with one of these have another gain than before.
+    // Only exchanges with one of the moved tasks have changed their gain.
     for (int64_t u = 0; u < n_; ++u) {
       if (changed_[u] || (partner_[u] >= 0 && changed_[partner_[u]])) look(u);
       else

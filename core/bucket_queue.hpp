@@ -1,4 +1,4 @@
-// A priority queue of vertices for keys of small range: a list per key.
+// A bucket priority queue of vertices, for keys of a small range: one list per key.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -7,15 +7,17 @@
 
 namespace hopbytes {
 
-// Every operation takes constant time but for the way down to the next list that is not empty, which is
-// looked for among 64 lists at once. The last vertex put into a list is the first to leave it, which keeps
-// searches in one place. Keys of a larger range share lists; the order within one is then not by key.
+// Every operation takes constant time, except the search for the next nonempty list, which tests 64 lists at
+// a time. Lists are last-in, first-out, which keeps a search in one region of the graph. If the range of keys
+// is larger than the number of lists, several keys share one list, and the order within that list does not
+// follow the keys.
 //
-// A vertex whose key changes, or that leaves, stays in its old list as an entry that no longer counts, until
-// the list is looked at: keys change far more often than a list comes to the top.
+// A vertex that leaves or gets another key remains in its old list as an outdated entry, which is removed
+// when the list comes to the top. This is cheap because keys change far more often than a list comes to the
+// top.
 class BucketQueue {
  public:
-  // Keys will lie in -furthest .. furthest and vertices in 0 .. n - 1. The queue must be empty.
+  // Prepares the empty queue for keys in -furthest .. furthest and vertices in 0 .. n - 1.
   void prepare(int64_t n, int64_t furthest) {
     shift_ = 0;
     while ((furthest >> shift_) > kMostLists / 2 - 1) ++shift_;
@@ -73,14 +75,14 @@ class BucketQueue {
   static constexpr int64_t kMostLists = 1 << 13;
   struct Item {
     int64_t key = 0;
-    int32_t entry = kNone;  // the one that counts
+    int32_t entry = kNone;  // the entry that is valid
   };
   struct Entry {
     int32_t vertex, list, next;
   };
 
-  std::vector<int32_t> first_;  // entry of every list that came last
-  std::vector<uint64_t> used_;  // a bit per list: whether it may hold any
+  std::vector<int32_t> first_;  // the entry of every list that was added last
+  std::vector<uint64_t> used_;  // a bit per list: 0 means that the list is empty
   std::vector<Entry> entry_;
   std::vector<Item> item_;
   int64_t zero_ = 0, size_ = 0;

@@ -1,4 +1,4 @@
-// Slots and cells: which tasks are where, and which places are worth trying for a task.
+// Slots, cells and neighbourhoods: which tasks a PE holds, and which PEs are worth trying for a task.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -17,14 +17,17 @@ struct PeRange {
   int32_t first, last;  // last excluded
 };
 
-// A tree's PEs in cells, between whose places nothing can tell (the innermost units, or single PEs when
-// a PE holds several tasks), and the units around each cell up to a given size.
+// Divides the PEs of a tree into cells. The PEs of one cell are at the same distance from every other PE: a
+// cell is an innermost unit of the machine, or a single PE where a PE holds several tasks. For every cell the
+// class also knows the units around it with up to `reach` PEs.
 class TreeCells {
  public:
-  TreeCells(const TreeDistance& tree, int64_t k, int64_t indifferent, int64_t reach) : tree_(tree), cell_(k), reach_(reach) {
-    std::vector<int64_t> widths;  // where a unit ends: from here on distances are larger
+  TreeCells(const TreeDistance& tree, int64_t k, int64_t indifferent, int64_t reach)
+      : tree_(tree), cell_(k), reach_(reach) {
+    std::vector<int64_t> widths;  // The widths at which a unit ends, because the distance grows there.
     for (int64_t width = 0; width <= 64; ++width)
-      if (width == 64 || tree.bit_cost[width + 1] > std::max(tree.bit_cost[width], indifferent)) widths.push_back(width);
+      if (width == 64 || tree.bit_cost[width + 1] > std::max(tree.bit_cost[width], indifferent))
+        widths.push_back(width);
     for (const int64_t width : widths) {
       std::vector<PeRange> units;
       int64_t largest = 0;
@@ -35,7 +38,8 @@ class TreeCells {
       }
       
       Level level{width, std::vector<PeRange>(k)};
-      for (const PeRange unit : units) std::fill(level.unit.begin() + unit.first, level.unit.begin() + unit.last, unit);
+      for (const PeRange unit : units)
+        std::fill(level.unit.begin() + unit.first, level.unit.begin() + unit.last, unit);
       if (levels_.empty())
         for (size_t c = 0; c < units.size(); ++c)
           std::fill(cell_.begin() + units[c].first, cell_.begin() + units[c].last, static_cast<int32_t>(c));
@@ -50,18 +54,21 @@ class TreeCells {
   int32_t cell_of(int32_t pe) const { return cell_[pe]; }
   PeRange cell_range(int32_t pe) const { return levels_[0].unit[pe]; }
 
-  // Call visit(first PE of a cell) for every cell around `there` that may be worth a try for a task on
-  // `here`: those of the largest unit within reach that holds `there` and not `here`.
+  // Calls visit(first PE of a cell) for every cell near `there` that may be worth a try for a task on `here`:
+  // the cells of the largest unit of at most `reach` PEs that holds `there` and does not hold `here`.
   template <class Visit> void around(int32_t here, int32_t there, Visit visit) const {
     const int64_t apart = std::bit_width(tree_.label[here] ^ tree_.label[there]);
     if (apart <= levels_[0].width) return;
     size_t level = 0;
-    while (level + 1 < levels_.size() && levels_[level + 1].width < apart && levels_[level+1].unit[there].last-levels_[level+1].unit[there].first<=reach_) ++level;
+    while (level + 1 < levels_.size() && levels_[level + 1].width < apart &&
+           levels_[level + 1].unit[there].last - levels_[level + 1].unit[there].first <= reach_)
+      ++level;
     const PeRange unit = levels_[level].unit[there];
     for (int32_t p = unit.first; p < unit.last; p = levels_[0].unit[p].last) visit(p);
   }
 
-  // Some unit that holds `there` and not `here`, each level as likely; empty when there is none.
+  // Draws a unit that holds `there` and does not hold `here`, with equal probability for every level. The
+  // range is empty if there is no such unit.
   PeRange random_unit(int32_t here, int32_t there, Rng& rng) const {
     const int64_t apart = std::bit_width(tree_.label[here] ^ tree_.label[there]);
     size_t below = 0;
@@ -72,7 +79,7 @@ class TreeCells {
  private:
   struct Level {
     int64_t width;
-    std::vector<PeRange> unit;  // of every PE
+    std::vector<PeRange> unit;  // the unit of every PE
   };
   const TreeDistance tree_;
   std::vector<Level> levels_;
@@ -81,14 +88,15 @@ class TreeCells {
   int64_t count_ = 0;
 };
 
-// Beyond so many PEs nobody looks at all pairs of them.
+// With more PEs than this, sorting the distances of all pairs of PEs would take too long.
 constexpr int64_t most_sorted = 4096;
 
-// PEs under any distance, each a cell of its own; around one are those nearest to it, or on large
-// machines those with numbers next to its own.
+// PEs under any distance; each PE is a cell of its own. The cells around a PE are the nearest ones, or on
+// large machines those with the closest numbers.
 template <class Distance> class NearCells {
  public:
-  NearCells(const Distance& distance, int64_t k, int64_t reach) : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
+  NearCells(const Distance& distance, int64_t k, int64_t reach)
+      : k_(k), near_(std::min(k, reach)), nearest_(k * near_) {
     std::vector<std::pair<int64_t, int32_t>> row(k);
     for (int32_t p = 0; p < k; ++p) {
       int32_t* out = nearest_.data() + p * near_;
@@ -127,7 +135,7 @@ template <class Distance> NearCells<Distance> cells_of(const Distance& d, int64_
   return {d, k, reach};
 }
 
-// The tasks of every PE, in slots that lie side by side.
+// The tasks of every PE. The slots of a PE are adjacent in memory.
 class Slots {
  public:
   Slots(std::span<const int32_t> pe, int64_t k) : start_(k + 1, 0), task_(pe.size()), slot_(pe.size()) {
@@ -140,7 +148,8 @@ class Slots {
     }
   }
   std::span<const int32_t> tasks(PeRange range) const {
-    return {task_.data() + start_[range.first], static_cast<size_t>(start_[range.last] - start_[range.first])};
+    return {task_.data() + start_[range.first],
+            static_cast<size_t>(start_[range.last] - start_[range.first])};
   }
   int64_t size(PeRange range) const { return start_[range.last] - start_[range.first]; }
   void swap(int32_t u, int32_t v) {
@@ -153,8 +162,10 @@ class Slots {
   std::vector<int32_t> task_, slot_;
 };
 
-// At least how far the i-th nearest other task is from any task, i = 0, 1, ... (at most `count` of them).
-inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, const Slots& slots, int64_t count) {
+// Returns lower bounds: the i-th entry is at most the distance from any task to its i-th nearest other task,
+// for i = 0, 1, ... and at most `count` entries.
+inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, const Slots& slots,
+                                          int64_t count) {
   std::vector<int64_t> costs;
   for (int64_t width = 0; width <= 64 && static_cast<int64_t>(costs.size()) < count; ++width) {
     int64_t largest = 0, held = 0;

@@ -1,4 +1,4 @@
-// Coarsening: cluster vertices along heavy edges, contract the clusters.
+// Coarsening: clusters vertices along heavy edges and contracts the clusters.
 #pragma once
 #include <cmath>
 #include <numeric>
@@ -9,32 +9,35 @@
 namespace hopbytes {
 
 template <class W> struct Level {
-  WorkGraph<W> graph;        // the coarse graph
-  std::vector<int32_t> map;  // fine vertex -> coarse vertex
+  WorkGraph<W> graph;  // the coarse graph
+  std::vector<int32_t> map;  // coarse vertex of every fine vertex
 };
 
-// Rating of an edge for contraction: heavy edges between light vertices first, w^2 / (c_u c_v)
-// (Holtgrewe, Sanders, Schulz 2010, "expansion*2"); for a fixed u only the far end matters.
-inline double rating(double w, int64_t far_load) { return w * w / static_cast<double>(std::max<int64_t>(far_load, 1)); }
+// Rating of an edge for contraction: w^2 / (c_u c_v), which prefers heavy edges between light vertices
+// (Holtgrewe, Sanders, Schulz 2010, "expansion*2"). For a fixed u only the load of the other end matters.
+inline double rating(double w, int64_t far_load) {
+  return w * w / static_cast<double>(std::max<int64_t>(far_load, 1));
+}
 
-// Vertices still alone meet through the neighbour both rate highest ("two-hop").
+// Two-hop matching: unmatched vertices that rate the same neighbour highest are matched with each other.
 template <class W>
-void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, const std::vector<int32_t>& order,
-                 const std::vector<uint8_t>& grown, std::vector<int32_t>& leader, int64_t& count) {
+void match_two_hop(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster,
+                   const std::vector<int32_t>& order, const std::vector<uint8_t>& matched,
+                   std::vector<int32_t>& leader, int64_t& count) {
   std::vector<int32_t> waiting(g.n, -1), isolated;
   for (int32_t v : order) {
-    if (grown[v]) continue;
+    if (matched[v]) continue;
     double best = -1;
-    int32_t favourite = -1;
+    int32_t preferred = -1;
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const double r = rating(static_cast<double>(g.weight[e]), g.load[g.adj[e]]);
-      if (r > best) best = r, favourite = g.adj[e];
+      if (r > best) best = r, preferred = g.adj[e];
     }
-    if (favourite < 0) {
+    if (preferred < 0) {
       isolated.push_back(v);
       continue;
     }
-    int32_t& other = waiting[favourite];
+    int32_t& other = waiting[preferred];
     if (other >= 0 && (!label || label[other] == label[v]) && g.load[other] + g.load[v] <= max_cluster) {
       leader[v] = other;
       --count;
@@ -43,18 +46,24 @@ void pair_lonely(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluste
       other = v;
     }
   }
-  // Those without any neighbour meet each other, or a graph of small components would never shrink.
-  if (label) std::stable_sort(isolated.begin(), isolated.end(), [&](int32_t x, int32_t y) { return label[x] < label[y]; });
+  // Isolated vertices are matched with each other; otherwise a graph of many small components would never
+  // shrink.
+  if (label)
+    std::stable_sort(isolated.begin(), isolated.end(),
+                     [&](int32_t x, int32_t y) { return label[x] < label[y]; });
   for (size_t i = 1; i < isolated.size(); ++i) {
     const int32_t other = isolated[i - 1], v = isolated[i];
-    if (leader[other] != other || (label && label[other] != label[v]) || g.load[other] + g.load[v] > max_cluster) continue;
+    if (leader[other] != other || (label && label[other] != label[v]) ||
+        g.load[other] + g.load[v] > max_cluster)
+      continue;
     leader[v] = other;
     --count;
   }
 }
 
-// Vertices with the heaviest edges first, by the power of two. What spans decades is decided by few edges:
-// a heavy one whose ends come late finds their clusters full.
+// Moves the vertices with the heaviest edges to the front, ordered by powers of two. If edge weights span
+// decades, few edges decide the quality of a partition, and a heavy edge whose ends are visited late would
+// find their clusters full.
 template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_t>& order) {
   std::vector<int32_t> power(g.n, -1);
   for (int64_t v = 0; v < g.n; ++v) {
@@ -65,20 +74,20 @@ template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_
   std::stable_sort(order.begin(), order.end(), [&](int32_t x, int32_t y) { return power[x] > power[y]; });
 }
 
-// Clusters along heavy edges: vertices in random order, with `heavy_first` those with heavy edges
-// first, join the neighbouring cluster with the best rating, sum of weights squared over load, unless their
-// own cluster has grown already. Only vertices with equal `label` may meet (null: all may), no cluster may
-// weigh more than max_cluster, and the round ends when `fewest` clusters are left, so that levels differ by
-// a small factor. Lonely vertices that love the same neighbour are paired when that leaves too many alone
-// (stars, scale-free graphs). Returns the cluster of every vertex, numbered by first member, and sets
-// their number.
+// Clusters vertices along heavy edges. The vertices are visited in random order, or with `heavy_first` the
+// ends of heavy edges first. A vertex that is still alone joins the adjacent cluster with the best rating:
+// the squared weight of the edges to the cluster over the load of the cluster. Only vertices with equal
+// `label` are clustered together (null: all may be), and no cluster becomes heavier than max_cluster. The
+// round ends when `fewest` clusters are left, so that consecutive levels differ by a small factor only. Where
+// many vertices stay unmatched (stars, scale-free graphs), two-hop matching follows. Returns a leader, one of
+// the members, for every vertex's cluster and sets `count` to the number of clusters.
 template <class W>
-std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, int64_t fewest, Rng& rng,
-                             int64_t& count, bool heavy_first = false) {
+std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_t max_cluster, int64_t fewest,
+                             Rng& rng, int64_t& count, bool heavy_first = false) {
   std::vector<int32_t> leader(g.n), order(g.n);
   std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
-  std::vector<uint8_t> grown(g.n, 0);
-  Buffer<int32_t> touched(g.n);  // the clusters next to a vertex
+  std::vector<uint8_t> matched(g.n, 0);
+  Buffer<int32_t> touched(g.n);  // the clusters adjacent to a vertex
   std::iota(leader.begin(), leader.end(), 0);
   std::iota(order.begin(), order.end(), 0);
   rng.shuffle(order);
@@ -86,37 +95,39 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
   count = g.n;
   for (int32_t v : order) {
     if (count <= fewest) break;
-    if (grown[v]) continue;
+    if (matched[v]) continue;
     int64_t near = 0;
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
       const int32_t c = leader[g.adj[e]];
-      touched[near] = c;  // none twice; no branch, it would be taken at random
+      touched[near] = c;  // Lists every cluster once. Branch-free, because the branch would be unpredictable.
       near += (weight[c] == 0) & (g.weight[e] != 0);
       weight[c] += g.weight[e];
     }
     double best = 0;
-    int32_t home = -1;
-    const int64_t turn = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
+    int32_t target = -1;
+    const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
     for (int64_t i = 0; i < near; ++i) {
-      const int32_t c = touched[i + turn < near ? i + turn : i + turn - near];
+      const int32_t c = touched[i + offset < near ? i + offset : i + offset - near];
       if (load[c] + g.load[v] > max_cluster || (label && label[c] != label[v])) continue;
       const double r = rating(static_cast<double>(weight[c]), load[c]);
-      if (r > best) best = r, home = c;
+      if (r > best) best = r, target = c;
     }
     for (int64_t i = 0; i < near; ++i) weight[touched[i]] = 0;
-    if (home < 0) continue;
-    leader[v] = home;
-    load[home] += g.load[v];
-    grown[v] = grown[home] = 1;
+    if (target < 0) continue;
+    leader[v] = target;
+    load[target] += g.load[v];
+    matched[v] = matched[target] = 1;
     --count;
   }
-  if (count * 4 > g.n * 3) pair_lonely(g, label, max_cluster, order, grown, leader, count);
+  if (count * 4 > g.n * 3) match_two_hop(g, label, max_cluster, order, matched, leader, count);
   return leader;
 }
 
-// Contract clusters: loads add, parallel edges merge, inner edges vanish. `leader` is numbered by a
-// member; the coarse numbers follow the leaders' order, which keeps neighbours near each other.
-template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<int32_t>& leader, int64_t count) {
+// Contracts clusters: loads are summed, parallel edges are merged, and edges inside a cluster vanish.
+// `leader` names a cluster by one of its members. Coarse vertices are numbered in the order of the leaders,
+// which keeps neighbours close in memory.
+template <class W>
+Level<W> contract(const WorkGraph<W>& g, const std::vector<int32_t>& leader, int64_t count) {
   Level<W> level;
   level.map.resize(g.n);
   int32_t next = 0;
@@ -132,7 +143,7 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
   }
   WorkGraph<W>& coarse = level.graph;
   coarse.allocate(count, g.arcs());
-  std::vector<int64_t> place(count, -1);  // where the arc to a coarse vertex stands in this row
+  std::vector<int64_t> place(count, -1);  // position of the arc to a coarse vertex in the present row
   int64_t filled = 0;
   for (int64_t c = 0; c < count; ++c) {
     const int64_t row = filled;
@@ -144,7 +155,7 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
       for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
         const int32_t t = level.map[g.adj[e]];
         if (t == c) continue;
-        // Whether an arc to t stands there already is as good as random: no branch.
+        // Branch-free, because it is unpredictable whether the row already has an arc to t.
         coarse.own_weight[filled] = 0;
         const bool fresh = place[t] < row;
         const int64_t at = fresh ? filled : place[t];
@@ -158,28 +169,31 @@ template <class W> Level<W> contract(const WorkGraph<W>& g, const std::vector<in
   coarse.own_start[count] = filled;
   coarse.sum_loads();
   coarse.uneven = g.uneven;
-  if (g.unary) coarse.unary = std::make_shared<const Unary>(g.unary->contracted(level.map, count));
+  if (g.linear_cost)
+    coarse.linear_cost = std::make_shared<const LinearCost>(g.linear_cost->contracted(level.map, count));
   return level;
 }
 
-// Coarsen until at most `target` vertices are left or a round shrinks too little.
-constexpr double shrink = 3.0;  // largest factor between two levels
+// Coarsens until at most `target` vertices are left or a round shrinks the graph too little.
+constexpr double largest_shrink = 3.0;  // the largest factor between the sizes of two levels
 
 template <class W>
-std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64_t target, int64_t max_cluster,
-                              Rng& rng, bool heavy_first = false) {
+std::vector<Level<W>> coarsen(const WorkGraph<W>& g, const int32_t* label, int64_t target,
+                              int64_t max_cluster, Rng& rng, bool heavy_first = false) {
   std::vector<Level<W>> levels;
   std::vector<int32_t> coarse_label;
-  if (g.unary) {  // vertices with different forbidden blocks never meet
-    coarse_label = g.unary->labels(label);
+  if (g.linear_cost) {  // Vertices with different forbidden blocks are never clustered together.
+    coarse_label = g.linear_cost->labels(label);
     label = coarse_label.data();
   }
   const WorkGraph<W>* current = &g;
   const int32_t* current_label = label;
   while (current->n > target) {
     int64_t count = 0;
-    const int64_t fewest = std::max(target, static_cast<int64_t>(static_cast<double>(current->n) / shrink));
-    const std::vector<int32_t> leader = cluster(*current, current_label, max_cluster, fewest, rng, count, heavy_first);
+    const int64_t fewest =
+        std::max(target, static_cast<int64_t>(static_cast<double>(current->n) / largest_shrink));
+    const std::vector<int32_t> leader =
+        cluster(*current, current_label, max_cluster, fewest, rng, count, heavy_first);
     if (count > current->n * 19 / 20) break;
     Level<W> level = contract(*current, leader, count);
     if (label) {

@@ -1,5 +1,6 @@
-// Taking load off all hot links at once: threshold accepting on a steep sum over links, which sees every
-// hot link, moves along plateaus of the maximum and may climb for a while.
+// Lowers the load of all hot links at once by threshold accepting. The objective is the sum of the fourth
+// powers of link congestion: it includes every hot link, distinguishes placements of equal maximum
+// congestion, and may rise temporarily.
 #pragma once
 #include <optional>
 
@@ -11,55 +12,59 @@
 namespace hopbytes {
 
 struct CongestionOptions {
-  int64_t evaluations = 0;      // exchanges looked at, all in all
-  int32_t nearest = 24;         // nodes around a node that a group may go to
-  int32_t band_percent = 85;    // links from this share of the highest congestion on are hot
-  int32_t threshold = 30'000;   // what a move may cost at first, in thousandths of a group's fair share of the sum
-  int32_t hop_percent = 0;      // hop-bytes may rise by so much above those at the start; -1: without limit
-  int32_t set_percent = 0;      // of the looks that go to several groups at once
-  std::optional<Hybrid> hybrid;  // lower this metric instead of the highest congestion
+  int64_t evaluations = 0;  // exchanges to evaluate in total
+  int32_t nearest = 24;  // nodes around a node that are candidates for a group
+  int32_t band_percent = 85;  // Links with at least this share of the highest congestion are hot.
+  // initial threshold, in thousandths of a group's average share of the objective
+  int32_t threshold = 30'000;
+  int32_t hop_percent = 0;  // by how much hop-bytes may exceed those of the start; -1: no limit
+  int32_t set_percent = 0;  // share of evaluations in which several groups move at once
+  std::optional<Hybrid> hybrid;  // if set, the objective is this metric
 };
 
 class CongestionSearch {
  public:
   CongestionSearch(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                   const Vicinity& vicinity, const CongestionOptions& options, uint64_t seed)
-      : state_(state), fit_(size, capacity), vicinity_(vicinity), options_(options), rng_(seed) {
-    for (int32_t g = 0; g < state.flows().n(); ++g) talks_ |= state.partners(g) > 0;
-    reach_ = static_cast<uint64_t>(std::clamp<int64_t>(options_.nearest + 1, 1, vicinity_.reach()));
-    if (options_.set_percent > 0) sets_.emplace(state_, fit_, vicinity_, reach_);
+                   const Neighbourhood& neighbourhood, const CongestionOptions& options, uint64_t seed)
+      : state_(state), fit_(size, capacity), neighbourhood_(neighbourhood), options_(options), rng_(seed) {
+    for (int32_t g = 0; g < state.flows().n(); ++g) communicates_ |= state.partners(g) > 0;
+    reach_ = static_cast<uint64_t>(std::clamp<int64_t>(options_.nearest + 1, 1, neighbourhood_.reach()));
+    if (options_.set_percent > 0) sets_.emplace(state_, fit_, neighbourhood_, reach_);
   }
 
-  // Leaves the placement of lowest hybrid metric, or of lowest (highest congestion, links that have it,
-  // hop-bytes), that was seen within the limit of hop-bytes. Returns the number of exchanges made.
+  // Leaves the best placement seen among those that respect the limit of hop-bytes. The best placement has
+  // the lowest hybrid metric, or the lexicographically lowest highest congestion, number of links with it,
+  // and hop-bytes. Returns the number of exchanges made.
   int64_t run(const Control& control, int64_t& evaluations) {
-    if (!talks_ || state_.links().max() == 0 || state_.places() < 2) return 0;
+    if (!communicates_ || state_.links().max() == 0 || state_.places() < 2) return 0;
     limit_ = options_.hop_percent < 0 ? INT64_MAX
                                       : state_.hop_bytes() + state_.hop_bytes() / 100 * options_.hop_percent;
-    remember();
+    store_best();
     int64_t made = 0;
-    const int64_t stretch = std::max<int64_t>(1, options_.evaluations / kStretches);
-    for (int64_t part = 0; part < kStretches && !control.hurry(); ++part) {
-      const double left = 1.0 - static_cast<double>(part) / kStretches;
+    const int64_t phase_length = std::max<int64_t>(1, options_.evaluations / kPhases);
+    for (int64_t part = 0; part < kPhases && !control.should_stop(); ++part) {
+      const double left = 1.0 - static_cast<double>(part) / kPhases;
       reference_ = 1.0 / static_cast<double>(std::max<int64_t>(1, best_.top));
       count_above();
-      const double fair = (options_.hybrid ? best_.hybrid : steep_sum()) / static_cast<double>(state_.flows().n());
+      const double fair =
+          (options_.hybrid ? best_.hybrid : steep_sum()) / static_cast<double>(state_.flows().n());
       const double allowed = options_.threshold / 1000.0 * fair * left * left;
-      made += wander(stretch, allowed, control, evaluations);
+      made += accept_by_threshold(phase_length, allowed, control, evaluations);
     }
     restore();
     return made;
   }
 
  private:
-  static constexpr int64_t kStretches = 64;
+  static constexpr int64_t kPhases = 64;
   struct Best {
     double hybrid = 0;
     int64_t top = 0, at_top = 0, hop_bytes = 0;
     std::vector<int32_t> place;
   };
 
-  // Steep enough that the hottest links count most, smooth enough that the others are seen.
+  // The fourth power is steep enough for the hottest links to dominate and smooth enough for the other links
+  // to count.
   double steep(int64_t value) const {
     const double x = static_cast<double>(value) * reference_, x2 = x * x;
     return x2 * x2;
@@ -70,59 +75,62 @@ class CongestionSearch {
     return sum;
   }
 
-  int64_t wander(int64_t evaluations, double allowed, const Control& control, int64_t& counted) {
+  int64_t accept_by_threshold(int64_t evaluations, double allowed, const Control& control, int64_t& counted) {
     int64_t made = 0, since = kRefresh;
     std::vector<int32_t> hot;
     for (int64_t i = 0; i < evaluations; ++i, ++since) {
       if (since >= kRefresh) {
-        if (control.hurry()) return made;
+        if (control.should_stop()) return made;
         hot = state_.hotter_than(state_.links().max() / 100 * options_.band_percent);
-        if (hot.empty()) return made;  // all traffic stays inside nodes: nothing is left to lower
+        if (hot.empty()) return made;  // All traffic is inside nodes, so that there is nothing to lower.
         since = 0;
       }
       const int64_t arc = state_.one_over(hot[rng_.below(hot.size())], rng_);
       if (arc < 0) continue;
       const int32_t group = rng_.below(2) ? state_.flows().source(arc) : state_.flows().target(arc);
-      if (const int64_t looks = propose(group)) i += looks - 1, counted += looks;
+      if (const int64_t moved = propose(group)) i += moved - 1, counted += moved;
       else continue;
       if (cost() >= allowed * static_cast<double>(rng_.below(1024)) / 1024) continue;
       state_.commit();
       above_ += rise_, level_ += level_rise_;
       ++made;
-      if (better_than_best()) remember(), since = kRefresh;
+      if (better_than_best()) store_best(), since = kRefresh;
     }
     return made;
   }
 
-  // Proposes that a group moves, alone or in a set; the number of groups that go elsewhere by it, 0 if none may.
-  // An exchange counts once.
+  // Proposes to move a group, alone or as part of a set. Returns the number of groups that move, 0 if the
+  // draw gave no permitted move. An exchange of two groups counts as one.
   int64_t propose(int32_t group) {
     if (sets_ && static_cast<int32_t>(rng_.below(kSetMean * 100)) < options_.set_percent) {
       const auto moves = sets_->draw(group, rng_);
       if (!moves.empty()) state_.propose(moves);
       return static_cast<int64_t>(moves.size());
     }
-    const int32_t p = somewhere(group);
+    const int32_t p = draw_place(group);
     if (p < 0) return 0;
     state_.propose(group, p);
     return 1;
   }
 
-  // A place near one of those the group talks to, or near its own, that it fits on; -1 if luck is out.
-  int32_t somewhere(int32_t group) {
+  // Draws a place near a communication partner of the group or near its own place. Returns -1 if a group
+  // would not fit its new place.
+  int32_t draw_place(int32_t group) {
     const int32_t home = state_.place(group);
     int32_t around = home;
     if (rng_.below(4) != 0)
       around = state_.place(state_.partner(group, static_cast<int64_t>(rng_.below(state_.partners(group)))));
-    const int32_t site = vicinity_.near[vicinity_.site[around] * vicinity_.reach() + rng_.below(reach_)];
-    const int64_t first = vicinity_.place_start[site];
-    const int32_t p = vicinity_.place[first + rng_.below(vicinity_.place_start[site + 1] - first)];
+    const int32_t site =
+        neighbourhood_.near[neighbourhood_.site[around] * neighbourhood_.reach() + rng_.below(reach_)];
+    const int64_t first = neighbourhood_.place_start[site];
+    const int32_t p = neighbourhood_.place[first + rng_.below(neighbourhood_.place_start[site + 1] - first)];
     const int32_t other = state_.group_at(p);
     if (state_.alike(p, home) || !fit_.fits(group, p) || (other >= 0 && !fit_.fits(other, home))) return -1;
     return p;
   }
 
-  // What the proposal changes of the steep sum; hop-bytes above the limit forbid it.
+  // Returns the change of the objective that the proposal causes; an infinite one if hop-bytes would exceed
+  // the limit.
   double cost() {
     LinkLoads& links = state_.links();
     double change = 0;
@@ -138,12 +146,13 @@ class CongestionSearch {
       level_rise_ += (after == best_.top) - (before == best_.top);
     }
     if (hop_bytes > 0 && state_.hop_bytes() + hop_bytes > limit_) return 1e300;
-    if (options_.hybrid) return options_.hybrid->after(state_, state_.top_if()) - options_.hybrid->now(state_);
+    if (options_.hybrid)
+      return options_.hybrid->after(state_, state_.top_if()) - options_.hybrid->now(state_);
     return change;
   }
 
-  // Links hotter than, and as hot as, the hottest of the best placement are counted with every exchange, so
-  // that the maximum is only looked for when it has fallen.
+  // The numbers of links hotter than, and as hot as, the hottest link of the best placement are updated with
+  // every exchange, so that the maximum is computed only when it has fallen.
   void count_above() {
     above_ = level_ = 0;
     state_.links().each_from(std::max<int64_t>(1, best_.top), [&](int64_t link) {
@@ -157,7 +166,7 @@ class CongestionSearch {
     if (above_ > 0) return false;
     return level_ != best_.at_top ? level_ < best_.at_top : state_.hop_bytes() < best_.hop_bytes;
   }
-  void remember() {
+  void store_best() {
     if (options_.hybrid) best_.hybrid = options_.hybrid->now(state_);
     best_.top = state_.links().max();
     best_.at_top = state_.links().at_max();
@@ -166,22 +175,22 @@ class CongestionSearch {
     best_.place.resize(state_.flows().n());
     for (int32_t g = 0; g < state_.flows().n(); ++g) best_.place[g] = state_.place(g);
   }
-  // Back to the best by exchanges: every group in turn goes where it was.
+  // Returns to the best placement by exchanges: every group in turn moves back to its place.
   void restore() {
     for (int32_t g = 0; g < state_.flows().n(); ++g)
       if (state_.place(g) != best_.place[g]) state_.propose(g, best_.place[g]), state_.commit();
   }
 
   static constexpr int64_t kRefresh = 64;
-  static constexpr int64_t kSetMean = 8;  // groups in a set, about
+  static constexpr int64_t kSetMean = 8;  // the approximate mean number of groups in a set
   RoutedGroups& state_;
   PlaceFit fit_;
-  Vicinity vicinity_;
+  Neighbourhood neighbourhood_;
   CongestionOptions options_;
   Rng rng_;
   std::optional<SetMoves> sets_;
   uint64_t reach_ = 1;
-  bool talks_ = false;
+  bool communicates_ = false;
   int64_t above_ = 0, level_ = 0, rise_ = 0, level_rise_ = 0;
   double reference_ = 1.0;
   int64_t limit_ = INT64_MAX;

@@ -1,4 +1,4 @@
-// Exchanges that lower the highest congestion of a link (UMPA's MC and MMC refinement).
+// Exchanges that lower the highest congestion of a link (the MC and MMC refinement of UMPA).
 #pragma once
 #include "local_search.hpp"
 #include "place_fit.hpp"
@@ -7,11 +7,11 @@
 
 namespace hopbytes {
 
-// What counts as better. Lexicographic: highest congestion, links that have it, sum of squares, hop-bytes.
-// Paper: highest congestion, then mean congestion of the links in use.
+// Defines which placement is better. Lexicographic: highest congestion, number of links that have it, sum of
+// squares, hop-bytes. Paper: highest congestion, then mean congestion of the links in use.
 enum class CongestionRule { lexicographic, paper };
 
-// Whether what is proposed is better.
+// Returns whether the proposed placement is better.
 inline bool less_congested(RoutedGroups& state, CongestionRule rule) {
   LinkLoads& links = state.links();
   const int64_t top = links.max();
@@ -36,16 +36,16 @@ inline bool less_congested(RoutedGroups& state, CongestionRule rule) {
   return squares != 0 ? squares < 0 : hop_bytes < 0;
 }
 
-// Takes the most congested link apart: the groups whose traffic crosses it look for other places near
-// those they talk to. Ends when no group of any hottest link finds one.
+// Relieves the most congested link: the groups whose traffic crosses it try other places near their
+// communication partners. The search ends when no group on any hottest link finds a better place.
 class CongestionSwap {
  public:
   CongestionSwap(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                 const Vicinity& vicinity, int32_t delta, CongestionRule rule)
-      : state_(state), fit_(size, capacity), search_(vicinity), delta_(delta), rule_(rule),
+                 const Neighbourhood& neighbourhood, int32_t delta, CongestionRule rule)
+      : state_(state), fit_(size, capacity), search_(neighbourhood), delta_(delta), rule_(rule),
         across_(state.flows().n(), 0) {}
 
-  // Returns the number of exchanges made, at most `limit`; evaluations are counted.
+  // Returns the number of exchanges made, which is at most `limit`. Adds to `evaluations`.
   int64_t run(int64_t limit, const Control& control, int64_t& evaluations) {
     int64_t made = 0;
     while (made < limit && relieve(control, evaluations)) ++made;
@@ -57,13 +57,13 @@ class CongestionSwap {
     if (state_.links().max() == 0) return false;
     for (const int32_t link : state_.hottest())
       for (const int32_t group : groups_over(link)) {
-        if (control.hurry()) return false;
+        if (control.should_stop()) return false;
         if (improve(group, evaluations)) return true;
       }
     return false;
   }
 
-  // Groups that send or receive over a link, those with most volume there first.
+  // Returns the groups that send or receive over a link, the largest volume first.
   std::vector<int32_t> groups_over(int32_t link) {
     std::vector<int32_t> groups;
     const Flows& flows = state_.flows();

@@ -1,4 +1,4 @@
-// How strongly a vertex is tied to each block.
+// The weight of the edges from a vertex to each block.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,15 +11,17 @@
 
 namespace hopbytes {
 
-// Weight from a vertex into each adjacent block. With few blocks a row per vertex is kept, filled when
-// first asked for and updated by moves; with many it is collected by a scan each time.
+// The weight from a vertex into each adjacent block (the gain cache of other partitioners). With few blocks a
+// row per vertex is cached: it is computed on first use and updated by moves. With many blocks the weights
+// are computed by a scan each time.
 template <class W> class Connectivity {
  public:
   static constexpr int64_t kFewBlocks = 16;
 
-  explicit Connectivity(int64_t k) : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0), blocks_(k) {}
+  explicit Connectivity(int64_t k)
+      : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0), blocks_(k) {}
 
-  void adopt(const WorkGraph<W>& g, const int32_t* part) {
+  void attach(const WorkGraph<W>& g, const int32_t* part) {
     g_ = &g, part_ = part;
     count_ = 0;
     std::fill(scratch_.begin(), scratch_.end(), 0);
@@ -28,8 +30,8 @@ template <class W> class Connectivity {
     if (static_cast<int64_t>(rows_.size()) < g.n * k_) rows_.resize(g.n * k_);
   }
 
-  // Point at the blocks next to v.
-  void collect(int32_t v) {
+  // Selects v: the methods below then speak of its adjacent blocks.
+  void select(int32_t v) {
     if (!cached_)
       for (int32_t b : blocks()) scratch_[b] = 0;
     count_ = 0;
@@ -44,14 +46,14 @@ template <class W> class Connectivity {
     }
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t b = part_[g_->adj[e]];
-      if (scratch_[b] == 0 && g_->weight[e] != 0) blocks_[count_++] = b;  // no block twice
+      if (scratch_[b] == 0 && g_->weight[e] != 0) blocks_[count_++] = b;  // lists every block once
       scratch_[b] += g_->weight[e];
     }
     weight_ = scratch_.data();
     sum_up();
   }
 
-  // v has gone from one block to another: tell its neighbours' rows.
+  // Updates the cached rows of the neighbours after v has moved from one block to another.
   void moved(int32_t v, int32_t from, int32_t to) {
     if (!cached_) return;
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
@@ -62,20 +64,21 @@ template <class W> class Connectivity {
     }
   }
 
-  // Keep only the blocks with the heaviest connection when there are very many: a vertex that touches
-  // B blocks would cost O(B^2) to place, and hubs touch thousands.
-  std::span<const int32_t> promising() {
-    if (count_ <= kPromising) return blocks();
-    promising_.assign(blocks().begin(), blocks().end());
-    std::nth_element(promising_.begin(), promising_.begin() + kPromising, promising_.end(), [&](int32_t x, int32_t y) {
-      return weight_[x] != weight_[y] ? weight_[x] > weight_[y] : x < y;
-    });
-    promising_.resize(kPromising);
-    std::sort(promising_.begin(), promising_.end());
-    return promising_;
+  // Returns the candidate blocks of the selected vertex. With very many adjacent blocks only those with the
+  // heaviest connection are candidates: a vertex adjacent to B blocks would cost O(B^2) to place, and hubs
+  // are adjacent to thousands.
+  std::span<const int32_t> candidate_blocks() {
+    if (count_ <= kMostCandidates) return blocks();
+    candidates_.assign(blocks().begin(), blocks().end());
+    std::nth_element(
+        candidates_.begin(), candidates_.begin() + kMostCandidates, candidates_.end(),
+        [&](int32_t x, int32_t y) { return weight_[x] != weight_[y] ? weight_[x] > weight_[y] : x < y; });
+    candidates_.resize(kMostCandidates);
+    std::sort(candidates_.begin(), candidates_.end());
+    return candidates_;
   }
 
-  // Cost of placing the collected vertex on block p.
+  // Returns the cost of the selected vertex on block p.
   template <class D> int64_t cost(const D& distance, int32_t p) const {
     if constexpr (std::is_same_v<D, FlatDistance>) return total_ - weight_[p];
     int64_t total = 0;
@@ -84,7 +87,7 @@ template <class W> class Connectivity {
   }
 
  private:
-  static constexpr int64_t kPromising = 64;
+  static constexpr int64_t kMostCandidates = 64;
 
   std::span<const int32_t> blocks() const { return {blocks_.data(), static_cast<size_t>(count_)}; }
 
@@ -105,11 +108,11 @@ template <class W> class Connectivity {
   const int32_t* part_ = nullptr;
   const int64_t* weight_ = nullptr;
   std::vector<int64_t> scratch_, rows_;
-  int64_t total_ = 0;  // weight of the collected vertex to all blocks
+  int64_t total_ = 0;  // weight from the selected vertex to all blocks
   std::vector<uint8_t> known_;
   int64_t count_ = 0;
-  std::vector<int32_t> blocks_;  // next to the collected vertex: the first count_ entries, written without growing
-  std::vector<int32_t> promising_;
+  std::vector<int32_t> blocks_;  // the first count_ entries are adjacent to the selected vertex
+  std::vector<int32_t> candidates_;
 };
 
 }  // namespace hopbytes

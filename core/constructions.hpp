@@ -1,5 +1,6 @@
-// Greedy placements of one task after the other (Müller-Merbach 1970; GreedyAllC of Glantz, Meyerhenke
-// and Noe 2015), with the choice of a PE answered by the tree instead of by a scan over all PEs.
+// Greedy constructions that place one task after the other (Müller-Merbach 1970; GreedyAllC of Glantz,
+// Meyerhenke and Noe 2015). On tree machines a binary tree answers which PE is best, which avoids a scan over
+// all PEs.
 #pragma once
 #include <queue>
 #include <vector>
@@ -13,8 +14,8 @@ namespace hopbytes {
 
 constexpr int64_t no_place = INT64_MAX;
 
-// A PE, what placing a task there costs, and its distance to all tasks already placed. The order of two
-// is the order of choice: cost, distance, number.
+// A candidate PE: the cost of the task there and the distance from it to all tasks placed so far. Candidates
+// are ordered by cost, then distance, then number.
 struct PeChoice {
   int64_t cost = no_place, far = no_place;
   int32_t pe = -1;
@@ -23,16 +24,18 @@ struct PeChoice {
   }
 };
 
-// PEs of a tree machine that still have room. Labels make a binary tree: its nodes are the ranges of PEs
-// that agree down to some bit. For every node: how many tasks it holds, and which of its free PEs is
-// nearest to those. Placing a task changes one path, so a step costs O(bits of a label).
+// The PEs of a tree machine that still have room. The labels define a binary tree whose nodes are the ranges
+// of PEs that agree in the upper bits. Every node stores how many tasks are placed in it and which of its
+// free PEs is nearest to those tasks. Placing a task changes the nodes of one path, so a step costs O(bits of
+// a label).
 class TreeRoom {
  public:
-  TreeRoom(const TreeDistance& distance, In<int64_t> room) : k_(static_cast<int64_t>(room.size())), distance_(distance) {
+  TreeRoom(const TreeDistance& distance, In<int64_t> room)
+      : k_(static_cast<int64_t>(room.size())), distance_(distance) {
     nodes_.resize(2 * k_ - 1);
     left_.assign(room.begin(), room.end());
-    weigh_.assign(nodes_.size(), 0);
-    std::vector<int32_t> spine{0};  // the rightmost path, from the root down
+    weight_.assign(nodes_.size(), 0);
+    std::vector<int32_t> spine{0};  // the rightmost path, from the root downwards
     int32_t next = static_cast<int32_t>(k_);
     for (int32_t p = 1; p < k_; ++p) {
       const int64_t width = std::bit_width(distance.label[p - 1] ^ distance.label[p]);
@@ -48,35 +51,35 @@ class TreeRoom {
     finish(root_);
   }
 
-  // The PE with the smallest distance to all PEs.
+  // Returns the free PE with the smallest total distance to all PEs.
   int32_t central() const {
     PeChoice best;
     find_central(root_, 0, best);
     return best.pe;
   }
 
-  // The free PE with the smallest distance to all placed tasks.
+  // Returns the free PE with the smallest total distance to all tasks placed so far.
   int32_t closest() const { return nodes_[root_].pe; }
 
   void take(int32_t p) {
     --left_[p];
     for (int32_t node = p; node >= 0; node = nodes_[node].up) {
       ++nodes_[node].held;
-      renew(node);
+      update(node);
     }
   }
 
-  // The free PE that is cheapest for a task with these partners (PE and weight of each).
+  // Returns the free PE that is cheapest for a task with these partners (PE and weight of each).
   int32_t cheapest(const std::vector<std::pair<int32_t, int64_t>>& partners) {
     touched_.clear();
     for (const auto& [p, weight] : partners)
       for (int32_t node = p; node >= 0; node = nodes_[node].up) {
-        if (!weigh_[node]) touched_.push_back(node);
-        weigh_[node] += weight;
+        if (!weight_[node]) touched_.push_back(node);
+        weight_[node] += weight;
       }
     PeChoice best;
     find_cheapest(root_, 0, 0, best);
-    for (int32_t node : touched_) weigh_[node] = 0;
+    for (int32_t node : touched_) weight_[node] = 0;
     return best.pe;
   }
 
@@ -84,14 +87,14 @@ class TreeRoom {
   struct Node {
     int32_t low = -1, high = -1, up = -1;
     int64_t width = 0;
-    int64_t cost = 0;         // distance between the two halves
-    int64_t held = 0;         // tasks placed here
-    int64_t size = 1;         // PEs
-    int64_t far = no_place;   // of the nearest free PE: distance to the tasks placed here
-    int32_t pe = -1;          // that PE, -1 when nothing is free
+    int64_t cost = 0;  // distance between the two halves
+    int64_t held = 0;  // tasks placed in this range
+    int64_t size = 1;  // number of PEs
+    int64_t far = no_place;  // distance of the nearest free PE to the tasks placed in this range
+    int32_t pe = -1;  // that PE, -1 if no PE is free
   };
 
-  void renew(int32_t at) {
+  void update(int32_t at) {
     Node& node = nodes_[at];
     if (node.low < 0) {
       node.pe = left_[at] > 0 ? at : -1;
@@ -114,7 +117,7 @@ class TreeRoom {
       }
       node.size = nodes_[node.low].size + nodes_[node.high].size;
     }
-    renew(at);
+    update(at);
   }
 
   void find_central(int32_t at, int64_t far, PeChoice& best) const {
@@ -128,35 +131,40 @@ class TreeRoom {
     find_central(node.high, far + node.cost * nodes_[node.low].size, best);
   }
 
-  // `cost` and `far` are what lies outside this node. Without partners inside all its PEs cost the same.
+  // `cost` and `far` are contributions from outside this node. If no partner is inside the node, all its PEs
+  // cost the same.
   void find_cheapest(int32_t at, int64_t cost, int64_t far, PeChoice& best) const {
     const Node& node = nodes_[at];
     if (node.pe < 0 || cost > best.cost) return;
-    if (node.low < 0 || !weigh_[at]) {
+    if (node.low < 0 || !weight_[at]) {
       best = std::min(best, PeChoice{cost, far + node.far, node.pe});
       return;
     }
     const auto visit = [&](int32_t half, int32_t other) {
-      find_cheapest(half, cost + node.cost * weigh_[other], far + node.cost * nodes_[other].held, best);
+      find_cheapest(half, cost + node.cost * weight_[other], far + node.cost * nodes_[other].held, best);
     };
-    const bool high_first = weigh_[node.high] > weigh_[node.low];
+    const bool high_first = weight_[node.high] > weight_[node.low];
     visit(high_first ? node.high : node.low, high_first ? node.low : node.high);
     visit(high_first ? node.low : node.high, high_first ? node.high : node.low);
   }
 
   int64_t k_;
   const TreeDistance distance_;
-  std::vector<Node> nodes_;  // PEs first
-  std::vector<int64_t> left_, weigh_;
+  std::vector<Node> nodes_;  // The first k nodes are the PEs.
+  std::vector<int64_t> left_, weight_;
   std::vector<int32_t> touched_;
   int32_t root_ = 0;
 };
 
-// The same answers for any distance, by scanning all PEs: O(k) a step, O(k x partners) for the cheapest.
+// Answers the same questions for any distance by scanning all PEs: O(k) per step, O(k x partners) for the
+// cheapest PE.
 template <class Distance> class ScannedRoom {
  public:
   ScannedRoom(const Distance& distance, In<int64_t> room)
-      : k_(static_cast<int64_t>(room.size())), distance_(distance), left_(room.begin(), room.end()), far_(room.size(), 0) {}
+      : k_(static_cast<int64_t>(room.size())),
+        distance_(distance),
+        left_(room.begin(), room.end()),
+        far_(room.size(), 0) {}
 
   int32_t central() const {
     return pick([&](int32_t p) {
@@ -181,10 +189,10 @@ template <class Distance> class ScannedRoom {
   }
 
  private:
-  template <class Judge> int32_t pick(Judge judge) const {
+  template <class Evaluate> int32_t pick(Evaluate evaluate) const {
     PeChoice best;
     for (int32_t p = 0; p < k_; ++p)
-      if (left_[p] > 0) best = std::min(best, judge(p));
+      if (left_[p] > 0) best = std::min(best, evaluate(p));
     return best.pe;
   }
 
@@ -194,18 +202,22 @@ template <class Distance> class ScannedRoom {
 };
 
 inline TreeRoom room_on(const TreeDistance& distance, In<int64_t> room) { return {distance, room}; }
-template <class Distance> ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) { return {distance, room}; }
+template <class Distance>
+ScannedRoom<Distance> room_on(const Distance& distance, In<int64_t> room) {
+  return {distance, room};
+}
 
-// Place the task that talks most first, on the most central PE; then always the one that talks most with
-// tasks already placed. Its PE is the free one nearest to all placed tasks, or with `linked` the one that
-// is cheapest for this very task. Ties go to the smaller number. Told to hurry, it fills up in order.
+// Places the task with the largest communication volume first, on the most central PE. Afterwards it always
+// places the task with the largest volume to the tasks already placed. The PE of a task is the free one
+// nearest to all placed tasks, or with `linked` the one that is cheapest for this task. Ties go to the
+// smaller number. When it should stop, the remaining tasks are placed in order of their numbers.
 template <class W, class D>
-void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, bool linked, const Control& control,
-                    Out<int32_t> pe) {
+void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, bool linked,
+                    const Control& control, Out<int32_t> pe) {
   auto places = room_on(distance, room);
   std::fill(pe.begin(), pe.end(), -1);
-  std::vector<int64_t> pull(g.n, 0);  // volume to placed tasks
-  using Entry = std::pair<int64_t, int32_t>;  // largest pull, then smallest number
+  std::vector<int64_t> volume_to_placed(g.n, 0);  // volume to tasks already placed
+  using Entry = std::pair<int64_t, int32_t>;  // the largest volume first, then the smallest number
   std::priority_queue<Entry> next;
   int64_t most = -1;
   int32_t first = 0;
@@ -220,10 +232,10 @@ void place_greedily(const WorkGraph<W>& g, const D& distance, In<int64_t> room, 
     pe[t] = p;
     places.take(p);
     for (int64_t e = g.start[t]; e < g.start[t + 1]; ++e)
-      if (const int32_t w = g.adj[e]; pe[w] < 0) next.emplace(pull[w] += g.weight[e], -w);
+      if (const int32_t w = g.adj[e]; pe[w] < 0) next.emplace(volume_to_placed[w] += g.weight[e], -w);
   };
   if (g.n > 0) put(first, places.central());
-  while (!next.empty() && !control.hurry()) {
+  while (!next.empty() && !control.should_stop()) {
     const int32_t t = -next.top().second;
     next.pop();
     if (pe[t] >= 0) continue;

@@ -1,4 +1,4 @@
-// Judging a placement from scratch: the definitions, one pass over the arcs each.
+// Computes the cost of a placement from its definition, in one pass over the arcs.
 #pragma once
 #include <bit>
 
@@ -7,8 +7,8 @@
 
 namespace hopbytes {
 
-// Volume per outermost differing level. Labels carry one bit field per level, so the highest
-// differing bit of two labels names the level.
+// Sums the volume per outermost level at which two PEs differ. Labels have one bit field per level, so the
+// highest differing bit of two labels determines the level.
 inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In<uint8_t> level_of_bit,
                             Out<int64_t> out) {
   for (int64_t i = 0; i < g.n(); ++i) {
@@ -18,7 +18,7 @@ inline void volume_by_level(const Csr& g, In<int32_t> pe, In<uint64_t> label, In
   }
 }
 
-// Arcs of a task to itself count as well: only tables that give a place a distance to itself make them cost.
+// Arcs of a task to itself count as well; they cost something only in tables with a nonzero diagonal.
 inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, int64_t k) {
   int64_t total = 0;
   for (int64_t i = 0; i < g.n(); ++i)
@@ -27,7 +27,7 @@ inline int64_t comm_cost_table(const Csr& g, In<int32_t> pe, In<int64_t> table, 
   return total;
 }
 
-// The same for any distance.
+// Returns the communication cost under any distance; arcs of a task to itself are left out.
 template <class Distance> int64_t comm_cost(const Csr& g, In<int32_t> pe, const Distance& distance) {
   int64_t total = 0;
   for (int64_t i = 0; i < g.n(); ++i)

@@ -1,4 +1,4 @@
-// Compressed sparse rows: checking, building, symmetrising. Free functions over spans.
+// Compressed sparse rows: validation, construction, symmetrisation. Free functions over spans.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace hopbytes {
 template <class T> using In = std::span<const T>;
 template <class T> using Out = std::span<T>;
 
-// A graph as arrays; an empty `weight` means 1 per arc, an empty `load` 1 per vertex.
+// A graph as arrays. An empty `weight` means 1 per arc.
 struct Csr {
   In<int64_t> indptr;
   In<int32_t> target;
@@ -21,8 +21,8 @@ struct Csr {
   int64_t w(int64_t arc) const { return weight.empty() ? 1 : weight[arc]; }
 };
 
-// First row whose targets are unsorted, duplicated or out of range; n if the row pointers do not
-// span the arcs; -1 if all is well.
+// Returns the first row whose targets are unsorted, duplicated or out of range; n if the row pointers do not
+// span the arcs; -1 if the graph is valid.
 inline int64_t check_csr(In<int64_t> indptr, In<int32_t> target) {
   const int64_t n = static_cast<int64_t>(indptr.size()) - 1;
   const int64_t m = static_cast<int64_t>(target.size());
@@ -52,8 +52,8 @@ inline __int128 wide_sum(In<int64_t> values) {
   return total;
 }
 
-// Two stable counting sorts (by target, then by source) order the arcs; neighbours that repeat are
-// summed. O(n + m) time and memory.
+// Builds rows from unsorted arcs. Two stable counting sorts (by target, then by source) order the arcs, and
+// repeated arcs are summed. Returns the number of different arcs. O(n + m) time and memory.
 inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t> volume,
                              In<int64_t> messages, Out<int64_t> indptr, Out<int32_t> out_target,
                              Out<int64_t> out_volume, Out<int64_t> out_messages) {
@@ -90,7 +90,8 @@ inline int64_t csr_from_arcs(In<int32_t> source, In<int32_t> target, In<int64_t>
   return last + 1;
 }
 
-// Weight C[i,j] + C[j,i] in both directions, no diagonal: merge each row with the transposed row.
+// Builds the symmetric graph with weight C[i,j] + C[j,i] in both directions and no diagonal, by merging each
+// row with the transposed row. Returns the number of arcs.
 inline int64_t symmetrize(In<int64_t> indptr, In<int32_t> target, In<int64_t> volume,
                           Out<int64_t> out_indptr, Out<int32_t> out_target, Out<int64_t> out_weight) {
   const int64_t n = static_cast<int64_t>(indptr.size()) - 1;
@@ -126,8 +127,8 @@ inline int64_t symmetrize(In<int64_t> indptr, In<int32_t> target, In<int64_t> vo
   return filled;
 }
 
-// Rows are sorted, so while i runs upwards the reverse of arc (i, j) must be the next unread arc of
-// row j. Returns the index of an arc that breaks this, -1 if none.
+// Returns the index of an arc whose reverse is missing or has another weight, -1 if the graph is symmetric.
+// Rows are sorted, so while i ascends, the reverse of arc (i, j) must be the next unread arc of row j.
 inline int64_t find_asymmetry(const Csr& g) {
   const int64_t n = g.n();
   std::vector<int64_t> next(g.indptr.begin(), g.indptr.begin() + n);
@@ -141,8 +142,8 @@ inline int64_t find_asymmetry(const Csr& g) {
   return -1;
 }
 
-// The graph between `members` (ascending); place[v] is the position of v among them, negative for
-// every other vertex. Returns the number of arcs written.
+// Builds the subgraph induced by `members` (ascending). place[v] is the position of v among them, negative
+// for every other vertex. Returns the number of arcs written.
 inline int64_t induced_csr(const Csr& g, In<int32_t> members, In<int32_t> place, Out<int64_t> out_indptr,
                            Out<int32_t> out_target, Out<int64_t> out_weight) {
   int64_t filled = 0;

@@ -1,4 +1,4 @@
-// Grouping of a dozen objects at most: the groups that keep the most weight inside, from all there are.
+// Optimal grouping of at most a dozen objects: finds the groups with the largest weight inside.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -8,20 +8,25 @@
 
 namespace hopbytes {
 
-// Dynamic programming over the sets of objects that are still free: the first of them gets its partners in every
-// possible way. O(3^p) steps and 2^p numbers.
+// Dynamic programming over the sets of objects that are still free: the first free object is combined with
+// all possible partners. O(3^p) steps and 2^p numbers.
 class ExactGroups {
  public:
   static constexpr int64_t kMost = 12;
 
   ExactGroups(const Csr& graph, int64_t arity, BestGrouping& best)
-      : p_(static_cast<int>(graph.n())), arity_(static_cast<int>(arity)), best_(best), inside_(size_t{1} << p_, 0),
-        kept_(inside_.size(), 0), chosen_(inside_.size(), 0) {
+      : p_(static_cast<int>(graph.n())),
+        arity_(static_cast<int>(arity)),
+        best_(best),
+        inside_(size_t{1} << p_, 0),
+        kept_(inside_.size(), 0),
+        chosen_(inside_.size(), 0) {
     for (uint32_t set = 1; set < inside_.size(); ++set) {
       const int first = std::countr_zero(set);
       inside_[set] = inside_[set & (set - 1)];
       for (int64_t e = graph.indptr[first]; e < graph.indptr[first + 1]; ++e)
-        if (set >> graph.target[e] & 1 && graph.target[e] != first) inside_[set] += static_cast<uint64_t>(graph.w(e));
+        if (set >> graph.target[e] & 1 && graph.target[e] != first)
+          inside_[set] += static_cast<uint64_t>(graph.w(e));
     }
   }
 
@@ -36,12 +41,12 @@ class ExactGroups {
   }
 
  private:
-  // Of groups that are equally good the one with the smallest number as a set, the last objects first.
+  // Ties go to the group with the smallest number, read as a bit set.
   void choose_for_first(uint32_t free) {
     const uint32_t first = free & -free, rest = free ^ first;
     uint32_t others = 0;
     do {
-      others = (others - rest) & rest;  // the next subset, ascending
+      others = (others - rest) & rest;  // the next subset, in ascending order
       if (std::popcount(others) != arity_ - 1) continue;
       const uint32_t group = first | others;
       const uint64_t kept = inside_[group] + kept_[free ^ group];
@@ -51,8 +56,9 @@ class ExactGroups {
 
   int p_, arity_;
   BestGrouping& best_;
-  std::vector<uint64_t> inside_, kept_;  // weight inside a set as one group, and in the best groups of it
-  std::vector<uint32_t> chosen_;         // group of the first object of a set
+  // weight inside a set as one group, and inside the best groups of a set
+  std::vector<uint64_t> inside_, kept_;
+  std::vector<uint32_t> chosen_;  // the group of the first object of a set
 };
 
 }  // namespace hopbytes

@@ -1,18 +1,19 @@
-// A network with supplies and demands at its vertices, as flows through it leave it. Loads tell how much is where.
+// A flow network with supplies and demands at its vertices, in residual form. Every vertex has a load.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 namespace hopbytes {
 
-// Built vertex by vertex: clear, then for each in ascending order open, connect and supply, at last close.
+// The network is built vertex by vertex: clear(); for each vertex in ascending order open(), connect() and
+// supply(); finally close().
 class FlowNetwork {
  public:
   struct Arc {
-    int32_t head, reverse;  // vertex; arc the other way
-    int64_t room;           // what more can flow
+    int32_t head, reverse;  // head vertex; index of the reverse arc
+    int64_t residual;  // residual capacity
   };
-  static constexpr int64_t kEndless = int64_t{1} << 60;
+  static constexpr int64_t kInfinite = int64_t{1} << 60;
 
   void clear(int64_t n) {
     arc_.clear();
@@ -27,7 +28,8 @@ class FlowNetwork {
     const int32_t v = static_cast<int32_t>(start_.size());
     load_[v] = load;
     start_.push_back(size());
-    // Arcs of smaller vertices that end here wait in a list, with their tail in place of the head.
+    // Arcs from smaller vertices to this one wait in a linked list, which stores the tail in place of the
+    // head.
     for (int32_t e = waiting_[v]; e >= 0;) {
       Arc& arc = arc_[e];
       twin_[arc.head] = e;
@@ -36,20 +38,20 @@ class FlowNetwork {
     }
   }
 
-  // An arc from the vertex opened last; the other vertex has to name it too.
-  int32_t connect(int32_t head, int64_t room) {
+  // Adds an arc from the vertex opened last. The other vertex has to add the reverse arc.
+  int32_t connect(int32_t head, int64_t residual) {
     const int32_t v = static_cast<int32_t>(start_.size()) - 1, e = size();
     if (head < v) {
-      arc_.push_back({head, twin_[head], room});
+      arc_.push_back({head, twin_[head], residual});
       arc_[twin_[head]].reverse = e;
     } else {
-      arc_.push_back({v, waiting_[head], room});
+      arc_.push_back({v, waiting_[head], residual});
       waiting_[head] = e;
     }
     return e;
   }
 
-  // What the vertex opened last supplies or, below zero, demands.
+  // Sets the supply of the vertex opened last; a negative amount is a demand.
   void supply(int64_t amount) { terminal_[start_.size() - 1] = amount; }
 
   void close() { start_.push_back(size()); }
@@ -57,17 +59,17 @@ class FlowNetwork {
   int32_t n() const { return static_cast<int32_t>(terminal_.size()); }
   int32_t begin(int32_t v) const { return start_[v]; }
   int32_t end(int32_t v) const { return start_[v + 1]; }
-  // What looking at a vertex with all its arcs costs.
+  // The work of scanning a vertex with all its arcs.
   int64_t work(int32_t v) const { return 1 + start_[v + 1] - start_[v]; }
   Arc& operator[](int32_t e) { return arc_[e]; }
   const Arc& operator[](int32_t e) const { return arc_[e]; }
   int64_t& terminal(int32_t v) { return terminal_[v]; }
   int64_t load(int32_t v) const { return load_[v]; }
-  int64_t back(int32_t e) const { return arc_[arc_[e].reverse].room; }
+  int64_t back(int32_t e) const { return arc_[arc_[e].reverse].residual; }
 
   void push(int32_t e, int64_t amount) {
-    arc_[e].room -= amount;
-    arc_[arc_[e].reverse].room += amount;
+    arc_[e].residual -= amount;
+    arc_[arc_[e].reverse].residual += amount;
   }
 
  private:
@@ -75,7 +77,8 @@ class FlowNetwork {
 
   std::vector<Arc> arc_;
   std::vector<int32_t> start_;
-  std::vector<int32_t> waiting_, twin_;  // while building: by vertex, its list; by tail, its arc to the vertex opened
+  // during construction: the list of waiting arcs per vertex; per tail, its arc to the open vertex
+  std::vector<int32_t> waiting_, twin_;
   std::vector<int64_t> terminal_, load_;
 };
 

@@ -1,6 +1,7 @@
-// Grouping of TreeMatch (Jeannot and Mercier, Euro-Par 2010): p objects in p / arity groups so that little
-// weight leaves them. Small cases list all possible groups and look for independent sets in the graph of
-// their conflicts, and the smallest are solved exactly; large ones grow groups along heavy edges. Deterministic: ties fall to the smaller number.
+// The grouping of TreeMatch (Jeannot and Mercier, Euro-Par 2010): divides p objects into p / arity groups so
+// that little weight remains between groups. Small cases list all possible groups and search for independent
+// sets in their conflict graph; the smallest cases are also solved exactly. Large cases grow groups along
+// heavy edges. Deterministic: ties go to the smaller number.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,8 +13,9 @@
 
 namespace hopbytes {
 
-// Groups of `arity` objects, numbered by their smallest members. All weights are positive and arity divides p.
-// Lists all possible groups when they are at most `list_up_to`. `credit` is in thousandths.
+// Computes groups of `arity` objects, numbered by their smallest members. All weights are positive and arity
+// divides p. Lists all possible groups if there are at most `list_up_to`. `credit` is in thousandths, see
+// BestGrouping.
 inline Grouping group_objects(const Csr& graph, int64_t arity, int64_t list_up_to, int64_t credit,
                               Out<int32_t> group) {
   BestGrouping best(graph, arity, credit, group);

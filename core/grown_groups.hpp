@@ -1,4 +1,4 @@
-// Grouping of many objects: groups grown along heavy edges.
+// Grouping of many objects: groups are grown along heavy edges.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,11 +11,18 @@
 
 namespace hopbytes {
 
-// Groups grown one at a time: a seed, then again and again the free object with most weight to the group.
+// Grows one group at a time: starts with a seed and repeatedly adds the free object with the largest weight
+// to the group.
 class GrownGroups {
  public:
   GrownGroups(const Csr& graph, int64_t arity, BestGrouping& best)
-      : g_(graph), k_(arity), best_(best), degree_(g_.n(), 0), link_(g_.n(), 0), taken_(g_.n()), by_degree_(g_.n()) {
+      : g_(graph),
+        k_(arity),
+        best_(best),
+        degree_(g_.n(), 0),
+        link_(g_.n(), 0),
+        taken_(g_.n()),
+        by_degree_(g_.n()) {
     for (int64_t v = 0; v < g_.n(); ++v)
       for (int64_t e = g_.indptr[v]; e < g_.indptr[v + 1]; ++e) degree_[v] += static_cast<uint64_t>(g_.w(e));
     std::iota(by_degree_.begin(), by_degree_.end(), 0);
@@ -45,9 +52,9 @@ class GrownGroups {
     idle_ = 0;
   }
 
-  // The free object with the heaviest edge to another free one seeds the next group.
+  // The next seed is the free object with the heaviest edge to another free object.
   void from_heaviest_edges() {
-    using Entry = std::pair<int64_t, int64_t>;  // weight, minus the object
+    using Entry = std::pair<int64_t, int64_t>;  // the weight and the negated object
     std::priority_queue<Entry> queue;
     for (int64_t v = 0; v < g_.n(); ++v) queue.push({heaviest(v), -v});
     while (!queue.empty()) {
@@ -84,7 +91,8 @@ class GrownGroups {
       link_[u] += static_cast<uint64_t>(g_.w(e));
     }
   }
-  // Most weight to the group, then least elsewhere; without any neighbour what talks least.
+  // Returns the object with the largest weight to the group, then with the smallest weight elsewhere; if the
+  // group has no free neighbour, the object with the smallest total weight.
   int64_t next() {
     int64_t best = -1;
     for (size_t i = 0; i < touched_.size();) {

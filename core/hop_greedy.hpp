@@ -1,4 +1,4 @@
-// Greedy growth on hops: the group that talks most to what is placed goes near it (UMPA's UG).
+// Greedy growth on hops (UG of UMPA): the group with the largest volume to the placed groups goes near them.
 #pragma once
 #include <queue>
 
@@ -8,82 +8,92 @@
 
 namespace hopbytes {
 
-// Groups in the order of falling talk with those already placed; ties by all they say, then by number.
-class TalkQueue {
+// Queues groups by falling communication volume with the groups already placed; ties go to the larger total
+// volume, then to the smaller number.
+class VolumeQueue {
  public:
-  TalkQueue(const Csr& g, const std::vector<int64_t>& total)
-      : g_(g), total_(total), talk_(g.n(), 0), placed_(g.n(), 0) {}
+  VolumeQueue(const Csr& g, const std::vector<int64_t>& total)
+      : g_(g), total_(total), volume_to_placed_(g.n(), 0), placed_(g.n(), 0) {}
 
-  void open(int32_t group) {
-    if (!placed_[group]) queue_.push({talk_[group], total_[group], group});
+  void enqueue(int32_t group) {
+    if (!placed_[group]) queue_.push({volume_to_placed_[group], total_[group], group});
   }
   void place(int32_t group) {
     placed_[group] = 1;
     for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
       const int32_t other = g_.target[e];
-      talk_[other] += g_.w(e);
-      if (!placed_[other]) queue_.push({talk_[other], total_[other], other});
+      volume_to_placed_[other] += g_.w(e);
+      if (!placed_[other]) queue_.push({volume_to_placed_[other], total_[other], other});
     }
   }
   bool placed(int32_t group) const { return placed_[group] != 0; }
 
-  // The next group that `wanted` accepts; entries of other groups are dropped (open them again later).
+  // Returns the next group that `wanted` accepts. Entries of other groups are dropped; enqueue() adds them
+  // again.
   template <class Wanted> int32_t pop(Wanted wanted) {
     while (true) {
       const Entry top = queue_.top();
       queue_.pop();
-      if (!placed_[top.group] && top.talk == talk_[top.group] && wanted(top.group)) return top.group;
+      if (!placed_[top.group] && top.volume == volume_to_placed_[top.group] && wanted(top.group))
+        return top.group;
     }
   }
 
  private:
   struct Entry {
-    int64_t talk, total;
+    int64_t volume, total;
     int32_t group;
     bool operator<(const Entry& other) const {
-      if (talk != other.talk) return talk < other.talk;
+      if (volume != other.volume) return volume < other.volume;
       return total != other.total ? total < other.total : group > other.group;
     }
   };
   Csr g_;
   const std::vector<int64_t>& total_;
-  std::vector<int64_t> talk_;
+  std::vector<int64_t> volume_to_placed_;
   std::vector<uint8_t> placed_;
   std::priority_queue<Entry> queue_;
 };
 
-// One group per place. g is symmetric without diagonal; `seeds` more groups are placed far from each
-// other before growth begins. Returns the sum of weight x distance, every pair once.
-// O(groups x places + sum over groups of candidates x degree) at most.
+// Places one group per place. g is symmetric without diagonal. After the first group, `seeds` further groups
+// are placed far from each other before the growth begins. Returns the sum of weight x distance, every pair
+// once. At most O(groups x places + sum over groups of candidates x degree).
 template <class D> class HopGreedy {
  public:
-  HopGreedy(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Vicinity& vicinity, const D& distance)
-      : g_(g), fit_(size, capacity), search_(vicinity), distance_(distance), places_(vicinity.places()),
-        total_(g.n(), 0), group_at_(places_, -1), remote_(places_, INT64_MAX) {
+  HopGreedy(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Neighbourhood& neighbourhood,
+            const D& distance)
+      : g_(g),
+        fit_(size, capacity),
+        search_(neighbourhood),
+        distance_(distance),
+        places_(neighbourhood.places()),
+        total_(g.n(), 0),
+        group_at_(places_, -1),
+        remote_(places_, INT64_MAX) {
     for (int64_t t = 0; t < g_.n(); ++t)
       for (int64_t e = g_.indptr[t]; e < g_.indptr[t + 1]; ++e) total_[t] += g_.w(e);
   }
 
   int64_t run(int32_t seeds, Out<int32_t> place) {
     std::fill(place.begin(), place.end(), -1);
-    TalkQueue queue(g_, total_);
+    VolumeQueue queue(g_, total_);
     int64_t cost = 0;
     for (const int32_t rank : fit_.by_rarity()) {
       int64_t left = 0;
       for (int32_t t = 0; t < g_.n(); ++t)
-        if (fit_.class_of_group(t) == rank) queue.open(t), ++left;
+        if (fit_.class_of_group(t) == rank) queue.enqueue(t), ++left;
       for (; left > 0; --left) {
         const auto wanted = [&](int32_t t) { return fit_.class_of_group(t) == rank; };
         int32_t group = -1;
-        if (filled_.empty()) group = loudest(rank);
+        if (filled_.empty()) group = largest_volume(rank);
         else if (static_cast<int32_t>(filled_.size()) <= seeds) group = farthest(queue, rank);
         if (group < 0) group = queue.pop(wanted);
-        const int32_t where = filled_.empty() ? most_central(group, place) : best_place(group, place);
-        cost += cost_at(group, where, place);
-        place[group] = where;
-        group_at_[where] = group;
-        filled_.push_back(where);
-        fit_.take(group, where);
+        const int32_t chosen = filled_.empty() ? most_central(group, place) : best_place(group, place);
+        cost += cost_at(group, chosen, place);
+        place[group] = chosen;
+        group_at_[chosen] = group;
+        filled_.push_back(chosen);
+        fit_.take(group, chosen);
         queue.place(group);
       }
     }
@@ -91,15 +101,15 @@ template <class D> class HopGreedy {
   }
 
  private:
-  int32_t loudest(int32_t rank) const {
+  int32_t largest_volume(int32_t rank) const {
     int32_t best = -1;
     for (int32_t t = 0; t < g_.n(); ++t)
       if (fit_.class_of_group(t) == rank && (best < 0 || total_[t] > total_[best])) best = t;
     return best;
   }
 
-  // The place from which the farthest other place is nearest. Beyond kLandmarks places only so many,
-  // evenly spaced, are measured from.
+  // Returns the place whose farthest other place is nearest. With more than kLandmarks places, only that
+  // many, evenly spaced, are measured from.
   int32_t most_central(int32_t group, Out<int32_t> place) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
     int32_t best = -1;
@@ -114,9 +124,9 @@ template <class D> class HopGreedy {
     return best < 0 ? any_free(group, place) : best;
   }
 
-  // Of the groups farthest from all placed ones in the graph of groups the loudest; a group that cannot
-  // be reached at all is farther than every other.
-  int32_t farthest(const TalkQueue& queue, int32_t rank) const {
+  // Of the groups farthest from all placed ones in the graph of groups, returns the one with the largest
+  // volume. An unreachable group is farther than every other one.
+  int32_t farthest(const VolumeQueue& queue, int32_t rank) const {
     std::vector<int32_t> depth(g_.n(), -1), frontier, next;
     for (int32_t t = 0; t < g_.n(); ++t)
       if (queue.placed(t)) depth[t] = 0, frontier.push_back(t);
@@ -154,17 +164,18 @@ template <class D> class HopGreedy {
     return best < 0 ? any_free(group, place) : best;
   }
 
-  // The free place farthest from everything placed.
+  // Returns the free place that is farthest from all filled places.
   template <class Free> int32_t most_remote(Free free, int32_t group, Out<int32_t> place) {
     for (; measured_ < filled_.size(); ++measured_)
-      for (int32_t p = 0; p < places_; ++p) remote_[p] = std::min(remote_[p], distance_(p, filled_[measured_]));
+      for (int32_t p = 0; p < places_; ++p)
+        remote_[p] = std::min(remote_[p], distance_(p, filled_[measured_]));
     int32_t best = -1;
     for (int32_t p = 0; p < places_; ++p)
       if (free(p) && (best < 0 || remote_[p] > remote_[best])) best = p;
     return best < 0 ? any_free(group, place) : best;
   }
 
-  // When nothing free is within reach of the search, or the group fits nowhere: the cheapest of all.
+  // Used if the search reaches no free place or the group fits nowhere: returns the cheapest free place.
   int32_t any_free(int32_t group, Out<int32_t> place) const {
     int32_t best = -1;
     int64_t least = 0;

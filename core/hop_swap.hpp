@@ -1,4 +1,4 @@
-// Exchanges that lower the weighted hops, tried from the most expensive group on (UMPA's WH refinement).
+// Exchanges that lower the weighted hops, starting with the most expensive group (WH refinement of UMPA).
 #pragma once
 #include <queue>
 
@@ -11,18 +11,24 @@ namespace hopbytes {
 
 template <class D> class HopSwap {
  public:
-  HopSwap(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Vicinity& vicinity, const D& distance,
-          Out<int32_t> place)
-      : g_(g), fit_(size, capacity), search_(vicinity), distance_(distance), place_(place),
-        group_at_(vicinity.places(), -1), key_(g.n(), 0), done_(g.n(), 0) {
+  HopSwap(const Csr& g, In<int64_t> size, In<int64_t> capacity, const Neighbourhood& neighbourhood,
+          const D& distance, Out<int32_t> place)
+      : g_(g),
+        fit_(size, capacity),
+        search_(neighbourhood),
+        distance_(distance),
+        place_(place),
+        group_at_(neighbourhood.places(), -1),
+        key_(g.n(), 0),
+        done_(g.n(), 0) {
     for (int32_t t = 0; t < g_.n(); ++t) group_at_[place_[t]] = t;
   }
 
-  // Passes until one wins nothing. `delta` places are tried per group. Returns the (negative) change of
-  // the sum over pairs of weight x distance; exchanges evaluated are counted.
+  // Makes passes until one gains nothing. Tries `delta` places per group. Returns the (negative) change of
+  // the sum over pairs of weight x distance and adds to `evaluations`.
   int64_t run(int32_t delta, const Control& control, int64_t& evaluations) {
     int64_t total = 0;
-    for (bool better = true; better && !control.hurry();) {
+    for (bool better = true; better && !control.should_stop();) {
       const int64_t change = pass(delta, control, evaluations);
       better = change < 0;
       total += change;
@@ -34,7 +40,9 @@ template <class D> class HopSwap {
   struct Entry {
     int64_t key;
     int32_t group;
-    bool operator<(const Entry& other) const { return key != other.key ? key < other.key : group > other.group; }
+    bool operator<(const Entry& other) const {
+      return key != other.key ? key < other.key : group > other.group;
+    }
   };
 
   int64_t pass(int32_t delta, const Control& control, int64_t& evaluations) {
@@ -51,14 +59,15 @@ template <class D> class HopSwap {
       queue_.pop();
       if (done_[top.group] || top.key != key_[top.group]) continue;
       done_[top.group] = 1;
-      if (!control.hurry()) total += improve(top.group, delta, evaluations);
+      if (!control.should_stop()) total += improve(top.group, delta, evaluations);
     }
     return total;
   }
 
   int64_t improve(int32_t group, int32_t delta, int64_t& evaluations) {
     sources_.clear();
-    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) sources_.push_back(place_[g_.target[e]]);
+    for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e)
+      sources_.push_back(place_[g_.target[e]]);
     const int32_t home = place_[group];
     int32_t tried = 0;
     int64_t won = 0;
@@ -80,7 +89,8 @@ template <class D> class HopSwap {
     return won;
   }
 
-  // Change of what `group` pays if it goes to p; its distance to `partner`, who comes the other way, stays.
+  // Returns the change of the cost of `group` if it moves to p. Its distance to `partner`, which moves the
+  // other way, stays the same.
   int64_t change_if(int32_t group, int32_t p, int32_t partner) const {
     const int32_t home = place_[group];
     int64_t change = 0;
@@ -102,7 +112,7 @@ template <class D> class HopSwap {
     if (other >= 0) note(other, p, home, group);
   }
 
-  // Keys after `group` went from one place to another; `partner` went the other way.
+  // Updates the keys after `group` has moved from one place to another; `partner` moved the other way.
   void note(int32_t group, int32_t from, int32_t to, int32_t partner) {
     for (int64_t e = g_.indptr[group]; e < g_.indptr[group + 1]; ++e) {
       const int32_t other = g_.target[e];

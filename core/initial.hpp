@@ -1,4 +1,5 @@
-// Partitions of small graphs: recursive bisection by greedy growing, each side polished by FM.
+// Initial partitions of small graphs: recursive bisection by greedy graph growing, each bisection refined by
+// FM.
 #pragma once
 #include <cmath>
 
@@ -15,76 +16,35 @@ struct Score {
   }
 };
 
-// A partition and what it is worth.
+// A partition and its quality.
 struct Candidate {
   Score score;
   std::vector<int32_t> part;
 };
 
 inline void best_first(std::vector<Candidate>& candidates) {
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& x, const Candidate& y) { return x.score < y.score; });
 }
 
 template <class W>
-Score score(const WorkGraph<W>& g, const int32_t* part, std::span<const int64_t> cap, bool with_unary = true) {
-  std::vector<int64_t> load(cap.size(), 0);
+Score score(const WorkGraph<W>& g, const int32_t* part, std::span<const int64_t> max_block_weight,
+            bool with_linear_cost = true) {
+  std::vector<int64_t> load(max_block_weight.size(), 0);
   for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
   Score s{0, edge_cut(g, part)};
-  if (g.unary && with_unary) s.cut += g.unary->total(part, s.overload);  // a forbidden place counts as overload
-  for (size_t b = 0; b < cap.size(); ++b) s.overload += std::max<int64_t>(0, load[b] - cap[b]);
+  // A vertex on a forbidden block counts as overload.
+  if (g.linear_cost && with_linear_cost) s.cut += g.linear_cost->total(part, s.overload);
+  for (size_t b = 0; b < max_block_weight.size(); ++b)
+    s.overload += std::max<int64_t>(0, load[b] - max_block_weight[b]);
   return s;
 }
 
-// Let each block become the child where its vertices cost least by themselves, and take the rest of the
-// vertices off forbidden blocks: to the cheapest that allows them, of equals to the one with most room.
-template <class W> void settle(const WorkGraph<W>& g, std::span<const int64_t> cap, int32_t* part) {
-  constexpr int32_t most = 512;  // blocks; matching them takes their number cubed
-  const Unary& unary = *g.unary;
-  const int32_t k = static_cast<int32_t>(cap.size());
-  std::vector<int64_t> load(k, 0);
-  for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
-  if (k <= most) {
-    // A forbidden place costs as much as all edges; a child too small for a block costs by the overload.
-    double edges = 1;
-    for (int64_t e = 0; e < g.arcs(); ++e) edges += static_cast<double>(g.weight[e]);
-    const double per_load = edges * static_cast<double>(g.n) / static_cast<double>(std::max<int64_t>(1, g.total_load));
-    std::vector<double> cost(static_cast<size_t>(k) * k, 0.0);
-    for (int32_t b = 0; b < k; ++b)
-      for (int32_t c = 0; c < k; ++c)
-        cost[static_cast<size_t>(b) * k + c] = per_load * static_cast<double>(std::max<int64_t>(0, load[b] - cap[c]));
-    for (int64_t v = 0; v < g.n; ++v) {
-      double* row = cost.data() + static_cast<size_t>(part[v]) * k;
-      const double rest = unary.rest[v] >= Unary::kForbidden ? edges : static_cast<double>(unary.rest[v]);
-      if (rest != 0)
-        for (int32_t c = 0; c < k; ++c) row[c] += rest;
-      for (int64_t e = unary.start[v]; e < unary.start[v + 1]; ++e)
-        row[unary.block[e]] += (unary.cost[e] >= Unary::kForbidden ? edges : static_cast<double>(unary.cost[e])) - rest;
-    }
-    const std::vector<int32_t> child = best_assignment(cost, k);
-    for (int64_t v = 0; v < g.n; ++v) part[v] = child[part[v]];
-    std::fill(load.begin(), load.end(), 0);
-    for (int64_t v = 0; v < g.n; ++v) load[part[v]] += g.load[v];
-  }
-  for (int64_t v = 0; v < g.n; ++v) {
-    if (unary.allows(v, part[v])) continue;
-    int32_t best = -1;
-    for (int32_t b = 0; b < k; ++b) {
-      if (!unary.allows(v, b)) continue;
-      if (best < 0 || unary(v, b) < unary(v, best) || (unary(v, b) == unary(v, best) && cap[b] - load[b] > cap[best] - load[best]))
-        best = b;
-    }
-    if (best < 0) continue;
-    load[part[v]] -= g.load[v];
-    load[best] += g.load[v];
-    part[v] = best;
-  }
-}
-
-// Grow block 0 from a random vertex, always taking the vertex with the largest (weight into the
-// block - weight out of it), until it weighs about `target`; restart where a component ends.
+// Greedy graph growing: grows block 0 from a random vertex. It always takes the vertex with the largest key
+// until the block weighs about `target`, and restarts with a random vertex when a component ends.
 template <class W>
-void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& degree, std::vector<int32_t>& part,
-          VertexHeap& heap, Rng& rng) {
+void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& degree,
+          std::vector<int32_t>& part, VertexHeap& heap, Rng& rng) {
   std::vector<int64_t> key(g.n);  // weight into the block minus weight out of it
   for (int64_t v = 0; v < g.n; ++v) key[v] = -degree[v];
   std::fill(part.begin(), part.end(), 1);
@@ -96,8 +56,8 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
     if (heap.empty()) {
       int32_t v = static_cast<int32_t>(rng.below(g.n));
       if (part[v] == 0) {
-        // Among thousands of components random guesses would run along the grown ones again and again:
-        // one cursor walks round once.
+        // With thousands of components, most random draws would hit grown vertices, so one cursor passes over
+        // all vertices once instead.
         if (cursor < 0) cursor = v;
         while (part[cursor] == 0) cursor = cursor + 1 == g.n ? 0 : cursor + 1;
         v = cursor;
@@ -106,7 +66,7 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
     }
     const int32_t v = heap.top();
     heap.pop();
-    // The vertex that crosses the target is taken only if that comes nearer to it.
+    // The vertex that crosses the target is taken only if the load comes nearer to the target.
     if (grown + g.load[v] - target > target - grown && grown > 0) {
       if (heap.empty()) break;
       continue;
@@ -118,7 +78,7 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
       const int32_t u = g.adj[e];
       if (part[u] == 0) continue;
       key[u] += g.weight[e];
-      key[u] += g.weight[e];  // twice, but 2 w may be more than an int64
+      key[u] += g.weight[e];  // added twice, because 2 w may exceed an int64
       if (heap.contains(u)) heap.change(u, key[u]);
       else heap.push(u, key[u]);
     }
@@ -126,54 +86,59 @@ void grow(const WorkGraph<W>& g, int64_t target, const std::vector<int64_t>& deg
   heap.clear();
 }
 
-// Best of `tries` grown and FM-refined bisections with the given caps.
+// Returns the best of several grown and FM-refined bisections with the given maximum block weights.
 template <class W>
-std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t (&cap)[2], int32_t tries, Rng& rng,
-                            const Control& control) {
+std::vector<int32_t> bisect(const WorkGraph<W>& g, int64_t target, const int64_t (&max_block_weight)[2],
+                            int32_t repetitions, Rng& rng, const Control& control) {
   std::vector<int32_t> part(g.n, 1), best(g.n, 1);
   Score best_score;
   std::vector<int64_t> degree(g.n, 0);
   for (int64_t v = 0; v < g.n; ++v)
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) degree[v] += g.weight[e];
   VertexHeap heap;
-  LocalSearch<W, FlatDistance> search({}, 2, cap);
-  search.edges_only();
+  LocalSearch<W, FlatDistance> search({}, 2, max_block_weight);
+  search.ignore_linear_costs();
   SearchOptions options;
   options.slack = g.max_load;
-  for (int32_t t = 0; t < tries && (t == 0 || !control.hurry()); ++t) {
+  for (int32_t t = 0; t < repetitions && (t == 0 || !control.should_stop()); ++t) {
     grow(g, target, degree, part, heap, rng);
-    search.adopt(g, part.data());
+    search.attach(g, part.data());
     search.run(options, nullptr, rng, control);
-    const Score s = score(g, part.data(), std::span<const int64_t>(cap, 2), false);
+    const Score s = score(g, part.data(), std::span<const int64_t>(max_block_weight, 2), false);
     if (s < best_score) best_score = s, best = part;
-    control.spend(g.arcs());
+    control.record_work(g.arcs());
   }
-  control.spend(search.arcs_seen());
+  control.record_work(search.scanned_edges());
   return best;
 }
 
-// Recursive bisection into blocks first..last-1 with the given caps; writes part[vertex].
+// Recursive bisection into blocks first, first + 1, ... with the given maximum weights; writes part[vertex].
 template <class W>
-void recursive_bisection(const WorkGraph<W>& g, std::span<const int64_t> cap, int32_t first, int32_t tries, Rng& rng,
-                         const Control& control, const std::vector<int32_t>& vertex, int32_t* part) {
-  const int64_t a = static_cast<int64_t>(cap.size());
+void recursive_bisection(const WorkGraph<W>& g, std::span<const int64_t> max_block_weight, int32_t first,
+                         int32_t repetitions, Rng& rng, const Control& control,
+                         const std::vector<int32_t>& vertex, int32_t* part) {
+  const int64_t a = static_cast<int64_t>(max_block_weight.size());
   if (a == 1 || g.n == 0) {
     for (int64_t v = 0; v < g.n; ++v) part[vertex[v]] = first;
     return;
   }
   const int64_t left = a / 2;
-  int64_t cap_left = 0, cap_all = 0;
-  for (int64_t b = 0; b < a; ++b) cap_all += cap[b], cap_left += b < left ? cap[b] : 0;
-  const int64_t cap_right = cap_all - cap_left;
-  // Share the load like the caps; give each side a part of the slack that leaves some for below.
-  const double share = cap_all ? static_cast<double>(cap_left) / static_cast<double>(cap_all) : 0.5;
+  int64_t max_left = 0, max_all = 0;
+  for (int64_t b = 0; b < a; ++b)
+    max_all += max_block_weight[b], max_left += b < left ? max_block_weight[b] : 0;
+  const int64_t max_right = max_all - max_left;
+  // The load is divided in proportion to the maximum block weights. Each side gets a part of the slack, so
+  // that some is left for deeper bisections.
+  const double share = max_all ? static_cast<double>(max_left) / static_cast<double>(max_all) : 0.5;
   const int64_t target = static_cast<int64_t>(std::llround(static_cast<double>(g.total_load) * share));
   const double depth = std::max(1.0, std::ceil(std::log2(static_cast<double>(a))));
   auto loosened = [&](int64_t aim, int64_t limit) {
-    return std::max(aim, std::min(limit, aim + static_cast<int64_t>(static_cast<double>(limit - aim) / depth)));
+    return std::max(aim,
+                    std::min(limit, aim + static_cast<int64_t>(static_cast<double>(limit - aim) / depth)));
   };
-  const int64_t caps[2] = {loosened(target, cap_left), loosened(g.total_load - target, cap_right)};
-  const std::vector<int32_t> side = bisect(g, target, caps, tries, rng, control);
+  const int64_t max_block_weights[2] = {loosened(target, max_left),
+                                        loosened(g.total_load - target, max_right)};
+  const std::vector<int32_t> side = bisect(g, target, max_block_weights, repetitions, rng, control);
   std::vector<int32_t> local(g.n), members[2];
   for (int32_t v = 0; v < g.n; ++v) {
     local[v] = static_cast<int32_t>(members[side[v]].size());
@@ -183,8 +148,9 @@ void recursive_bisection(const WorkGraph<W>& g, std::span<const int64_t> cap, in
     const WorkGraph<W> sub = induced(g, members[s], side.data(), s, local.data());
     std::vector<int32_t> global(members[s].size());
     for (size_t i = 0; i < global.size(); ++i) global[i] = vertex[members[s][i]];
-    recursive_bisection(sub, s == 0 ? cap.first(left) : cap.subspan(left), s == 0 ? first : first + static_cast<int32_t>(left),
-                        tries, rng, control, global, part);
+    recursive_bisection(sub, s == 0 ? max_block_weight.first(left) : max_block_weight.subspan(left),
+                        s == 0 ? first : first + static_cast<int32_t>(left), repetitions, rng, control,
+                        global, part);
   }
 }
 

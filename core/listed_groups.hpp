@@ -1,4 +1,4 @@
-// Grouping of few objects as TreeMatch has it: independent sets in the graph of conflicts of all possible groups.
+// Grouping of few objects as in TreeMatch: independent sets in the conflict graph of all possible groups.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace hopbytes {
 
-// C(n, k), or limit + 1 when it is larger.
+// Returns the binomial coefficient C(n, k), or limit + 1 if it is larger than `limit`.
 inline int64_t choose(int64_t n, int64_t k, int64_t limit) {
   if (k < 0 || k > n) return 0;
   Wide value = 1;
@@ -21,7 +21,8 @@ inline int64_t choose(int64_t n, int64_t k, int64_t limit) {
   return static_cast<int64_t>(value);
 }
 
-// All groups of `arity` of p objects, sorted by what leaves them, and greedy independent sets of them.
+// Lists all groups of `arity` out of p objects, sorted by the weight that leaves them, and selects greedy
+// independent sets.
 class ListedGroups {
  public:
   ListedGroups(const Csr& graph, int64_t arity, BestGrouping& best)
@@ -37,9 +38,11 @@ class ListedGroups {
   void try_all() {
     std::vector<int64_t> order(leaving_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return leaving_[a] < leaving_[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return leaving_[a] < leaving_[b]; });
     const size_t starts = std::min<size_t>(kStarts, order.size());
-    for (size_t start = 0; start < starts; ++start) take(greedy(order, order[start]), Grouping::smallest_first);
+    for (size_t start = 0; start < starts; ++start)
+      take(greedy(order, order[start]), Grouping::smallest_first);
     largest_last(order);
     by_weighted_degree(order);
   }
@@ -50,7 +53,7 @@ class ListedGroups {
 
   void list() {
     std::vector<int32_t> group(k_);
-    std::vector<uint64_t> value(k_ + 1, 0);  // what leaves the first members
+    std::vector<uint64_t> value(k_ + 1, 0);  // the weight that leaves the first members
     const auto extend = [&](const auto& self, int64_t depth, int64_t from) -> void {
       if (depth == k_) {
         members_.insert(members_.end(), group.begin(), group.end());
@@ -78,7 +81,7 @@ class ListedGroups {
     for (int32_t v : members(group)) used_[v] = used;
   }
 
-  // The first group, then every one in `order` that shares nothing with those taken.
+  // Takes the first group, then every group in `order` that is disjoint from those taken.
   std::vector<int64_t> greedy(const std::vector<int64_t>& order, int64_t first) {
     std::fill(used_.begin(), used_.end(), 0);
     std::vector<int64_t> taken{first};
@@ -97,8 +100,9 @@ class ListedGroups {
     best_.offer(which);
   }
 
-  // Largest values last: the shortest prefix of the sorted groups that holds a whole grouping, found by
-  // shortening it below the largest group of the last one found, while the budget of steps lasts.
+  // "Largest values last": finds the shortest prefix of the sorted groups that contains a complete grouping.
+  // It repeatedly searches below the largest group of the grouping found last, while the budget of steps
+  // lasts.
   void largest_last(const std::vector<int64_t>& order) {
     std::vector<int64_t> rank(order.size());
     for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int64_t>(i);
@@ -120,7 +124,8 @@ class ListedGroups {
     take(found, Grouping::largest_last);
   }
 
-  // Cover all objects by groups ranked below `end`: the first object without one takes its best possible.
+  // Covers all objects with groups ranked below `end`: the first uncovered object takes the best group
+  // possible.
   bool cover(const std::vector<int64_t>& order, int64_t end, int64_t& steps, std::vector<int64_t>& taken) {
     int64_t v = 0;
     while (v < p_ && used_[v]) ++v;
@@ -138,7 +143,7 @@ class ListedGroups {
     return false;
   }
 
-  // What all groups in conflict with one make together over its own value, as quotient and rest.
+  // The total value of all groups in conflict with a group over its own value, as quotient and remainder.
   struct Ratio {
     UnsignedWide quotient;
     uint64_t rest, value;
@@ -149,17 +154,19 @@ class ListedGroups {
     }
   };
 
-  // Largest weighted degree first. Groups in conflict are all but those that share nothing with the group: of the
-  // r objects outside it each is in C(r-1, k-1) of those, each pair in C(r-2, k-2).
+  // "Largest weighted degree first". A group is in conflict with all groups except those that are disjoint
+  // from it. Of the r objects outside the group, each is in C(r-1, k-1) disjoint groups, and each pair in
+  // C(r-2, k-2).
   void by_weighted_degree(const std::vector<int64_t>& sorted) {
     const int64_t r = p_ - k_;
-    const UnsignedWide single = choose(r - 1, k_ - 1, INT64_MAX - 1), pair = choose(r - 2, k_ - 2, INT64_MAX - 1);
+    const UnsignedWide single = choose(r - 1, k_ - 1, INT64_MAX - 1),
+                       pair = choose(r - 2, k_ - 2, INT64_MAX - 1);
     UnsignedWide all = 0, total = 0;
     for (uint64_t degree : degree_) all += degree;
     for (uint64_t value : leaving_) total += value;
     std::vector<Ratio> ratio;
     for (size_t i = 0; i < leaving_.size(); ++i) {
-      UnsignedWide inside = 0;  // degrees of the members
+      UnsignedWide inside = 0;  // weighted degrees of the members
       for (int32_t v : members(static_cast<int64_t>(i))) inside += degree_[v];
       const uint64_t value = leaving_[i];
       const UnsignedWide disjoint = (all - inside) * single - (all - value - inside) * pair;

@@ -1,12 +1,13 @@
-// Maximum flows between supplies and demands that may grow, with both of their minimum cuts.
+// Maximum flows between supplies and demands that may grow, with both extreme minimum cuts.
 //
-// Two forests of shortest open paths, one from the supplies, one towards the demands, grow layer by layer;
-// where they meet, flow is pushed, and what it cuts off looks for a new parent at the least depth, or leaves.
-// (Incremental breadth-first search: Goldberg, Hed, Kaplan, Tarjan, Werneck 2011, after the trees of Boykov,
-// Kolmogorov 2004; O(n^2 m), whatever the capacities.) Unlike theirs, growth goes on until neither forest can
-// grow: then they are what supplies reach and what reaches demands, the smallest source side and the smallest
-// sink side of all minimum cuts. Both outlive a change: after vertices were given to a side, the next call
-// works only where something is new.
+// Two forests of shortest residual paths, one from the supplies and one towards the demands, grow layer by
+// layer. Where they meet, flow is pushed; a vertex that loses its parent arc (an orphan) is adopted by a new
+// parent at the smallest depth or leaves the forest. (Incremental breadth-first search: Goldberg, Hed,
+// Kaplan, Tarjan, Werneck 2011, after the trees of Boykov, Kolmogorov 2004; O(n^2 m) for any capacities.)
+// Unlike theirs, the growth continues until neither forest can grow. The forests are then the sets that
+// supplies reach and that reach demands: the smallest source side and the smallest sink side of all minimum
+// cuts. Both forests survive a change: after vertices were added to a side, the next call works only where
+// something is new.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,11 +22,11 @@ enum class Side : uint8_t { kFree, kSource, kSink };
 
 class MaxFlow {
  public:
-  // Looking at arcs is taken off work_left; nothing goes on below zero.
+  // Scanned edges are subtracted from work_left; the computation stops when it is negative.
   MaxFlow(FlowNetwork& net, int64_t& work_left, const Control& control)
       : net_(net), work_left_(work_left), control_(control) {}
 
-  // Forget all flows: the network is new.
+  // Starts with a new network and no flow.
   void start() {
     vertex_.assign(net_.n(), {0, kNone, kNone, kNone});
     for (Forest& forest : forest_) forest.clear();
@@ -35,14 +36,15 @@ class MaxFlow {
     }
   }
 
-  // Push what more can flow; less when `limit` was reached or the work is used up, and then the sides mean nothing.
+  // Pushes the remaining flow. Returns less than the maximum if `limit` is reached or the work is used up;
+  // the sides are then meaningless.
   int64_t augment(int64_t limit) {
     pushed_ = 0, limit_ = limit;
     adopt<kSource>();
     adopt<kSink>();
     const Forest &from = forest_[kSource], &to = forest_[kSink];
     while (!enough() && !(from.border.empty() && to.border.empty())) {
-      // The cheaper layer; an empty one cannot grow.
+      // Grows the layer that is cheaper to scan; an empty layer cannot grow.
       if (to.border.empty() || (!from.border.empty() && from.border_arcs <= to.border_arcs))
         grow<kSource>();
       else
@@ -56,33 +58,39 @@ class MaxFlow {
   }
   int64_t load(Side side) const { return forest_[side == Side::kSource ? kSource : kSink].load; }
 
-  // All of a side stays there, as supplies or demands without end; visit(u) for the vertices next to those that
-  // came since the last time. The flow must be maximum.
-  template <class Visit> void keep(Side side, Visit visit) {
-    side == Side::kSource ? keep<kSource>(visit) : keep<kSink>(visit);
+  // Fixes all vertices of a side there, as supplies or demands of infinite capacity. Calls visit(u) for the
+  // vertices adjacent to those that were fixed by this call. The flow must be maximum.
+  template <class Visit> void fix(Side side, Visit visit) {
+    side == Side::kSource ? fix<kSource>(visit) : fix<kSink>(visit);
   }
 
-  // Give v, next to a side that was kept, to that side. Returns what of the other side's terminal at v had no flow.
-  int64_t take(Side side, int32_t v) { return side == Side::kSource ? take<kSource>(v) : take<kSink>(v); }
+  // Adds v, which is adjacent to a fixed side, to that side. Returns the part of the other side's terminal at
+  // v that carried no flow.
+  int64_t assign(Side side, int32_t v) {
+    return side == Side::kSource ? assign<kSource>(v) : assign<kSink>(v);
+  }
 
  private:
   using Arc = FlowNetwork::Arc;
-  static constexpr int64_t kEndless = FlowNetwork::kEndless;
+  static constexpr int64_t kInfinite = FlowNetwork::kInfinite;
   static constexpr int32_t kNone = -1, kOrphan = -2;
   enum Tree : int32_t { kSource = 0, kSink = 1 };
 
   struct Vertex {
-    int32_t label;    // depth from 1 in the source forest, minus that in the sink forest, 0 in neither
-    int32_t parent;   // arc to it; kNone for terminals, kOrphan while it is looked for
-    int32_t current;  // arcs before this one lead to no parent at the present depth; kNone for what is kept
-    int32_t next;     // in the list of orphans
+    int32_t label;  // depth (from 1) in the source forest, minus the depth in the sink forest, 0 in neither
+    int32_t parent;  // arc to the parent; kNone for terminals, kOrphan while a new parent is searched
+    // No arc before this one leads to a parent at the present depth; kNone for fixed vertices.
+    int32_t current;
+    int32_t next;  // next entry in the list of orphans
   };
   struct Forest {
-    std::vector<int32_t> border;  // entered at depth `top` and not looked at; may hold some that have left
+    // vertices at depth `top` that were not scanned yet; some may have left the forest
+    std::vector<int32_t> border;
     int64_t border_arcs, load;
-    int32_t top, lowest, highest;  // depths: of the border, of orphans
-    std::vector<int32_t> orphan;   // by depth, first of a list
-    std::vector<int32_t> joined;   // since the side was kept; may hold some twice or that have left
+    int32_t top, lowest, highest;  // depths of the border and of the shallowest and deepest orphans
+    std::vector<int32_t> orphan;  // by depth, the first orphan of a list
+    // vertices since the side was fixed; may hold duplicates and vertices that have left
+    std::vector<int32_t> joined;
 
     void clear() {
       border.clear();
@@ -97,11 +105,12 @@ class MaxFlow {
   static constexpr int32_t sign(Tree tree) { return tree == kSource ? 1 : -1; }
   static constexpr Tree other(Tree tree) { return tree == kSource ? kSink : kSource; }
   template <Tree tree> int32_t depth(int32_t v) const { return sign(tree) * vertex_[v].label; }
-  bool enough() const { return pushed_ >= limit_ || work_left_ < 0 || control_.hurry(); }
+  bool enough() const { return pushed_ >= limit_ || work_left_ < 0 || control_.should_stop(); }
 
-  // Room on the arc in the direction in which the forest grows from its tail, or would reach its tail from its head.
+  // Residual capacity in the direction in which the forest grows along the arc; inward() is the opposite
+  // direction.
   template <Tree tree> int64_t outward(const Arc& arc) const {
-    return tree == kSource ? arc.room : net_[arc.reverse].room;
+    return tree == kSource ? arc.residual : net_[arc.reverse].residual;
   }
   template <Tree tree> int64_t inward(const Arc& arc) const { return outward<other(tree)>(arc); }
 
@@ -126,7 +135,7 @@ class MaxFlow {
     forest.border_arcs += net_.work(v);
   }
 
-  // One layer more.
+  // Grows the forest by one layer.
   template <Tree tree> void grow() {
     Forest& forest = forest_[tree];
     layer_.swap(forest.border);
@@ -148,15 +157,15 @@ class MaxFlow {
           if (enough()) return;
         }
         if (depth<tree>(v) != at) break;
-        if (depth<tree>(u) == 0) --e;  // left the other forest
+        if (depth<tree>(u) == 0) --e;  // u left the other forest: scan this arc again
       }
     }
   }
 
-  // As much as fits through the arc that joins the forests.
+  // Pushes as much flow as fits through the arc that connects the forests.
   void push(int32_t bridge) {
     const int32_t s = net_[net_[bridge].reverse].head, t = net_[bridge].head;
-    int64_t amount = net_[bridge].room;
+    int64_t amount = net_[bridge].residual;
     amount = fit<kSink>(t, fit<kSource>(s, amount));
     net_.push(bridge, amount);
     drain<kSource>(s, amount);
@@ -182,10 +191,10 @@ class MaxFlow {
       const int32_t up = vertex_[v].parent, along = tree == kSource ? net_[up].reverse : up;
       const int32_t above = net_[up].head;
       net_.push(along, amount);
-      if (net_[along].room == 0) abandon<tree>(v);
+      if (net_[along].residual == 0) abandon<tree>(v);
       v = above;
     }
-    if (std::abs(net_.terminal(v)) >= kEndless / 2) return;
+    if (std::abs(net_.terminal(v)) >= kInfinite / 2) return;
     net_.terminal(v) -= sign(tree) * amount;
     if (net_.terminal(v) == 0) abandon<tree>(v);
   }
@@ -201,7 +210,8 @@ class MaxFlow {
     forest.highest = std::max(forest.highest, at);
   }
 
-  // Orphans by depth: whoever finds a parent then keeps it, but for those nearer ones that are orphaned still.
+  // Adopts orphans in the order of their depth: a parent found then remains valid, unless it is closer to the
+  // root and an orphan itself, which is processed earlier.
   template <Tree tree> void adopt() {
     Forest& forest = forest_[tree];
     for (int32_t at = forest.lowest; at <= forest.highest; ++at)
@@ -226,7 +236,8 @@ class MaxFlow {
     return false;
   }
 
-  // Below the nearest neighbour, no deeper than the border, whose arcs were not looked at and which will find v again.
+  // Makes v a child of the nearest neighbour that is no deeper than the border; the arcs of the border have
+  // not been scanned and will find v again.
   template <Tree tree> void deeper(int32_t v) {
     int32_t nearest = forest_[tree].top, parent = kNone;
     for (int32_t e = net_.begin(v); e < net_.end(v); ++e) {
@@ -242,11 +253,11 @@ class MaxFlow {
     place<tree>(v, nearest + 1, parent);
   }
 
-  template <Tree tree, class Visit> void keep(Visit visit) {
+  template <Tree tree, class Visit> void fix(Visit visit) {
     Forest& forest = forest_[tree];
     for (const int32_t v : forest.joined) {
       if (depth<tree>(v) <= 0 || vertex_[v].current == kNone) continue;
-      net_.terminal(v) = sign(tree) * kEndless;
+      net_.terminal(v) = sign(tree) * kInfinite;
       vertex_[v] = {sign(tree), kNone, kNone, kNone};
       for (int32_t e = net_.begin(v); e < net_.end(v); ++e) visit(net_[e].head);
       work_left_ -= net_.work(v);
@@ -255,7 +266,7 @@ class MaxFlow {
     forest.top = 1;
   }
 
-  template <Tree tree> int64_t take(int32_t v) {
+  template <Tree tree> int64_t assign(int32_t v) {
     const int64_t unmet = std::max<int64_t>(0, -sign(tree) * net_.terminal(v));
     if (depth<tree>(v) < 0) {
       for (int32_t e = net_.begin(v); e < net_.end(v); ++e)
@@ -264,7 +275,7 @@ class MaxFlow {
       work_left_ -= net_.work(v);
       leave<other(tree)>(v);
     }
-    net_.terminal(v) = sign(tree) * kEndless;
+    net_.terminal(v) = sign(tree) * kInfinite;
     join<tree>(v, 1, kNone);
     return unmet;
   }

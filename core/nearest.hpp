@@ -1,4 +1,4 @@
-// The nearest PE with room: what repair asks again and again.
+// The nearest PE with room, which repair queries repeatedly.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace hopbytes {
 
-// Room per PE under a tree of maxima: the first PE of a range that has room for w, in O(log k).
+// Room per PE with a tree of maxima: finds the first PE of a range that has room for w, in O(log k).
 class RoomTree {
  public:
   explicit RoomTree(const std::vector<int64_t>& room)
@@ -24,7 +24,7 @@ class RoomTree {
     best_[i] += difference;
     for (i /= 2; i > 0; i /= 2) best_[i] = std::max(best_[2 * i], best_[2 * i + 1]);
   }
-  // First PE in [begin, end) with room >= w; -1 if none.
+  // Returns the first PE in [begin, end) with room >= w, -1 if there is none.
   int64_t first(int64_t begin, int64_t end, int64_t w) const { return search(1, 0, leaves_, begin, end, w); }
 
  private:
@@ -40,7 +40,7 @@ class RoomTree {
   std::vector<int64_t> best_;
 };
 
-// The nearest PE with room, level by level outward: labels ascend, so a subtree is a range of PEs.
+// Finds the nearest PE with room, level by level outwards: labels ascend, so a subtree is a range of PEs.
 class NearestInTree {
  public:
   NearestInTree(In<uint64_t> label, In<int64_t> bit_cost) : label_(label) {
@@ -63,10 +63,10 @@ class NearestInTree {
 
  private:
   In<uint64_t> label_;
-  std::vector<int> widths_;  // where the distance changes, inside out
+  std::vector<int> widths_;  // bit widths at which the distance changes, innermost first
 };
 
-// The same for any distance over k PEs: look at every PE.
+// Finds the nearest PE with room under any distance by scanning all k PEs.
 template <class Distance> class NearestByScan {
  public:
   NearestByScan(const Distance& distance, int64_t k) : distance_(distance), k_(k) {}
@@ -75,8 +75,8 @@ template <class Distance> class NearestByScan {
     int64_t best = -1, least = 0;
     for (int64_t q = 0; q < k_; ++q) {
       if (room[q] < w) continue;
-      const int64_t way = distance_(static_cast<int32_t>(pe), static_cast<int32_t>(q));
-      if (best < 0 || way < least) best = q, least = way;
+      const int64_t length = distance_(static_cast<int32_t>(pe), static_cast<int32_t>(q));
+      if (best < 0 || length < least) best = q, least = length;
     }
     return best;
   }

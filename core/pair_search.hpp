@@ -1,5 +1,5 @@
-// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside index blocks, pairs close
-// in the communication graph (Heider 1972; Brandfass et al. 2013; Schulz and Träff 2017).
+// Local search by exchanges over fixed sets of pairs: all pairs, pairs inside blocks of indices, and pairs
+// that are close in the communication graph (Heider 1972; Brandfass et al. 2013; Schulz and Träff 2017).
 #pragma once
 #include "csr.hpp"
 #include "exchange.hpp"
@@ -9,22 +9,23 @@ namespace hopbytes {
 
 struct PairCounts {
   int64_t evaluations = 0, swaps = 0;
-  int64_t arcs = 0;  // looked at: the measure of work
+  int64_t scanned_edges = 0;  // scanned edges, the measure of work
 };
 
-// Cyclic search over the pairs of tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
-// pairs in a row as there are have failed. Returns whether any exchange was made.
+// Cyclic search over the pairs of the tasks first .. last-1, (i,j) -> (i,j+1) -> (i+1,i+2), until as many
+// consecutive pairs as there are have failed. Returns whether it made an exchange.
 template <class W, class D>
-bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control, PairCounts& counts) {
+bool search_cyclic(Exchange<W, D>& exchange, int64_t first, int64_t last, const Control& control,
+                   PairCounts& counts) {
   const int64_t pairs = (last - first) * (last - first - 1) / 2;
   bool any = false;
   int64_t i = first, j = first + 1;
   for (int64_t failed = 0; failed < pairs; ++failed) {
-    if ((failed & 1023) == 0 && control.hurry()) break;
+    if ((failed & 1023) == 0 && control.should_stop()) break;
     const int32_t u = static_cast<int32_t>(i), v = static_cast<int32_t>(j);
     if (exchange.allowed(u, v)) {
       ++counts.evaluations;
-      counts.arcs += exchange.graph().degree(u) + exchange.graph().degree(v);
+      counts.scanned_edges += exchange.graph().degree(u) + exchange.graph().degree(v);
       if (exchange.delta(u, v) < 0) {
         exchange.apply(u, v);
         ++counts.swaps;
@@ -45,20 +46,20 @@ void search_all_pairs(Exchange<W, D>& exchange, const Control& control, PairCoun
   search_cyclic(exchange, 0, exchange.graph().n, control, counts);
 }
 
-// Block after block of `size` consecutive tasks, again from the first until a whole round finds nothing.
+// Searches block after block of `size` consecutive tasks, until a whole round over all blocks finds nothing.
 template <class W, class D>
 void search_blocks(Exchange<W, D>& exchange, int64_t size, const Control& control, PairCounts& counts) {
   const int64_t n = exchange.graph().n;
-  for (bool any = true; any && !control.hurry();) {
+  for (bool any = true; any && !control.should_stop();) {
     any = false;
-    for (int64_t first = 0; first < n && !control.hurry(); first += size)
+    for (int64_t first = 0; first < n && !control.should_stop(); first += size)
       any = search_cyclic(exchange, first, std::min(n, first + size), control, counts) || any;
   }
 }
 
-// Pairs at most `reach` edges apart. Tasks wait in a queue, at first in the given order; the neighbourhood
-// of the one whose turn it is is walked breadth first and never stored. A pair rests once it has failed
-// and comes back when an exchange has changed what either of its tasks would pay.
+// Searches pairs at most `reach` edges apart. The tasks wait in a queue, at first in the given order. The
+// neighbourhood of the present task is traversed breadth-first and never stored. A pair that failed is
+// skipped until an exchange changes the cost of one of its tasks.
 template <class W, class D>
 void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> order, const Control& control,
                        PairCounts& counts) {
@@ -78,7 +79,7 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
   auto consider = [&](int32_t u, int32_t v) {
     if (scanned[v] > std::max(changed[u], changed[v]) || !exchange.allowed(u, v)) return;
     ++counts.evaluations;
-    counts.arcs += g.degree(u) + g.degree(v);
+    counts.scanned_edges += g.degree(u) + g.degree(v);
     if (exchange.delta(u, v) >= 0) return;
     exchange.apply(u, v);
     ++counts.swaps;
@@ -86,7 +87,7 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
     touch_around(u);
     touch_around(v);
   };
-  for (size_t head = 0; head < queue.size() && !control.hurry();) {
+  for (size_t head = 0; head < queue.size() && !control.should_stop();) {
     const int32_t u = queue[head++];
     waiting[u] = 0;
     scanned[u] = ++clock;
@@ -104,7 +105,7 @@ void search_near_pairs(Exchange<W, D>& exchange, int64_t reach, In<int32_t> orde
           consider(u, v);
         }
     }
-    if (head > static_cast<size_t>(g.n) && 2 * head > queue.size()) {  // forget those that are through
+    if (head > static_cast<size_t>(g.n) && 2 * head > queue.size()) {  // drops processed entries of the queue
       queue.erase(queue.begin(), queue.begin() + head);
       head = 0;
     }

@@ -9,7 +9,7 @@
 
 namespace hopbytes {
 
-// Run job(0) .. job(count - 1) on up to `threads` threads.
+// Runs job(0) .. job(count - 1) on up to `threads` threads.
 template <class Job> void parallel_for(int64_t count, int32_t threads, Job job) {
   std::atomic<int64_t> next{0};
   std::exception_ptr failure;
@@ -27,7 +27,7 @@ template <class Job> void parallel_for(int64_t count, int32_t threads, Job job) 
   try {
     for (int64_t t = 1; t < std::min<int64_t>(threads, count); ++t) helpers.emplace_back(work);
   } catch (const std::exception&) {
-    // No more threads to be had: those that run share the work.
+    // If the system refuses more threads, the existing ones share the work.
   }
   work();
   for (std::thread& helper : helpers) helper.join();

@@ -1,9 +1,10 @@
-// Numbers from text, in pieces of any size: METIS graphs and tables of numbers (edge lists, matrices).
+// Parsers of numbers in text that arrives in pieces of any size: METIS graphs and tables of numbers (edge
+// lists, matrices).
 //
-// A parser is called again and again with the next piece of the file. It keeps its place in a small
-// array, fills what the caller allocated and stops when the piece is used up, when an array is full
-// (the caller makes room and calls again) or at the first fault. It never reads past the piece and
-// never believes a number of the file when it indexes.
+// A parser is called repeatedly with the next piece of the file. It keeps its state in a small array, fills
+// arrays allocated by the caller, and stops at the end of the piece, when an array is full (the caller
+// enlarges it and calls again) or at the first error. It never reads beyond the piece, and it checks every
+// number from the file before it uses the number as an index.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -20,31 +21,33 @@ namespace hopbytes {
 
 // Why a parser stopped. reference/text_reference.py has the same numbers.
 enum Status : int64_t {
-  kDone = 0,         // piece used up
-  kRoom,             // an output array is full
-  kDecimal,          // a number with a point or exponent where only integers were expected so far
-  kNotANumber,       // the token is no number
-  kNegative,         // below zero
-  kTooLarge,         // beyond 2^63 - 1
-  kOutOfRange,       // a task that does not exist
-  kNotWhole,         // a fraction where a whole number is needed
-  kLoop,             // an edge from a vertex to itself
-  kDuplicate,        // a neighbour listed twice
-  kMissingWeight,    // the line ends before the last edge's weight
-  kMissingLoad,      // the line ends inside the vertex weights
-  kTooManyLines,     // content after the last vertex
-  kWrongCount,       // a line with more or fewer numbers than the others
-  kEmptyField,       // two commas without a number between them
+  kDone = 0,  // the piece is used up
+  kRoom,  // an output array is full
+  kDecimal,  // a number with a point or exponent where only integers were expected so far
+  kNotANumber,  // the token is not a number
+  kNegative,  // below zero
+  kTooLarge,  // above 2^63 - 1
+  kOutOfRange,  // a task that does not exist
+  kNotWhole,  // a fraction where a whole number is needed
+  kLoop,  // an edge from a vertex to itself
+  kDuplicate,  // a neighbour that is listed twice
+  kMissingWeight,  // the line ends before the weight of the last edge
+  kMissingLoad,  // the line ends inside the vertex weights
+  kTooManyLines,  // content after the last vertex
+  kWrongCount,  // a line with more or fewer numbers than the others
+  kEmptyField,  // two commas without a number between them
 };
 
-// Slots of the state array. The first group is the place in the file, the second describes it.
+// Entries of the state array. The first group is the position in the file, the second describes the file.
 enum Slot : int {
-  kStatus, kLine, kField, kComment, kBegin, kEnd,     // both parsers; begin and end of the faulty token
-  kRow, kArcs, kRowBegin, kPending, kUnsorted,        // METIS (kArcs: numbers stored, in a table)
-  kComma,                                             // table: a comma waits for its number
-  kVertices, kSizes, kLoads, kEdgeWeights,            // METIS: n, vertex sizes?, loads per vertex, edge weights?
-  kColumns, kTaskColumns, kTaskLimit, kWholeColumns,  // table; bit c of kWholeColumns: column c is whole
-  kComments,                                          // METIS: comment lines between those of the vertices
+  kStatus, kLine, kField, kComment, kBegin, kEnd,  // both parsers; begin and end of the faulty token
+  kRow, kArcs, kRowBegin, kPending, kUnsorted,  // METIS (kArcs: numbers stored, in a table)
+  kComma,  // table: a comma was read, its number was not
+  // METIS: n, whether there are vertex sizes, loads per vertex, whether there are edge weights
+  kVertices, kSizes, kLoads, kEdgeWeights,
+  // table; bit c of kWholeColumns: column c holds whole numbers
+  kColumns, kTaskColumns, kTaskLimit, kWholeColumns,
+  kComments,  // METIS: comment lines between those of the vertices
   kSlots
 };
 
@@ -56,7 +59,7 @@ using Text = std::span<const uint8_t>;
 inline bool is_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r'; }
 inline bool ends_token(uint8_t c) { return is_blank(c) || c == '\n' || c == ',' || c == '#' || c == '%'; }
 
-// One token [begin, end) of a piece; `cut` if the piece ends before we can know the token's end.
+// One token [begin, end) of a piece. `cut` means that the piece may end inside the token.
 struct Token {
   size_t begin, end;
   bool cut;
@@ -68,7 +71,7 @@ inline Token token_at(Text text, size_t begin, bool final) {
   return {begin, end, end == text.size() && !final && end - begin < kLongestToken};
 }
 
-// Value of an unsigned integer, or the reason why it is none.
+// Reads an unsigned integer, or returns why the token is not one.
 inline Status whole_number(Text text, const Token& token, int64_t& value) {
   uint64_t sum = 0;
   bool huge = false;
@@ -79,7 +82,7 @@ inline Status whole_number(Text text, const Token& token, int64_t& value) {
       if (text[i] == '-' && i == token.begin && token.end - i > 1) return kNegative;
       return kNotANumber;
     }
-    // Only from the 19th digit on can the product leave the range.
+    // The product can overflow only from the 19th digit on.
     if (i - token.begin >= 18 && sum > (static_cast<uint64_t>(INT64_MAX) - digit) / 10) huge = true;
     if (!huge) sum = sum * 10 + digit;
   }
@@ -91,9 +94,10 @@ inline Status real_number(Text text, const Token& token, double& value) {
   const char* first = reinterpret_cast<const char*>(text.data()) + token.begin;
   const char* last = first + (token.end - token.begin);
   const auto [stop, error] = std::from_chars(first, last, value);
-  if (token.end - token.begin >= kLongestToken || stop != last || error == std::errc::invalid_argument || !std::isfinite(value))
+  if (token.end - token.begin >= kLongestToken || stop != last || error == std::errc::invalid_argument ||
+      !std::isfinite(value))
     return kNotANumber;
-  // Out of range also covers what is too small, which is 0 for us.
+  // The error "out of range" includes numbers that are too small, which are read as 0.
   if (error == std::errc::result_out_of_range) {
     const bool tiny = std::find(first, last, '-') != last && *first != '-';
     if (!tiny) return kTooLarge;
@@ -120,7 +124,7 @@ inline int64_t stop(State state, Status status, const Token& token) {
   return static_cast<int64_t>(token.begin);
 }
 
-// Skip to the end of the line; the newline itself stays. False if the piece ends first.
+// Skips to the end of the line, where the newline remains. Returns false if the piece ends first.
 inline bool skip_comment(Text text, size_t& i) {
   const void* found = std::memchr(text.data() + i, '\n', text.size() - i);
   i = found ? static_cast<const uint8_t*>(found) - text.data() : text.size();
@@ -136,7 +140,7 @@ struct MetisArrays {
   std::span<int64_t> load;    // empty without vertex weights
 };
 
-// Sort one finished row, its weights along with it, and tell whether a neighbour occurs twice.
+// Sorts a finished row together with its weights. Returns whether a neighbour occurs twice.
 inline bool sort_row(const MetisArrays& out, int64_t begin, int64_t end) {
   if (out.weight.empty()) {
     std::sort(out.target.begin() + begin, out.target.begin() + end);
@@ -149,7 +153,7 @@ inline bool sort_row(const MetisArrays& out, int64_t begin, int64_t end) {
   return std::adjacent_find(out.target.begin() + begin, out.target.begin() + end) != out.target.begin() + end;
 }
 
-// The line of vertex kRow is complete: check it and close its row.
+// Checks the line of vertex kRow, which is complete, and closes the row.
 inline Status finish_vertex(State state, const MetisArrays& out) {
   const int64_t row = state[kRow];
   if (row + 1 >= static_cast<int64_t>(out.indptr.size())) return kRoom;
@@ -163,12 +167,12 @@ inline Status finish_vertex(State state, const MetisArrays& out) {
   return kDone;
 }
 
-// One number of a vertex line: size, loads, then neighbours with or without weights.
+// Stores one number of a vertex line: a size, loads, then neighbours with or without weights.
 inline Status take_metis_number(State state, const MetisArrays& out, int64_t value) {
   const int64_t row = state[kRow], field = state[kField], arc = state[kArcs];
   if (row >= state[kVertices]) return kTooManyLines;
   if (field < state[kSizes] + state[kLoads]) {
-    if (field == state[kSizes]) {  // of several loads per vertex the first counts
+    if (field == state[kSizes]) {  // of several loads per vertex the first one counts
       if (row >= static_cast<int64_t>(out.load.size())) return kRoom;
       out.load[row] = value;
     }
@@ -189,7 +193,7 @@ inline Status take_metis_number(State state, const MetisArrays& out, int64_t val
   return kDone;
 }
 
-// Parse the lines of the vertices (the header was read by the caller). Returns how many bytes were used.
+// Parses the lines of the vertices (the caller has read the header). Returns the number of bytes used.
 inline int64_t parse_metis(Text text, bool final, State state, const MetisArrays& out) {
   size_t i = 0;
   Status status = kDone;
@@ -220,7 +224,7 @@ inline int64_t parse_metis(Text text, bool final, State state, const MetisArrays
       i = token.end;
     }
   }
-  // A file may end without a newline; an empty last line still is the line of an isolated vertex.
+  // A file may end without a newline. An empty last line still is the line of an isolated vertex.
   if (final && i == text.size() && state[kRow] < state[kVertices] &&
       (state[kField] > 0 || state[kRow] + 1 == state[kVertices]) &&
       (status = finish_vertex(state, out)) != kDone)
@@ -239,12 +243,13 @@ inline Status take_number(Text text, const Token& token, State, int64_t& value) 
 inline Status take_number(Text text, const Token& token, State state, double& value) {
   const Status status = real_number(text, token, value);
   if (status != kDone) return status;
-  return (state[kWholeColumns] >> std::min<int64_t>(state[kField], 62) & 1) && value != std::floor(value) ? kNotWhole
-                                                                                                          : kDone;
+  return (state[kWholeColumns] >> std::min<int64_t>(state[kField], 62) & 1) && value != std::floor(value)
+             ? kNotWhole
+             : kDone;
 }
 
-// Parse lines of kColumns numbers each, separated by blanks or single commas, into `out` row by row.
-// '#' and '%' start a comment. Value is int64_t or double. Returns how many bytes were used.
+// Parses lines of kColumns numbers each, separated by blanks or single commas, into `out` row by row. '#' and
+// '%' start a comment. Value is int64_t or double. Returns the number of bytes used.
 template <class Value>
 int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
   static_assert(std::is_same_v<Value, int64_t> || std::is_same_v<Value, double>);
@@ -278,7 +283,8 @@ int64_t parse_table(Text text, bool final, State state, std::span<Value> out) {
       if (state[kArcs] >= static_cast<int64_t>(out.size())) return stop(state, kRoom, token);
       Value value = 0;
       Status status = take_number(text, token, state, value);
-      if (status == kDone && state[kField] < state[kTaskColumns] && value > static_cast<Value>(state[kTaskLimit]))
+      if (status == kDone && state[kField] < state[kTaskColumns] &&
+          value > static_cast<Value>(state[kTaskLimit]))
         status = kOutOfRange;
       if (status != kDone) return stop(state, status, token);
       out[state[kArcs]++] = value;

@@ -1,8 +1,10 @@
-// Many independent subproblems in one call: every group of vertices is cut into its own number of
-// blocks with its own caps. Threads work on runs and recombinations of groups; who does what never matters.
+// Solves many independent subproblems in one call: every group of vertices is partitioned into its own number
+// of blocks with its own maximum weights. The threads work on repetitions and recombinations; the result does
+// not depend on which thread does what.
 #pragma once
 #include "csr.hpp"
 #include "exact.hpp"
+#include "linear_assignment.hpp"
 #include "multilevel.hpp"
 #include "parallel.hpp"
 
@@ -10,19 +12,22 @@ namespace hopbytes {
 
 struct ManyOptions {
   PartitionOptions partition;
-  int32_t runs = 1;      // independent runs per group, side by side, the best is kept; 0: one where there is no candidate
-  int32_t combines = 0;  // recombinations of the best partitions, then V-cycles
-  int32_t bisections = 1;  // where sizes are exact: tries of every cut in two
+  // independent repetitions per group, of which the best is kept; 0: one, and only for groups without a
+  // candidate
+  int32_t repetitions = 1;
+  int32_t recombinations = 0;  // recombinations of the best partitions, then V-cycles
+  int32_t bisection_repetitions = 1;  // repetitions of every bisection where sizes are exact
   int32_t threads = 1;
-  int32_t* finished = nullptr;  // counts groups done, for whoever watches
+  int32_t* finished = nullptr;  // counts finished groups, for progress reports
 };
 
 // The vertices of every group in ascending order, by counting sort.
-struct Grouping {
+struct GroupMembers {
   std::vector<int64_t> start;
   std::vector<int32_t> members, local;
 
-  Grouping(In<int32_t> group, int64_t groups) : start(groups + 1, 0), members(group.size()), local(group.size()) {
+  GroupMembers(In<int32_t> group, int64_t groups)
+      : start(groups + 1, 0), members(group.size()), local(group.size()) {
     for (int32_t g : group) ++start[g + 1];
     for (int64_t i = 0; i < groups; ++i) start[i + 1] += start[i];
     std::vector<int64_t> next(start.begin(), start.end() - 1);
@@ -38,73 +43,94 @@ struct Grouping {
 
 template <class W> class ManyPartitions {
  public:
-  ManyPartitions(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_start, In<int64_t> cap, In<uint64_t> seed,
-                 In<int32_t> candidates, const ManyOptions& options, Control control)
-      : g_(g), group_(group), cap_start_(cap_start), cap_(cap), seed_(seed), candidates_(candidates), options_(options),
-        control_(control), runs_(std::max(1, options.runs)), grouping_(group, static_cast<int64_t>(cap_start.size()) - 1),
-        pool_(cap_start.size() - 1), rows_(group.empty() ? 0 : candidates.size() / group.size()) {}
+  ManyPartitions(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> block_start,
+                 In<int64_t> max_block_weight, In<uint64_t> seed, In<int32_t> candidates,
+                 const ManyOptions& options, Control control)
+      : g_(g),
+        group_(group),
+        block_start_(block_start),
+        max_block_weight_(max_block_weight),
+        seed_(seed),
+        candidates_(candidates),
+        options_(options),
+        control_(control),
+        repetitions_(std::max(1, options.repetitions)),
+        members_(group, static_cast<int64_t>(block_start.size()) - 1),
+        pool_(block_start.size() - 1),
+        rows_(group.empty() ? 0 : candidates.size() / group.size()) {}
 
-  // Few groups: extract all, spread the runs and recombinations over the threads. Many: a thread does a
-  // group whole, so that only the groups at work are in memory.
+  // With few groups it extracts all of them and distributes repetitions and recombinations over the threads.
+  // With many groups a thread solves a group completely, so that only the groups being solved are in memory.
   void solve(Out<int32_t> child, Out<int64_t> cut) {
     const int64_t groups = static_cast<int64_t>(pool_.size());
     if (groups / 2 >= options_.threads) {
       parallel_for(groups, options_.threads, [&](int64_t i) {
         extract(i);
-        for (int64_t way = 0; way < pool_[i].ways.count(); ++way) one_way(i, way);
+        for (int64_t hierarchy = 0; hierarchy < pool_[i].hierarchies.count(); ++hierarchy)
+          repeat_on_hierarchy(i, hierarchy);
         collect(i);
-        contest({i}, 1);
+        tournament({i}, 1);
         finish(i, child, cut);
       });
       return;
     }
     parallel_for(groups, options_.threads, [&](int64_t i) { extract(i); });
-    parallel_for(groups * runs_, options_.threads, [&](int64_t job) { one_way(job / runs_, job % runs_); });
+    parallel_for(groups * repetitions_, options_.threads,
+                 [&](int64_t job) { repeat_on_hierarchy(job / repetitions_, job % repetitions_); });
     std::vector<int64_t> all(groups);
     std::iota(all.begin(), all.end(), 0);
     for (int64_t i : all) collect(i);
-    contest(all, options_.threads);
+    tournament(all, options_.threads);
     parallel_for(groups, options_.threads, [&](int64_t i) { finish(i, child, cut); });
   }
 
  private:
-  struct Pool {  // of one group
+  struct Pool {  // the partitions of one group
     WorkGraph<W> sub;
     std::vector<Candidate> members;
-    Ways ways;             // of the runs
-    int32_t combines = 0;  // recombinations made so far
+    HierarchySharing hierarchies;  // of the repetitions
+    int32_t recombinations = 0;  // recombinations made so far
   };
-  struct Meeting { int64_t group; size_t better, other; uint64_t seed; };
+  struct Match { int64_t group; size_t better, other; uint64_t seed; };
 
   const WorkGraph<W>& graph(int64_t i) const { return pool_.size() == 1 ? g_ : pool_[i].sub; }
-  std::span<const int64_t> caps(int64_t i) const {
-    return cap_.subspan(cap_start_[i], cap_start_[i + 1] - cap_start_[i]);
+  std::span<const int64_t> max_block_weights(int64_t i) const {
+    return max_block_weight_.subspan(block_start_[i], block_start_[i + 1] - block_start_[i]);
   }
-  bool trivial(int64_t i) const { return caps(i).size() < 2 || grouping_.of(i).empty(); }
-  // Where sizes leave no choice another engine is at work; this is the one place that decides.
-  bool exact(int64_t i) const { return !graph(i).unary && ExactPartition<W>::suits(graph(i), caps(i)); }
-
-  // Exact blocks too many to be recombined: of several such runs one would be kept whole and the others
-  // thrown away whole, so the tries go to every cut in two instead.
-  bool one_piece(int64_t i) const {
-    return options_.runs > 1 && static_cast<int64_t>(caps(i).size()) > ExactPartition<W>::kMostBlocks && exact(i);
+  bool trivial(int64_t i) const { return max_block_weights(i).size() < 2 || members_.of(i).empty(); }
+  // Exact sizes need another engine; only this function decides about that.
+  bool exact(int64_t i) const {
+    return !graph(i).linear_cost && ExactPartition<W>::suits(graph(i), max_block_weights(i));
   }
 
-  // Call `work` with the engine for group i.
+  // Returns whether the blocks are exact and too many to be recombined. Of several repetitions one would be
+  // kept and the others discarded, so the repetitions are spent on every bisection instead.
+  bool too_many_to_recombine(int64_t i) const {
+    return options_.repetitions > 1 &&
+           static_cast<int64_t>(max_block_weights(i).size()) > ExactPartition<W>::kMostBlocks && exact(i);
+  }
+
+  // Calls `work` with the engine for group i.
   template <class Work> Score with_engine(int64_t i, Work work) const {
-    if (!exact(i)) return work(Multilevel<W>(caps(i), options_.partition, control_));
-    const int32_t halves = one_piece(i) ? std::max(options_.bisections + 1, options_.runs) : options_.bisections;
-    const ExactOptions how{std::max(1, options_.partition.tries), halves, halves - 1};
-    return work(ExactPartition<W>(caps(i), how, control_));
+    if (!exact(i)) return work(Multilevel<W>(max_block_weights(i), options_.partition, control_));
+    const int32_t per_bisection = too_many_to_recombine(i)
+                                      ? std::max(options_.bisection_repetitions + 1, options_.repetitions)
+                                      : options_.bisection_repetitions;
+    const ExactOptions how{std::max(1, options_.partition.initial_partitions), per_bisection,
+                           per_bisection - 1};
+    return work(ExactPartition<W>(max_block_weights(i), how, control_));
   }
 
-  // Recombinations that are left for whole partitions; others were made where runs shared a way.
-  int64_t combines(int64_t i) const { return options_.combines - (runs_ - pool_[i].ways.count()); }
+  // Returns the number of recombinations left for whole partitions; the others were made where repetitions
+  // shared a hierarchy.
+  int64_t recombinations(int64_t i) const {
+    return options_.recombinations - (repetitions_ - pool_[i].hierarchies.count());
+  }
 
-  // Row c of the candidates, null when it has nothing for group i.
+  // Returns row c of the candidates, null if it has no partition of group i.
   const int32_t* candidate(int64_t i, size_t c) const {
     const int32_t* row = candidates_.data() + c * group_.size();
-    return row[grouping_.of(i)[0]] < 0 ? nullptr : row;
+    return row[members_.of(i)[0]] < 0 ? nullptr : row;
   }
   bool has_candidate(int64_t i) const {
     for (size_t c = 0; c < rows_; ++c)
@@ -114,28 +140,32 @@ template <class W> class ManyPartitions {
 
   void extract(int64_t i) {
     Pool& pool = pool_[i];
-    if (pool_.size() > 1) cut_out(i);
-    pool.ways = {runs_};
-    if (options_.combines > 0 && !trivial(i) && !exact(i))
-      pool.ways = Multilevel<W>(caps(i), options_.partition, control_).ways(graph(i), runs_);
-    pool.members.resize(pool.ways.count());
+    if (pool_.size() > 1) extract_subgraph(i);
+    pool.hierarchies = {repetitions_};
+    if (options_.recombinations > 0 && !trivial(i) && !exact(i))
+      pool.hierarchies = Multilevel<W>(max_block_weights(i), options_.partition, control_)
+                             .hierarchies(graph(i), repetitions_);
+    pool.members.resize(pool.hierarchies.count());
   }
 
-  void cut_out(int64_t i) {
+  void extract_subgraph(int64_t i) {
     Pool& pool = pool_[i];
-    pool.sub = induced(g_, grouping_.of(i), group_.data(), static_cast<int32_t>(i), grouping_.local.data());
-    pool.sub.uneven = weights_uneven(pool.sub);  // as if it had been given alone
-    if (g_.unary) pool.sub.unary = std::make_shared<const Unary>(g_.unary->of(grouping_.of(i)));
+    pool.sub = induced(g_, members_.of(i), group_.data(), static_cast<int32_t>(i), members_.local.data());
+    pool.sub.uneven = weights_uneven(pool.sub);  // as if the subgraph had been given on its own
+    if (g_.linear_cost)
+      pool.sub.linear_cost = std::make_shared<const LinearCost>(g_.linear_cost->of(members_.of(i)));
   }
 
-  // The runs on one way.
-  void one_way(int64_t i, int64_t way) {
-    if (trivial(i) || (way > 0 && (control_.hurry() || one_piece(i))) || (options_.runs < 1 && has_candidate(i))) return;
-    const Ways& ways = pool_[i].ways;
-    if (way >= ways.count()) return;
-    Candidate& member = pool_[i].members[way];
-    const uint64_t seed = derive(seed_[i], way);
-    const int64_t first = ways.first(way), count = ways.first(way + 1) - first;
+  // Makes the repetitions that use one hierarchy.
+  void repeat_on_hierarchy(int64_t i, int64_t hierarchy) {
+    if (trivial(i) || (hierarchy > 0 && (control_.should_stop() || too_many_to_recombine(i))) ||
+        (options_.repetitions < 1 && has_candidate(i)))
+      return;
+    const HierarchySharing& hierarchies = pool_[i].hierarchies;
+    if (hierarchy >= hierarchies.count()) return;
+    Candidate& member = pool_[i].members[hierarchy];
+    const uint64_t seed = derive(seed_[i], hierarchy);
+    const int64_t first = hierarchies.first(hierarchy), count = hierarchies.first(hierarchy + 1) - first;
     member.score = with_engine(i, [&](auto&& engine) {
       if constexpr (requires { engine.run(graph(i), member.part, seed, first, count); })
         return engine.run(graph(i), member.part, seed, first, count);
@@ -144,31 +174,33 @@ template <class W> class ManyPartitions {
     });
   }
 
-  // Runs that were made and candidates, the best first.
+  // Collects the results of the repetitions and the candidates, the best first.
   void collect(int64_t i) {
     if (trivial(i)) return;
     std::vector<Candidate>& members = pool_[i].members;
     std::erase_if(members, [](const Candidate& member) { return member.part.empty(); });
-    const auto inside = grouping_.of(i);
+    const auto vertices = members_.of(i);
     for (size_t c = 0; c < rows_; ++c) {
       const int32_t* row = candidate(i, c);
       if (!row) continue;
-      std::vector<int32_t> given(inside.size());
-      for (size_t v = 0; v < inside.size(); ++v) given[v] = row[inside[v]];
-      if (graph(i).unary) settle(graph(i), caps(i), given.data());
-      const Score own = score(graph(i), given.data(), caps(i));
+      std::vector<int32_t> given(vertices.size());
+      for (size_t v = 0; v < vertices.size(); ++v) given[v] = row[vertices[v]];
+      if (graph(i).linear_cost) assign_linear_costs(graph(i), max_block_weights(i), given.data());
+      const Score own = score(graph(i), given.data(), max_block_weights(i));
       members.push_back({own, std::move(given)});
     }
     best_first(members);
-    members.resize(std::min<size_t>(members.size(), 1 + std::max<int64_t>(0, combines(i))));
+    members.resize(std::min<size_t>(members.size(), 1 + std::max<int64_t>(0, recombinations(i))));
   }
 
-  // Recombinations in rounds: the better half of a pool each with one of the other half, side by side,
-  // until one partition is left; V-cycles on it with what remains of the effort. Pairs of equals keep
-  // more of what is good in several than one that meets all the others in turn.
-  void contest(const std::vector<int64_t>& groups, int32_t threads) {
-    for (std::vector<Meeting> round; !(round = meetings(groups)).empty() && !control_.hurry();) {
-      parallel_for(static_cast<int64_t>(round.size()), threads, [&](int64_t m) { meet(round[m]); });
+  // Tournament recombination: in every round each member of the better half of a pool is recombined with one
+  // of the other half, side by side, until one partition is left; the remaining recombinations become
+  // V-cycles on it. Pairing partitions of similar quality preserves more good parts than recombining one
+  // partition with all others in turn.
+  void tournament(const std::vector<int64_t>& groups, int32_t threads) {
+    for (std::vector<Match> round; !(round = matches(groups)).empty() && !control_.should_stop();) {
+      parallel_for(static_cast<int64_t>(round.size()), threads,
+                   [&](int64_t m) { recombine_match(round[m]); });
       for (int64_t i : groups) {
         std::vector<Candidate>& members = pool_[i].members;
         members.resize((members.size() + 1) / 2);
@@ -177,60 +209,63 @@ template <class W> class ManyPartitions {
     }
   }
 
-  std::vector<Meeting> meetings(const std::vector<int64_t>& groups) {
-    std::vector<Meeting> round;
+  std::vector<Match> matches(const std::vector<int64_t>& groups) {
+    std::vector<Match> round;
     for (int64_t i : groups) {
       Pool& pool = pool_[i];
       if (trivial(i)) continue;
       const size_t half = (pool.members.size() + 1) / 2;
       for (size_t m = half; m < pool.members.size(); ++m)
-        round.push_back({i, m - half, m, derive(seed_[i], 1000 + pool.combines++)});
-      if (pool.members.size() == 1 && pool.combines < combines(i))
-        round.push_back({i, 0, 1, derive(seed_[i], 1000 + pool.combines++)});
+        round.push_back({i, m - half, m, derive(seed_[i], 1000 + pool.recombinations++)});
+      if (pool.members.size() == 1 && pool.recombinations < recombinations(i))
+        round.push_back({i, 0, 1, derive(seed_[i], 1000 + pool.recombinations++)});
     }
     return round;
   }
 
-  void meet(const Meeting& meeting) {
-    std::vector<Candidate>& members = pool_[meeting.group].members;
-    Candidate& better = members[meeting.better];
-    const int32_t* other = meeting.other < members.size() ? members[meeting.other].part.data() : nullptr;
-    better.score = with_engine(meeting.group, [&](auto&& engine) {
-      return engine.combine(graph(meeting.group), better.part, other, meeting.seed);
+  void recombine_match(const Match& match) {
+    std::vector<Candidate>& members = pool_[match.group].members;
+    Candidate& better = members[match.better];
+    const int32_t* other = match.other < members.size() ? members[match.other].part.data() : nullptr;
+    better.score = with_engine(match.group, [&](auto&& engine) {
+      return engine.recombine(graph(match.group), better.part, other, match.seed);
     });
   }
 
   void finish(int64_t i, Out<int32_t> child, Out<int64_t> cut) {
-    const auto inside = grouping_.of(i);
+    const auto vertices = members_.of(i);
     Pool& pool = pool_[i];
     cut[i] = trivial(i) ? 0 : pool.members[0].score.cut;
-    for (size_t v = 0; v < inside.size(); ++v) child[inside[v]] = trivial(i) ? 0 : pool.members[0].part[v];
+    for (size_t v = 0; v < vertices.size(); ++v)
+      child[vertices[v]] = trivial(i) ? 0 : pool.members[0].part[v];
     pool = Pool();
-    if (options_.finished) std::atomic_ref<int32_t>(*options_.finished).fetch_add(1, std::memory_order_relaxed);
+    if (options_.finished)
+      std::atomic_ref<int32_t>(*options_.finished).fetch_add(1, std::memory_order_relaxed);
   }
 
   const WorkGraph<W>& g_;
   In<int32_t> group_;
-  In<int64_t> cap_start_, cap_;
+  In<int64_t> block_start_, max_block_weight_;
   In<uint64_t> seed_;
   In<int32_t> candidates_;
   ManyOptions options_;
   Control control_;
-  int64_t runs_;
-  Grouping grouping_;
+  int64_t repetitions_;
+  GroupMembers members_;
   std::vector<Pool> pool_;
   size_t rows_;
 };
 
-// Writes child[v], the block of v inside its group, and cut[group], the weight cut there. The caps
-// of group g are cap[cap_start[g] .. cap_start[g+1]). Candidates (may be empty) is a row-major
-// (candidates x n) array of partitions made elsewhere that compete as further runs; a negative entry
-// of a group's first vertex means there is none for that group.
+// Writes child[v], the block of v inside its group, and cut[group], the weight cut there. The maximum block
+// weights of group g are max_block_weight[block_start[g] .. block_start[g+1]). `candidates` (may be empty) is
+// a row-major (candidates x n) array of partitions from other sources that compete as further repetitions; a
+// negative entry of a group's first vertex means that the row has none for that group.
 template <class W>
-void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> cap_start, In<int64_t> cap,
-                    In<uint64_t> seed, In<int32_t> candidates, const ManyOptions& options, Control control,
-                    Out<int32_t> child, Out<int64_t> cut) {
-  ManyPartitions<W>(g, group, cap_start, cap, seed, candidates, options, control).solve(child, cut);
+void partition_many(const WorkGraph<W>& g, In<int32_t> group, In<int64_t> block_start,
+                    In<int64_t> max_block_weight, In<uint64_t> seed, In<int32_t> candidates,
+                    const ManyOptions& options, Control control, Out<int32_t> child, Out<int64_t> cut) {
+  ManyPartitions<W>(g, group, block_start, max_block_weight, seed, candidates, options, control)
+      .solve(child, cut);
 }
 
 }  // namespace hopbytes

@@ -1,4 +1,4 @@
-// Which group of tasks may go to which free place, so that all others still find one.
+// Decides which group of tasks may take which free place so that all other groups still find one.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,21 +8,22 @@
 
 namespace hopbytes {
 
-// Places fall into classes by capacity, groups by the smallest capacity that holds them. One group per
-// place; a group larger than every place counts as one of the largest class, and the caller repairs.
+// Places are divided into classes by capacity, groups by the smallest capacity that holds them. Each place
+// takes one group. A group larger than every place is in the largest class; the caller repairs the overload.
 class PlaceFit {
  public:
   PlaceFit(std::span<const int64_t> size, std::span<const int64_t> capacity) {
-    std::vector<int64_t> caps(capacity.begin(), capacity.end());
-    std::sort(caps.begin(), caps.end());
-    caps.erase(std::unique(caps.begin(), caps.end()), caps.end());
+    std::vector<int64_t> distinct(capacity.begin(), capacity.end());
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     const auto class_of = [&](int64_t amount) {
-      const auto found = std::lower_bound(caps.begin(), caps.end(), amount);
-      return static_cast<int32_t>(std::min<int64_t>(found - caps.begin(), static_cast<int64_t>(caps.size()) - 1));
+      const auto found = std::lower_bound(distinct.begin(), distinct.end(), amount);
+      return static_cast<int32_t>(
+          std::min<int64_t>(found - distinct.begin(), static_cast<int64_t>(distinct.size()) - 1));
     };
-    count_.assign(caps.size(), 0);
-    need_.assign(caps.size(), 0);
-    have_.assign(caps.size(), 0);
+    count_.assign(distinct.size(), 0);
+    need_.assign(distinct.size(), 0);
+    have_.assign(distinct.size(), 0);
     for (const int64_t s : size) group_class_.push_back(class_of(s)), ++count_[group_class_.back()];
     for (const int64_t c : capacity) place_class_.push_back(class_of(c)), ++have_[place_class_.back()];
     need_ = count_;
@@ -30,8 +31,8 @@ class PlaceFit {
     std::partial_sum(have_.rbegin(), have_.rend(), have_.rbegin());
   }
 
-  // Classes of groups in the order they are to be placed: rare ones first, as their places are nearly
-  // forced; of equally rare ones the largest.
+  // Returns the classes of groups in the order in which they are placed: rare classes first, because their
+  // places are nearly determined; of equally rare classes the largest.
   std::vector<int32_t> by_rarity() const {
     std::vector<int32_t> order;
     for (int32_t c = 0; c < static_cast<int32_t>(count_.size()); ++c)
@@ -44,7 +45,7 @@ class PlaceFit {
 
   int32_t class_of_group(int32_t group) const { return group_class_[group]; }
 
-  // Whether `group` may take the free place: it fits, and every class above has places to spare.
+  // Returns whether `group` may take the free place: it fits, and every larger class has places to spare.
   bool allows(int32_t group, int32_t place) const {
     const int32_t own = group_class_[group], taken = place_class_[place];
     if (taken < own) return false;
@@ -52,7 +53,7 @@ class PlaceFit {
       if (have_[c] <= need_[c]) return false;
     return true;
   }
-  // Whether two placed groups (or a group and a free place, other = -1) may exchange their places.
+  // Returns whether a group fits a place. Two groups may exchange their places if both fit.
   bool fits(int32_t group, int32_t place) const { return place_class_[place] >= group_class_[group]; }
 
   void take(int32_t group, int32_t place) {
@@ -62,7 +63,8 @@ class PlaceFit {
 
  private:
   std::vector<int32_t> group_class_, place_class_;
-  std::vector<int64_t> count_, need_, have_;  // need, have: groups to place and free places from a class up
+  // need, have: groups to place and free places of a class and all larger ones
+  std::vector<int64_t> count_, need_, have_;
 };
 
 }  // namespace hopbytes

@@ -1,4 +1,4 @@
-// Looking for places from a set of places outwards, hop by hop.
+// Searches for places around a set of places, hop by hop.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,42 +7,44 @@
 
 namespace hopbytes {
 
-// Sites (nodes) with the sites around them, nearest first, and the places at each site. A row of `near`
-// holds `reach` sites, the site itself first; `hops` says how far each of them is.
-struct Vicinity {
-  std::span<const int32_t> near;         // sites * reach
-  std::span<const uint16_t> hops;        // sites * reach, ascending in a row
-  std::span<const int32_t> site;         // of every place
+// Sites (nodes) with the nearest sites of each, and the places at each site. A row of `near` has `reach`
+// sites, beginning with the site itself; `hops` holds their distances.
+struct Neighbourhood {
+  std::span<const int32_t> near;  // sites * reach
+  std::span<const uint16_t> hops;  // sites * reach, ascending in a row
+  std::span<const int32_t> site;  // of every place
   std::span<const int64_t> place_start;  // sites + 1
-  std::span<const int32_t> place;        // places of every site, ascending
+  std::span<const int32_t> place;  // places of every site, ascending
 
   int64_t sites() const { return static_cast<int64_t>(place_start.size()) - 1; }
   int64_t places() const { return static_cast<int64_t>(site.size()); }
   int64_t reach() const { return static_cast<int64_t>(near.size()) / std::max<int64_t>(1, sites()); }
 };
 
-// Hands out the places around some places level by level (level = hops to the nearest of them), ascending
-// within a level: a breadth-first search through the network with several starts. Ends where rows end.
+// Visits the places around some places level by level (level = hops to the nearest of them), ascending within
+// a level: a breadth-first search through the network from several sources. It ends where the rows end.
 class PlaceSearch {
  public:
-  explicit PlaceSearch(const Vicinity& vicinity) : vicinity_(vicinity), seen_(vicinity.sites(), 0) {}
+  explicit PlaceSearch(const Neighbourhood& neighbourhood)
+      : neighbourhood_(neighbourhood), seen_(neighbourhood.sites(), 0) {}
 
-  // visit(places of one level) → whether to go on.
+  // visit(places of one level) returns whether to continue.
   template <class Sources, class Visit> void run(const Sources& sources, Visit&& visit) {
     ++turn_;
     rows_.clear();
     for (const int32_t place : sources) {
-      const int32_t site = vicinity_.site[place];
+      const int32_t site = neighbourhood_.site[place];
       if (seen_[site] == turn_) continue;
       seen_[site] = turn_;
-      rows_.push_back(site * vicinity_.reach());
+      rows_.push_back(site * neighbourhood_.reach());
     }
-    ++turn_;  // from here on: handed out
+    ++turn_;  // marks visited sites from here on
     next_ = rows_;
     for (int64_t level = 0; level >= 0; level = following()) {
       found_.clear();
       for (size_t i = 0; i < rows_.size(); ++i)
-        for (; !ended(i) && vicinity_.hops[next_[i]] == level; ++next_[i]) take(vicinity_.near[next_[i]]);
+        for (; !ended(i) && neighbourhood_.hops[next_[i]] == level; ++next_[i])
+          take(neighbourhood_.near[next_[i]]);
       if (found_.empty()) continue;
       std::sort(found_.begin(), found_.end());
       if (!visit(std::span<const int32_t>(found_))) return;
@@ -50,22 +52,23 @@ class PlaceSearch {
   }
 
  private:
-  bool ended(size_t i) const { return next_[i] == rows_[i] + vicinity_.reach(); }
-  // The least level that some row still has, -1 when all have ended.
+  bool ended(size_t i) const { return next_[i] == rows_[i] + neighbourhood_.reach(); }
+  // Returns the smallest level that remains in a row, -1 if all rows have ended.
   int64_t following() const {
     int64_t least = -1;
     for (size_t i = 0; i < rows_.size(); ++i)
-      if (!ended(i) && (least < 0 || vicinity_.hops[next_[i]] < least)) least = vicinity_.hops[next_[i]];
+      if (!ended(i) && (least < 0 || neighbourhood_.hops[next_[i]] < least))
+        least = neighbourhood_.hops[next_[i]];
     return least;
   }
   void take(int32_t site) {
     if (seen_[site] == turn_) return;
     seen_[site] = turn_;
-    found_.insert(found_.end(), vicinity_.place.begin() + vicinity_.place_start[site],
-                  vicinity_.place.begin() + vicinity_.place_start[site + 1]);
+    found_.insert(found_.end(), neighbourhood_.place.begin() + neighbourhood_.place_start[site],
+                  neighbourhood_.place.begin() + neighbourhood_.place_start[site + 1]);
   }
 
-  Vicinity vicinity_;
+  Neighbourhood neighbourhood_;
   std::vector<int64_t> seen_;
   std::vector<int64_t> rows_, next_;
   std::vector<int32_t> found_;

@@ -1,4 +1,5 @@
-// Routes between places: a form of routes.hpp, the endpoint of every place, and what a flow puts on a link.
+// Routes between places: a form of routes.hpp, the endpoint of every place, and the contribution of a flow to
+// a link.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,14 +17,14 @@ struct Step {
   int64_t part, parts;
 };
 
-// Links from one place to another and back.
-struct Ways {
+// The links from one place to another and those of the opposite direction.
+struct RoundTrip {
   std::span<const int32_t> there, back;
 };
 
-// Searches look at routes through this one type, whatever their form, and so are compiled once. Where every
-// flow takes a single path, ways between endpoints are kept once they were asked for: searches ask for the
-// same few over and over. Not for several threads at a time: routes are written into buffers.
+// Searches use routes through this type, whatever their form, and are therefore compiled once. If every flow
+// takes a single path, the paths between endpoints are cached, because searches ask for the same ones
+// repeatedly. Not thread-safe: routes are written into buffers.
 class PlacedRoutes {
  public:
   PlacedRoutes(std::span<const int32_t> endpoint, int32_t shift, bool single_path)
@@ -32,7 +33,8 @@ class PlacedRoutes {
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
     for (size_t p = 0; p < endpoint.size(); ++p)
-      site_[p] = static_cast<int32_t>(std::lower_bound(known.begin(), known.end(), endpoint[p]) - known.begin());
+      site_[p] =
+          static_cast<int32_t>(std::lower_bound(known.begin(), known.end(), endpoint[p]) - known.begin());
     sites_ = static_cast<int64_t>(known.size());
     if (single_path_ && sites_ <= kMostSites) start_.assign(sites_ * sites_, -1);
   }
@@ -43,15 +45,15 @@ class PlacedRoutes {
   // Places of one endpoint share a site: no link leads from one to the other.
   int32_t site(int32_t place) const { return site_[place]; }
 
-  // What a flow puts on a link that carries all of it.
+  // Returns the contribution of a flow to a link that carries all of it.
   int64_t whole(int64_t volume) const { return volume << shift_; }
 
-  // visit(link, amount) along the way from a to b. Amounts are volume x share x 2^shift, rounded per flow
-  // and link, so that taking a flow away removes exactly what it brought.
+  // Calls visit(link, amount) along the route from a to b. Amounts are volume x share x 2^shift, rounded per
+  // flow and link, so that removing a flow removes exactly what it added.
   template <class Visit> void walk(int32_t a, int32_t b, int64_t volume, Visit&& visit) const {
     if (single_path_) {
       const int64_t amount = whole(volume);
-      for (const int32_t link : way(a, b)) visit(link, amount);
+      for (const int32_t link : path(a, b)) visit(link, amount);
       return;
     }
     links(a, b, [&](const Step& step) { visit(step.link, share_of(volume, step.part, step.parts, shift_)); });
@@ -61,24 +63,25 @@ class PlacedRoutes {
     fill(a, b, row_);
     for (const Step& step : row_) visit(step);
   }
-  // Links from a to b where flows take a single path; valid until the next call.
-  std::span<const int32_t> way(int32_t a, int32_t b) const { return ways(a, b).there; }
-  // The same with the way back, which lies beside it in memory.
-  Ways ways(int32_t a, int32_t b) const {
+  // Returns the links from a to b if flows take a single path; valid until the next call.
+  std::span<const int32_t> path(int32_t a, int32_t b) const { return round_trip(a, b).there; }
+  // Returns the links of both directions, which are adjacent in memory.
+  RoundTrip round_trip(int32_t a, int32_t b) const {
     if (site_[a] == site_[b]) return {};
     if (start_.empty()) return computed(a, b);
     int32_t& start = start_[site_[a] * sites_ + site_[b]];
     if (start < 0) {
-      const Ways found = computed(a, b);
+      const RoundTrip found = computed(a, b);
       const size_t size = found.there.size() + found.back.size() + 2;
-      if (kept_.size() + size > kMostKept) return found;
-      start = static_cast<int32_t>(kept_.size());
-      for (const auto& way : {found.there, found.back}) kept_.push_back(static_cast<int32_t>(way.size()));
-      for (const auto& way : {found.there, found.back}) kept_.insert(kept_.end(), way.begin(), way.end());
+      if (cache_.size() + size > kMostCached) return found;
+      start = static_cast<int32_t>(cache_.size());
+      for (const auto& path : {found.there, found.back}) cache_.push_back(static_cast<int32_t>(path.size()));
+      for (const auto& path : {found.there, found.back})
+        cache_.insert(cache_.end(), path.begin(), path.end());
     }
-    const int32_t* kept = kept_.data() + start;
-    const auto there = static_cast<size_t>(kept[0]), back = static_cast<size_t>(kept[1]);
-    return {{kept + 2, there}, {kept + 2 + there, back}};
+    const int32_t* cached = cache_.data() + start;
+    const auto there = static_cast<size_t>(cached[0]), back = static_cast<size_t>(cached[1]);
+    return {{cached + 2, there}, {cached + 2 + there, back}};
   }
 
  protected:
@@ -86,9 +89,9 @@ class PlacedRoutes {
 
  private:
   static constexpr int64_t kMostSites = 2048;
-  static constexpr size_t kMostKept = size_t{1} << 24;
+  static constexpr size_t kMostCached = size_t{1} << 24;
 
-  Ways computed(int32_t a, int32_t b) const {
+  RoundTrip computed(int32_t a, int32_t b) const {
     row_.clear();
     fill(a, b, row_);
     const size_t there = row_.size();
@@ -104,8 +107,9 @@ class PlacedRoutes {
   int64_t sites_ = 0;
   mutable std::vector<Step> row_;
   mutable std::vector<int32_t> plain_;
-  mutable std::vector<int32_t> start_;  // of every pair of sites: two lengths, then links; -1 not asked for yet
-  mutable std::vector<int32_t> kept_;
+  // of every pair of sites, its entry in kept_: two lengths, then links; -1 if not cached
+  mutable std::vector<int32_t> start_;
+  mutable std::vector<int32_t> cache_;
 };
 
 template <class Form> class RoutesOfForm final : public PlacedRoutes {

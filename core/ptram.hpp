@@ -1,5 +1,5 @@
-// PTRAM: greedy placement on a hybrid of hop-bytes and congestion along real routes, then exchanges that
-// take load off the hottest link (Mirsadeghi and Afsahi, 2016), evaluated for one node after another.
+// PTRAM: greedy placement by a hybrid of hop-bytes and congestion along real routes, then exchanges that
+// relieve the hottest link (Mirsadeghi and Afsahi, 2016). The nodes are evaluated one after the other.
 #pragma once
 #include "local_search.hpp"
 #include "place_fit.hpp"
@@ -9,8 +9,8 @@
 
 namespace hopbytes {
 
-// Places whose routes differ only in links of their own, numbered by the lowest of each class. Such
-// places are worth the same to any group while both are free. O(places^2 x route length).
+// Classes of places whose routes differ only in links of their own, numbered by the lowest place of each
+// class. While such places are free, they are equally good for every group. O(places^2 x route length).
 inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t links, In<int64_t> price,
                                           std::span<const int64_t> capacity) {
   const int32_t places = static_cast<int32_t>(capacity.size());
@@ -28,19 +28,22 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
             if (e.b != a && e.b != b) e.b = -2;
           }
         });
-  // Only a link that one single place owns is private; one used by a single pair is nobody's.
+  // Only a link with a single owner is private; a link that a single pair of places uses has no owner.
   const auto owner = [&](int32_t link) {
     const Ends& e = ends[link];
     if (e.a >= 0 && e.b >= 0) return int32_t{-1};
     return e.a >= 0 ? e.a : e.b >= 0 ? e.b : int32_t{-1};
   };
-  // Hash of the way between place and other with the links of `place` itself made anonymous.
-  const auto way = [&](int32_t place, int32_t other) {
+  // Hash of the routes between place and other, in which the links of `place` itself are anonymous.
+  const auto route_hash = [&](int32_t place, int32_t other) {
     uint64_t hash = mix(static_cast<uint64_t>(other));
     for (const bool out : {true, false})
       routes.links(out ? place : other, out ? other : place, [&](const Step& step) {
-        const uint64_t name = owner(step.link) == place ? mix(~static_cast<uint64_t>(price.empty() ? 1 : price[step.link])) : step.link;
-        hash += mix(name * 2 + out + mix(static_cast<uint64_t>(step.part) << 32 | static_cast<uint32_t>(step.parts)));
+        const uint64_t name = owner(step.link) == place
+                                  ? mix(~static_cast<uint64_t>(price.empty() ? 1 : price[step.link]))
+                                  : step.link;
+        hash += mix(name * 2 + out +
+                    mix(static_cast<uint64_t>(step.part) << 32 | static_cast<uint32_t>(step.parts)));
         hash = mix(hash);
       });
     return hash;
@@ -48,13 +51,13 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
   std::vector<uint64_t> signature(places, 0);
   for (int32_t p = 0; p < places; ++p)
     for (int32_t other = 0; other < places; ++other)
-      if (other != p) signature[p] += way(p, other);
+      if (other != p) signature[p] += route_hash(p, other);
   std::vector<int32_t> of(places);
   std::vector<int32_t> leaders;
   for (int32_t p = 0; p < places; ++p) {
     of[p] = p;
     for (const int32_t q : leaders)
-      if (capacity[p] == capacity[q] && signature[p] - way(p, q) == signature[q] - way(q, p)) {
+      if (capacity[p] == capacity[q] && signature[p] - route_hash(p, q) == signature[q] - route_hash(q, p)) {
         of[p] = q;
         break;
       }
@@ -63,20 +66,25 @@ inline std::vector<int32_t> route_classes(const PlacedRoutes& routes, int64_t li
   return of;
 }
 
-// The group to be placed next: most talk with placed groups plus, less and less, with unplaced ones.
+// Chooses the next group: the one with the largest volume to placed groups plus a falling share of its volume
+// to unplaced ones.
 class NextGroup {
  public:
-  explicit NextGroup(const Flows& flows) : flows_(flows), placed_talk_(flows.n(), 0), open_talk_(flows.n(), 0), placed_(flows.n(), 0) {
-    for (int32_t g = 0; g < flows.n(); ++g) open_talk_[g] = flows.talk(g);
+  explicit NextGroup(const Flows& flows)
+      : flows_(flows),
+        volume_to_placed_(flows.n(), 0),
+        volume_to_unplaced_(flows.n(), 0),
+        placed_(flows.n(), 0) {
+    for (int32_t g = 0; g < flows.n(); ++g) volume_to_unplaced_[g] = flows.communication_volume(g);
   }
-  // `wanted` restricts the choice; -1 if nobody is left.
+  // Returns the next group that `wanted` accepts, -1 if none is left.
   template <class Wanted> int32_t next(Wanted wanted) const {
     int32_t best = -1;
     Wide most = 0;
     for (int32_t g = 0; g < flows_.n(); ++g) {
       if (placed_[g] || !wanted(g)) continue;
-      const Wide talk = static_cast<Wide>(placed_talk_[g]) * (count_ + 1) + open_talk_[g];
-      if (best < 0 || talk > most) best = g, most = talk;
+      const Wide volume = static_cast<Wide>(volume_to_placed_[g]) * (count_ + 1) + volume_to_unplaced_[g];
+      if (best < 0 || volume > most) best = g, most = volume;
     }
     return best;
   }
@@ -85,36 +93,37 @@ class NextGroup {
     ++count_;
     flows_.at(group, [&](int64_t e) {
       const int32_t other = flows_.other_end(e, group);
-      placed_talk_[other] += flows_.volume(e);
-      open_talk_[other] -= flows_.volume(e);
+      volume_to_placed_[other] += flows_.volume(e);
+      volume_to_unplaced_[other] -= flows_.volume(e);
     });
   }
 
  private:
   const Flows& flows_;
-  std::vector<int64_t> placed_talk_, open_talk_;
+  std::vector<int64_t> volume_to_placed_, volume_to_unplaced_;
   std::vector<uint8_t> placed_;
   int64_t count_ = 0;
 };
 
-// The order in which groups are placed. It does not depend on where they go.
+// Returns the order in which groups are placed. It does not depend on where they are placed.
 inline std::vector<int32_t> ptram_order(const Flows& flows, const PlaceFit& fit) {
   NextGroup queue(flows);
   std::vector<int32_t> order;
   for (const int32_t rank : fit.by_rarity())
-    for (int32_t group; (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0;) {
+    for (int32_t group;
+         (group = queue.next([&](int32_t g) { return fit.class_of_group(g) == rank; })) >= 0;) {
       order.push_back(group);
       queue.place(group);
     }
   return order;
 }
 
-// Place all groups (place: all -1 before). With `by_share` hop-bytes, which grow with every group placed
-// while congestion does not, count as if all groups had as many as the placed ones. `classes` are those of
-// route_classes, or every place its own.
-inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                            std::span<const int32_t> classes, const Hybrid& hybrid, bool by_share,
-                            const Control& control) {
+// Places all groups (`place` is -1 for all before). With `by_share` the hop-bytes are extrapolated from the
+// placed groups to all groups, because they grow with every placed group while congestion does not. `classes`
+// is the result of route_classes, or names every place by itself. Returns the number of evaluations.
+inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size,
+                            std::span<const int64_t> capacity, std::span<const int32_t> classes,
+                            const Hybrid& hybrid, bool by_share, const Control& control) {
   PlaceFit fit(size, capacity);
   const int32_t places = static_cast<int32_t>(capacity.size());
   std::vector<int64_t> seen(places, -1);
@@ -129,7 +138,7 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, 
       if (spare < 0) spare = p;
       if (!fit.allows(group, p) || seen[classes[p]] == step) continue;
       seen[classes[p]] = step;
-      if (best >= 0 && control.hurry()) break;
+      if (best >= 0 && control.should_stop()) break;
       ++evaluations;
       state.propose_first(group, p);
       const double value = metric.after_growth(state);
@@ -143,25 +152,27 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size, 
   return evaluations;
 }
 
-// Which exchanges count as relief: `paper` those that lower the highest congestion, tried for groups with
-// traffic over the first of the hottest links; `count` also those that leave fewer links that hot, tried for
-// groups over any of them.
+// Which exchanges count as relief. `paper`: those that lower the highest congestion, tried for groups with
+// traffic over the first of the hottest links. `count`: also those that leave fewer hottest links, tried for
+// groups with traffic over any of them.
 enum class ReliefRule { count, paper };
 
-// Rounds of the single exchange that relieves most, among groups over hot links and the `nearest` places
-// around them: of places as far the lower, or with `nearby` the nearer by number. Returns rounds won.
-inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, std::span<const int64_t> capacity,
-                            const Vicinity& vicinity, int32_t nearest, int64_t rounds, ReliefRule rule,
-                            bool nearby, const Control& control, int64_t& evaluations) {
-  using Heat = std::pair<int64_t, int64_t>;  // highest congestion, links that have it
+// Makes rounds of the single exchange that relieves most, among groups over hot links and the `nearest`
+// places around them. Of places at the same distance the lower number comes first, or with `nearby` the
+// number closest to the group's own place. Returns the number of rounds with an exchange.
+inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
+                            std::span<const int64_t> capacity, const Neighbourhood& neighbourhood,
+                            int32_t nearest, int64_t rounds, ReliefRule rule, bool nearby,
+                            const Control& control, int64_t& evaluations) {
+  using Peak = std::pair<int64_t, int64_t>;  // highest congestion, number of links with it
   const bool paper = rule == ReliefRule::paper;
   PlaceFit fit(size, capacity);
-  PlaceSearch search(vicinity);
+  PlaceSearch search(neighbourhood);
   std::vector<int32_t> near, homes, equals;
   for (int64_t round = 0; round < rounds; ++round) {
     if (state.links().max() == 0) return round;
     auto hot = state.hottest();
-    Heat least{state.links().max(), paper ? 0 : static_cast<int64_t>(hot.size())};
+    Peak least{state.links().max(), paper ? 0 : static_cast<int64_t>(hot.size())};
     if (paper) hot.resize(1);
     homes.clear();
     for (const int32_t link : hot)
@@ -184,14 +195,14 @@ inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size, 
         return static_cast<int32_t>(near.size()) < nearest;
       });
       for (const int32_t p : near) {
-        if (control.hurry()) return round;
+        if (control.should_stop()) return round;
         const int32_t group = state.group_at(home), other = state.group_at(p);
         if (!fit.fits(group, p) || (other >= 0 && !fit.fits(other, home))) continue;
         ++evaluations;
         state.propose(group, p);
-        Heat heat = state.hottest_if();
-        if (paper) heat.second = 0;
-        if (heat < least) least = heat, best = group, best_place = p;
+        Peak peak = state.hottest_if();
+        if (paper) peak.second = 0;
+        if (peak < least) least = peak, best = group, best_place = p;
       }
     }
     if (best < 0) return round;

@@ -1,5 +1,5 @@
-// Bringing a placement under its caps at the least cost, and filling empty PEs. Deterministic: all
-// ties fall to the smaller number. Work goes with the tasks of overfull PEs, not with n x k.
+// Makes a placement respect its maximum loads at the least cost, and fills empty PEs. Deterministic: ties go
+// to the smaller number. The work depends on the number of tasks on overloaded PEs, not on n x k.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -10,39 +10,49 @@
 #include "csr.hpp"
 #include "distance.hpp"
 #include "nearest.hpp"
-#include "unary.hpp"
+#include "linear_cost.hpp"
 
 namespace hopbytes {
 
 struct RepairResult {
   int64_t moves = 0;
   int64_t swaps = 0;
-  __int128 cost_change = 0;  // each pair of tasks once; leaving forbidden places gains 2^60 each time
+  __int128 cost_change = 0;  // each pair of tasks once; leaving a forbidden PE gains 2^60
 };
 
 template <class Distance, class Nearest> class Repair {
  public:
-  Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> cap, Distance distance, Nearest nearest,
-         int32_t* control, const Unary* unary = nullptr)
-      : g_(graph), unary_(unary), load_(load), pe_(pe), distance_(distance), nearest_(nearest), control_(control),
-        k_(static_cast<int64_t>(cap.size())), room_(room_per_pe(cap)), first_(k_, -1), next_(g_.n(), -1),
-        previous_(g_.n(), -1), asked_(g_.n(), -1),
+  Repair(const Csr& graph, In<int64_t> load, Out<int32_t> pe, In<int64_t> capacity, Distance distance,
+         Nearest nearest, int32_t* control, const LinearCost* linear_cost = nullptr)
+      : g_(graph),
+        linear_cost_(linear_cost),
+        load_(load),
+        pe_(pe),
+        distance_(distance),
+        nearest_(nearest),
+        control_(control),
+        k_(static_cast<int64_t>(capacity.size())),
+        room_(room_per_pe(capacity)),
+        first_(k_, -1),
+        next_(g_.n(), -1),
+        previous_(g_.n(), -1),
+        evaluated_at_(g_.n(), -1),
         seen_(k_, 0) {
     for (int64_t u = g_.n() - 1; u >= 0; --u)
       if (weight(u) > 0) link(u, pe_[u]);
   }
 
-  // Every overfull PE hands tasks on until it meets its cap or nobody has room; then it exchanges
-  // tasks for lighter ones.
-  RepairResult meet_caps() {
+  // Every overloaded PE passes tasks on until it respects its maximum load or no PE has room. Then it
+  // exchanges tasks for lighter ones.
+  RepairResult enforce_capacities() {
     for (int64_t p = 0; p < k_ && !cancelled(); ++p)
-      if (room_[p] < 0) push_out(p);
+      if (room_[p] < 0) move_out(p);
     for (int64_t p = 0; p < k_ && !cancelled(); ++p)
       if (room_[p] < 0) exchange(p);
     return result_;
   }
 
-  // Every PE without a task gets one from the nearest PE with two or more. For loads of 1 and caps of 1.
+  // Gives every empty PE a task from the nearest PE with at least two. For loads of 1 and maximum loads of 1.
   RepairResult fill_empty() {
     std::vector<int64_t> surplus(k_);
     for (int64_t p = 0; p < k_; ++p) surplus[p] = -room_[p];  // tasks beyond the first
@@ -52,18 +62,20 @@ template <class Distance, class Nearest> class Repair {
       int64_t q = nearest_(donors, p, 1);
       if (q < 0) break;
       int64_t best = -1, best_change = 0;
-      const auto ask = [&](int64_t donor) {
-        int64_t looked_at = 0;
-        for (int64_t u = first_[donor]; u >= 0 && looked_at < kMembersTried; u = next_[u], ++looked_at) {
+      const auto evaluate = [&](int64_t donor) {
+        int64_t scanned_edges = 0;
+        for (int64_t u = first_[donor]; u >= 0 && scanned_edges < kMembersTried;
+             u = next_[u], ++scanned_edges) {
           if (!permitted(u, p)) continue;
           collect(u);
           const int64_t change = change_to(u, donor, p);
-          if (best < 0 || change < best_change || (change == best_change && u < best)) best = u, best_change = change;
+          if (best < 0 || change < best_change || (change == best_change && u < best))
+            best = u, best_change = change;
         }
       };
-      ask(q);
-      for (int64_t donor = 0; best < 0 && unary_ && donor < k_; ++donor)
-        if (donors[donor] > 0) ask(q = donor);
+      evaluate(q);
+      for (int64_t donor = 0; best < 0 && linear_cost_ && donor < k_; ++donor)
+        if (donors[donor] > 0) evaluate(q = donor);
       if (best < 0) continue;
       move(best, p, best_change);
       donors.change(q, -1);
@@ -73,17 +85,19 @@ template <class Distance, class Nearest> class Repair {
   }
 
  private:
-  static constexpr int64_t kMembersTried = 1024;  // bounds the search in very full PEs
+  static constexpr int64_t kMembersTried = 1024;  // bounds the search on very full PEs
   static constexpr size_t kNeighboursTried = 16;
   static constexpr int64_t kPartnersTried = 64;
-  static constexpr int64_t kAskedAgain = 256;  // neighbours of a task that went, bounds the work of hubs
+  // neighbours of a moved task that are evaluated again; bounds the work of hubs
+  static constexpr int64_t kEvaluatedAgain = 256;
 
   struct Offer {
-    int64_t change;  // of the cost
-    int64_t relief;  // of the overload
+    int64_t change;  // change of the cost
+    int64_t relief;  // change of the overload
     int64_t task, target;
-    int64_t as_of;  // number of moves done when this was computed
-    bool operator<(const Offer& other) const {  // worse first: a max-heap then yields the best
+    int64_t as_of;  // number of moves made when this was computed
+    // worse offers are smaller, so that a max-heap yields the best one
+    bool operator<(const Offer& other) const {
       const __int128 mine = static_cast<__int128>(change) * other.relief;
       const __int128 its = static_cast<__int128>(other.change) * relief;
       return mine != its ? mine > its : task > other.task;
@@ -95,8 +109,8 @@ template <class Distance, class Nearest> class Repair {
     return control_ && std::atomic_ref<int32_t>(*control_).load(std::memory_order_relaxed) != 0;
   }
 
-  RoomTree room_per_pe(In<int64_t> cap) const {
-    std::vector<int64_t> room(cap.begin(), cap.end());
+  RoomTree room_per_pe(In<int64_t> capacity) const {
+    std::vector<int64_t> room(capacity.begin(), capacity.end());
     for (int64_t u = 0; u < g_.n(); ++u) room[pe_[u]] -= weight(u);
     return RoomTree(room);
   }
@@ -123,7 +137,7 @@ template <class Distance, class Nearest> class Repair {
     ++result_.moves;
   }
 
-  // Weight from u to every PE that holds a neighbour, heaviest PE first (then by number).
+  // Collects the weight from u to every PE that holds a neighbour, the heaviest first (then by number).
   void collect(int64_t u) {
     near_.clear();
     for (int64_t e = g_.indptr[u]; e < g_.indptr[u + 1]; ++e) {
@@ -140,15 +154,18 @@ template <class Distance, class Nearest> class Repair {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
   }
-  bool permitted(int64_t u, int64_t q) const { return !unary_ || unary_->allows(u, static_cast<int32_t>(q)); }
+  bool permitted(int64_t u, int64_t q) const {
+    return !linear_cost_ || linear_cost_->allows(u, static_cast<int32_t>(q));
+  }
   int64_t change_to(int64_t u, int64_t from, int64_t to) const {
     int64_t change = 0;
-    if (unary_) change = (*unary_)(u, static_cast<int32_t>(to)) - (*unary_)(u, static_cast<int32_t>(from));
+    if (linear_cost_)
+      change = (*linear_cost_)(u, static_cast<int32_t>(to)) - (*linear_cost_)(u, static_cast<int32_t>(from));
     for (const auto& [q, w] : near_) change += w * (distance_(q, to) - distance_(q, from));
     return change;
   }
 
-  // The cheapest place for u outside p: where its neighbours are, else the nearest PE with room.
+  // Finds the cheapest PE for u other than p: a PE of its neighbours, or the nearest PE with room.
   bool offer(int64_t u, int64_t p, Offer& out) {
     const int64_t w = weight(u);
     if (room_.largest() < w) return false;
@@ -157,44 +174,48 @@ template <class Distance, class Nearest> class Repair {
     const auto consider = [&](int64_t q) {
       if (q < 0 || q == p || q == best || room_[q] < w || !permitted(u, q)) return;
       const int64_t change = change_to(u, p, q);
-      if (best < 0 || change < best_change || (change == best_change && q < best)) best = q, best_change = change;
+      if (best < 0 || change < best_change || (change == best_change && q < best))
+        best = q, best_change = change;
     };
     const size_t tried = std::min(near_.size(), kNeighboursTried);
     for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
     consider(nearest_(room_, p, w));
     for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
-    if (best < 0 && unary_ && unary_->kind[u] != 0)  // the nearest with room are forbidden: any other
+    // The nearest PEs with room are forbidden: try all others.
+    if (best < 0 && linear_cost_ && linear_cost_->kind[u] != 0)
       for (int64_t q = 0; q < k_; ++q) consider(q);
     if (best < 0) return false;
     out = {best_change, std::min(w, -room_[p]), u, best, result_.moves};
     return true;
   }
 
-  // The task that loses least goes first. Where a task went its neighbours lose less, so they are asked again:
-  // an offer that got better would otherwise wait behind others. (One that got worse is seen when its turn comes.)
-  void push_out(int64_t p) {
+  // Moves the task with the least loss first. The neighbours of a moved task lose less than before, so they
+  // are evaluated again: an offer that became better would otherwise wait behind others. (An offer that
+  // became worse is detected when it comes to the top.)
+  void move_out(int64_t p) {
     std::vector<Offer> heap;
-    const auto ask = [&](int64_t u) {
+    const auto evaluate = [&](int64_t u) {
       Offer fresh;
       if (!offer(u, p, fresh)) return;
-      asked_[u] = fresh.as_of;
+      evaluated_at_[u] = fresh.as_of;
       heap.push_back(fresh);
       std::push_heap(heap.begin(), heap.end());
     };
-    for (int64_t u = first_[p]; u >= 0 && !cancelled(); u = next_[u]) ask(u);
+    for (int64_t u = first_[p]; u >= 0 && !cancelled(); u = next_[u]) evaluate(u);
     while (room_[p] < 0 && !heap.empty() && !cancelled()) {
       std::pop_heap(heap.begin(), heap.end());
       const Offer best = heap.back();
       heap.pop_back();
-      if (pe_[best.task] != p || asked_[best.task] != best.as_of) continue;  // gone, or asked again since
-      if (best.as_of != result_.moves) {  // places filled since
-        ask(best.task);
+      // the task is gone or was evaluated again since
+      if (pe_[best.task] != p || evaluated_at_[best.task] != best.as_of) continue;
+      if (best.as_of != result_.moves) {  // PEs may have been filled since
+        evaluate(best.task);
         continue;
       }
       move(best.task, best.target, best.change);
       const int64_t from = g_.indptr[best.task], to = g_.indptr[best.task + 1];
-      for (int64_t e = from; e < std::min(to, from + kAskedAgain); ++e)
-        if (const int64_t v = g_.target[e]; pe_[v] == p && weight(v) > 0) ask(v);
+      for (int64_t e = from; e < std::min(to, from + kEvaluatedAgain); ++e)
+        if (const int64_t v = g_.target[e]; pe_[v] == p && weight(v) > 0) evaluate(v);
     }
   }
 
@@ -207,7 +228,7 @@ template <class Distance, class Nearest> class Repair {
     return tasks;
   }
 
-  // The PEs with most room, most first.
+  // Returns the PEs with the most room, in falling order.
   std::vector<int64_t> roomiest() const {
     std::vector<int64_t> pes(k_);
     for (int64_t p = 0; p < k_; ++p) pes[p] = p;
@@ -219,7 +240,7 @@ template <class Distance, class Nearest> class Repair {
     return pes;
   }
 
-  // Nobody has room for a whole task of p: exchange one for a lighter one elsewhere, the pair with the
+  // No PE has room for a whole task of p: exchanges a task for a lighter one elsewhere, the pair with the
   // largest relief first, while the overload falls.
   void exchange(int64_t p) {
     while (room_[p] < 0 && work_left_ > 0 && !cancelled()) {
@@ -227,9 +248,10 @@ template <class Distance, class Nearest> class Repair {
       if (static_cast<int64_t>(own.size()) > kMembersTried) own.resize(kMembersTried);
       int64_t relief = 0, give = -1, take = -1;
       for (int64_t q : roomiest()) {
-        if (q == p || room_[q] <= 0 || relief == -room_[p]) break;  // roomiest first: the rest is no better
+        // PEs come in the order of falling room, so the remaining ones are no better
+        if (q == p || room_[q] <= 0 || relief == -room_[p]) break;
         std::vector<int64_t> other = members(q);
-        if (unary_) std::erase_if(other, [&](int64_t v) { return !permitted(v, p); });
+        if (linear_cost_) std::erase_if(other, [&](int64_t v) { return !permitted(v, p); });
         work_left_ -= static_cast<int64_t>(own.size() + other.size());
         for (int64_t u : own) {
           if (!permitted(u, q)) continue;
@@ -249,21 +271,22 @@ template <class Distance, class Nearest> class Repair {
     }
   }
 
-  // Of tasks sorted by falling weight, the one to take for a task of weight w: light enough to remove
-  // the overload if the room allows it, otherwise the lightest one the room allows; -1 if none helps.
+  // From tasks sorted by falling weight, returns the one to take for a task of weight w: light enough to
+  // remove the overload if the room permits it, otherwise the lightest one that the room permits; -1 if none
+  // helps.
   int64_t partner(const std::vector<int64_t>& tasks, int64_t w, int64_t room, int64_t overload) const {
     const int64_t lightest = w - room;
     const auto enough = std::partition_point(tasks.begin(), tasks.end(),
                                              [&](int64_t v) { return weight(v) > w - overload; });
     if (enough != tasks.end() && weight(*enough) >= lightest) return *enough;
-    const auto below = std::partition_point(tasks.begin(), tasks.end(),
-                                            [&](int64_t v) { return weight(v) >= std::max<int64_t>(lightest, 1); });
+    const auto below = std::partition_point(
+        tasks.begin(), tasks.end(), [&](int64_t v) { return weight(v) >= std::max<int64_t>(lightest, 1); });
     if (below == tasks.begin() || weight(*(below - 1)) >= w) return -1;
     return *(below - 1);
   }
 
   const Csr g_;
-  const Unary* unary_;
+  const LinearCost* linear_cost_;
   In<int64_t> load_;
   Out<int32_t> pe_;
   Distance distance_;
@@ -272,27 +295,28 @@ template <class Distance, class Nearest> class Repair {
   int64_t k_;
   RoomTree room_;
   std::vector<int64_t> first_, next_, previous_;  // tasks with load, per PE, as linked lists
-  std::vector<int64_t> asked_;  // moves done when a task was last asked where it would go
+  std::vector<int64_t> evaluated_at_;  // number of moves made when a task was last evaluated
   std::vector<int32_t> seen_;
   std::vector<std::pair<int32_t, int64_t>> near_;
   int64_t work_left_ = 20'000'000;  // steps spent on exchanges before giving up
   RepairResult result_;
 };
 
-// Longest tasks first, each to the PE that is emptiest for its cap; tasks without load stay.
-// (Graham 1969: at most a heaviest task above the mean.) O(n log n).
-inline void list_schedule(In<int64_t> load, In<int64_t> cap, Out<int32_t> pe) {
+// List scheduling: assigns the heaviest tasks first, each to the PE with the smallest relative load. Tasks
+// without load stay. (Graham 1969: exceeds the mean by at most the heaviest task.) O(n log n).
+inline void list_schedule(In<int64_t> load, In<int64_t> capacity, Out<int32_t> pe) {
   std::vector<int64_t> order;
   for (int64_t u = 0; u < static_cast<int64_t>(load.size()); ++u)
     if (load[u] > 0) order.push_back(u);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return load[a] > load[b]; });
-  struct Fill { int64_t sum, cap, pe; };
+  struct Fill { int64_t sum, capacity, pe; };
   const auto fuller = [](const Fill& a, const Fill& b) {
-    const __int128 mine = static_cast<__int128>(a.sum) * b.cap, its = static_cast<__int128>(b.sum) * a.cap;
+    const __int128 mine = static_cast<__int128>(a.sum) * b.capacity,
+                   its = static_cast<__int128>(b.sum) * a.capacity;
     return mine != its ? mine > its : a.pe > b.pe;
   };
   std::vector<Fill> fills;
-  for (int64_t p = 0; p < static_cast<int64_t>(cap.size()); ++p) fills.push_back({0, cap[p], p});
+  for (int64_t p = 0; p < static_cast<int64_t>(capacity.size()); ++p) fills.push_back({0, capacity[p], p});
   std::priority_queue<Fill, std::vector<Fill>, decltype(fuller)> emptiest(fuller, std::move(fills));
   for (int64_t u : order) {
     Fill fill = emptiest.top();

@@ -1,4 +1,4 @@
-// Our own random numbers: the same on every platform and library version.
+// Random numbers of our own, which are the same on every platform and with every library version.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace hopbytes {
 
-// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixer, so streams can be derived by hashing.
+// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixer, so that streams can be derived by hashing.
 inline uint64_t mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -14,8 +14,10 @@ inline uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Seed of a subproblem: depends on its place only, never on who solves it when.
-inline uint64_t derive(uint64_t seed, uint64_t place) { return mix(mix(seed) ^ (place * 0xd1342543de82ef95ULL)); }
+// The seed of a subproblem depends only on its position, never on which thread solves it or when.
+inline uint64_t derive(uint64_t seed, uint64_t place) {
+  return mix(mix(seed) ^ (place * 0xd1342543de82ef95ULL));
+}
 
 class Rng {
  public:
@@ -27,8 +29,10 @@ class Rng {
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
     return x ^ (x >> 31);
   }
-  // Uniform in 0..bound-1 (bound > 0), by multiplication; the bias below 2^-32 does not matter here.
-  uint64_t below(uint64_t bound) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64); }
+  // Uniform in 0..bound-1 (bound > 0), by multiplication. The bias is below 2^-32 and does not matter here.
+  uint64_t below(uint64_t bound) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+  }
 
   template <class Sequence> void shuffle(Sequence& items) {
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);

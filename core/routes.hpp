@@ -1,11 +1,11 @@
-// Routes through a network as data: few forms, each a struct with
-//   bool walk(source, target, visit)   calls visit(link, numerator, denominator) for every link a flow
-//                                      takes, and returns false where there is no route;
-//   int64_t hops(source, target)       links of a shortest route the form offers, -1 where there is none;
-//   bool single_path()                 whether every flow takes one path, all of it.
-// Sources and targets are endpoints (adapters). A flow on a single path takes every link with share 1/1.
-// Spread over several paths it may visit one link several times; shares of links at equal depth sum to 1.
-// Grids and forwarding tables are here, hierarchies in routes_hierarchy.hpp.
+// Routes through a network as data. Every form is a struct with
+//   bool walk(source, target, visit)   calls visit(link, numerator, denominator) for every link a flow takes;
+//                                      returns false if there is no route;
+//   int64_t hops(source, target)       links of a shortest route that the form offers, -1 if there is none;
+//   bool single_path()                 whether every flow takes one path with its full volume.
+// Sources and targets are endpoints (adapters). A flow on a single path uses every link with share 1/1. A
+// flow that is spread over several paths may visit a link several times; the shares of links at equal depth
+// sum to 1. Grids and forwarding tables are defined here, hierarchies in routes_hierarchy.hpp.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,16 +18,16 @@
 
 namespace hopbytes {
 
-// Shares of flows that split at every vertex are parts of this; what does not divide evenly goes to the
-// later links, so that nothing is lost.
+// The shares of flows that split at every vertex are multiples of 1 / kWholeFlow. Remainders go to the later
+// links, so that the shares sum to 1 exactly.
 inline constexpr int64_t kWholeFlow = int64_t{1} << 40;
 
-// Part number `turn` of `share` cut into `count` parts that differ by at most one.
+// Returns part number `turn` of `share` divided into `count` parts that differ by at most one.
 inline int64_t even_part(int64_t share, int64_t turn, int64_t count) {
   return share * (turn + 1) / count - share * turn / count;
 }
 
-// Arrays as Python gives them; what they hold depends on the form (kernels/routes.py describes each).
+// Arrays as Python passes them. Their contents depend on the form and are described at each form.
 struct RouteArrays {
   In<int64_t> numbers;
   In<int32_t> table;
@@ -35,11 +35,12 @@ struct RouteArrays {
   In<int32_t> head;
 };
 
-// Torus or mesh of any dimension, routed dimension by dimension in the order of the sizes. In a wrapped
-// dimension the shorter way round; of two equal ones the positive. The last dimension varies fastest.
-// With rule 1 every router divides a flow evenly over the dimensions that lead nearer (adaptive routing).
+// A torus or mesh of any dimension with dimension-ordered routing, in the order of the sizes. A wrapped
+// dimension is traversed the shorter way; of two equal ones the positive one. The last dimension varies
+// fastest. With rule 1 every router divides a flow evenly over the dimensions that lead nearer (adaptive
+// routing).
 // numbers: nodes per router, dimensions, sizes..., wrapped (0 or 1) per dimension, rule.
-// table[node / nodes per router]: its router; empty when nodes are numbered as routers are.
+// table[node / nodes per router]: its router; empty if nodes are numbered in the order of the routers.
 // Link: router * 2 * dimensions + 2 * dimension + (0 in the positive, 1 in the negative direction).
 struct GridRoutes {
   explicit GridRoutes(const RouteArrays& a)
@@ -49,16 +50,18 @@ struct GridRoutes {
     for (int64_t d = dimensions; d-- > 0; routers *= size[d]) stride[d] = routers;
   }
 
-  int64_t router_of(int64_t node) const { return place.empty() ? node / per_router : place[node / per_router]; }
+  int64_t router_of(int64_t node) const {
+    return place.empty() ? node / per_router : place[node / per_router];
+  }
 
   bool single_path() const { return !spread; }
 
-  // Signed steps from coordinate `from` to `to` in dimension d.
+  // Returns the signed steps from coordinate `from` to `to` in dimension d.
   int64_t steps(int64_t d, int64_t from, int64_t to) const {
-    int64_t way = to - from;
-    if (!wrapped[d]) return way;
-    if (way < 0) way += size[d];
-    return 2 * way <= size[d] ? way : way - size[d];
+    int64_t delta = to - from;
+    if (!wrapped[d]) return delta;
+    if (delta < 0) delta += size[d];
+    return 2 * delta <= size[d] ? delta : delta - size[d];
   }
 
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
@@ -86,8 +89,8 @@ struct GridRoutes {
     const int64_t a = router_of(source), b = router_of(target);
     int64_t total = 0;
     for (int64_t d = 0; d < dimensions; ++d) {
-      const int64_t way = steps(d, a / stride[d] % size[d], b / stride[d] % size[d]);
-      total += way < 0 ? -way : way;
+      const int64_t delta = steps(d, a / stride[d] % size[d], b / stride[d] % size[d]);
+      total += delta < 0 ? -delta : delta;
     }
     return total;
   }
@@ -104,47 +107,47 @@ struct GridRoutes {
   std::vector<int64_t> stride;
 
  private:
-  // Where both ways round a ring are equally long, half of the flow takes each.
+  // If both directions of a ring are equally long, each carries half of the flow.
   template <class Visit> void divide(int64_t router, int64_t goal, Visit&& visit) const {
-    std::vector<int64_t> ways(dimensions), halfway;
+    std::vector<int64_t> offsets(dimensions), halfway;
     for (int64_t d = 0; d < dimensions; ++d) {
-      ways[d] = steps(d, router / stride[d] % size[d], goal / stride[d] % size[d]);
-      if (wrapped[d] && 2 * ways[d] == size[d]) halfway.push_back(d);
+      offsets[d] = steps(d, router / stride[d] % size[d], goal / stride[d] % size[d]);
+      if (wrapped[d] && 2 * offsets[d] == size[d]) halfway.push_back(d);
     }
     const int64_t turns = int64_t{1} << halfway.size();
     for (int64_t turn = 0; turn < turns; ++turn) {
       for (size_t i = 0; i < halfway.size(); ++i) {
         const int64_t length = size[halfway[i]] / 2;
-        ways[halfway[i]] = turn >> i & 1 ? -length : length;
+        offsets[halfway[i]] = turn >> i & 1 ? -length : length;
       }
-      divide(router, ways, even_part(kWholeFlow, turn, turns), visit);
+      divide(router, offsets, even_part(kWholeFlow, turn, turns), visit);
     }
   }
 
-  // All routers between the two, nearer ones first: each passes on what it got.
+  // Visits all routers between source and target, nearer ones first: each passes on the flow it received.
   template <class Visit>
-  void divide(int64_t router, const std::vector<int64_t>& ways, int64_t flow, Visit&& visit) const {
+  void divide(int64_t router, const std::vector<int64_t>& offsets, int64_t flow, Visit&& visit) const {
     std::vector<int64_t> box(dimensions), done(dimensions, 0), at(dimensions);
     int64_t cells = 1;
     for (int64_t d = dimensions; d-- > 0;) {
       at[d] = router / stride[d] % size[d];
       box[d] = cells;
-      cells *= std::abs(ways[d]) + 1;
+      cells *= std::abs(offsets[d]) + 1;
     }
     std::vector<int64_t> share(cells, 0);
     share[0] = flow;
     for (int64_t cell = 0; cell < cells; ++cell) {
       int64_t open = 0, turn = 0, here = 0;
-      for (int64_t d = 0; d < dimensions; ++d) open += done[d] != ways[d], here += at[d] * stride[d];
+      for (int64_t d = 0; d < dimensions; ++d) open += done[d] != offsets[d], here += at[d] * stride[d];
       for (int64_t d = 0; d < dimensions; ++d) {
-        if (done[d] == ways[d]) continue;
+        if (done[d] == offsets[d]) continue;
         const int64_t part = even_part(share[cell], turn++, open);
         share[cell + box[d]] += part;
-        if (part > 0) visit(here * 2 * dimensions + 2 * d + (ways[d] < 0), part, kWholeFlow);
+        if (part > 0) visit(here * 2 * dimensions + 2 * d + (offsets[d] < 0), part, kWholeFlow);
       }
-      for (int64_t d = dimensions; d-- > 0;) {  // the next cell, the last dimension fastest
-        const int64_t step = ways[d] < 0 ? -1 : 1;
-        if (done[d] != ways[d]) {
+      for (int64_t d = dimensions; d-- > 0;) {  // the next cell, the last dimension varies fastest
+        const int64_t step = offsets[d] < 0 ? -1 : 1;
+        if (done[d] != offsets[d]) {
           done[d] += step;
           at[d] = after(d, at[d], step);
           break;
@@ -155,12 +158,13 @@ struct GridRoutes {
   }
 };
 
-// All shortest ways through any graph: every vertex divides a flow evenly over the links that lead nearer
-// (equal-cost multipath). numbers: endpoints, vertices, then the links that leave vertex 0, 1, ..., then, where
-// hosts have several endpoints, the host of each: what a host sends to itself takes no link.
-// first[vertex]: where those begin (vertices + 1 entries).  head[link]: vertex at its far end.
-// table[vertex * endpoints + target]: links from a vertex that passes flows on to a target, 0 for the target
-// itself; -1 where there is no way or nothing is passed on.
+// All shortest paths through any graph: every vertex divides a flow evenly over the links that lead nearer
+// (equal-cost multipath).
+// numbers: endpoints, vertices, then the links that leave vertex 0, 1, ..., then, if hosts have several
+// endpoints, the host of each: traffic inside a host uses no link.
+// first[vertex]: where these links begin (vertices + 1 entries). head[link]: the vertex at its far end.
+// table[vertex * endpoints + target]: number of links from a vertex that forwards flows to a target, 0 for
+// the target itself; -1 if there is no path or the vertex does not forward.
 struct SpreadRoutes {
   explicit SpreadRoutes(const RouteArrays& a)
       : endpoints(a.numbers[0]), out(a.numbers.data() + 2), table(a.table.data()), first(a.first.data()),
@@ -180,14 +184,16 @@ struct SpreadRoutes {
     for (; hops_left > 0; --hops_left, here.swap(next), next.clear())
       for (const auto& [vertex, share] : here) {
         int64_t count = 0, turn = 0;
-        for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e) count += left(out[e], target) == hops_left - 1;
+        for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e)
+          count += left(out[e], target) == hops_left - 1;
         for (int64_t e = first[vertex]; e < first[vertex + 1]; ++e) {
           if (left(out[e], target) != hops_left - 1) continue;
           const int64_t part = even_part(share, turn++, count);
           if (part == 0) continue;
           visit(out[e], part, kWholeFlow);
           const int64_t reached = head[out[e]];
-          auto found = std::find_if(next.begin(), next.end(), [&](const auto& one) { return one.first == reached; });
+          auto found =
+              std::find_if(next.begin(), next.end(), [&](const auto& one) { return one.first == reached; });
           if (found == next.end()) next.emplace_back(reached, part);
           else found->second += part;
         }
@@ -199,7 +205,8 @@ struct SpreadRoutes {
     if (source == target || (host && host[source] == host[target])) return 0;
     int64_t fewest = -1;
     for (int64_t e = first[source]; e < first[source + 1]; ++e)
-      if (const int64_t way = left(out[e], target); way >= 0 && (fewest < 0 || way < fewest)) fewest = way;
+      if (const int64_t more = left(out[e], target); more >= 0 && (fewest < 0 || more < fewest))
+        fewest = more;
     return fewest < 0 ? -1 : fewest + 1;
   }
 
@@ -211,11 +218,13 @@ struct SpreadRoutes {
   const int32_t* head;
 };
 
-// Destination-based forwarding: every vertex knows the link towards every endpoint. Vertices 0, 1, ... are
-// the endpoints, switches follow. A vertex with a row looks it up there, one without has a single link.
-// numbers: endpoints, vertices, links, then, where hosts have several endpoints, the host of each: what a host
-// sends to itself takes no link, whichever adapters it would use.  first[vertex]: -2 - link without a row, -1 for a dead end, else row.
-// table[row * endpoints + target]: link, or -1.  head[link]: vertex at its far end.
+// Destination-based forwarding: every vertex knows the link towards every endpoint. The vertices 0, 1, ...
+// are the endpoints, the switches follow. A vertex with a row in the table looks the link up there, one
+// without has a single link.
+// numbers: endpoints, vertices, links, then, if hosts have several endpoints, the host of each: traffic
+// inside a host uses no link, whichever adapters it would use.
+// first[vertex]: -2 - link for a vertex without a row, -1 for a dead end, else its row.
+// table[row * endpoints + target]: link, or -1. head[link]: the vertex at its far end.
 struct ForwardingRoutes {
   explicit ForwardingRoutes(const RouteArrays& a)
       : endpoints(a.numbers[0]), vertices(a.numbers[1]),
@@ -231,7 +240,8 @@ struct ForwardingRoutes {
     return row >= 0 ? table[row * endpoints + target] : -2 - row;
   }
 
-  // Tables may hold loops: no route is longer than there are vertices. Only routes that arrive are visited.
+  // Tables may contain loops, but no valid route is longer than the number of vertices. Only routes that
+  // arrive are visited.
   template <class Visit> bool walk(int64_t source, int64_t target, Visit&& visit) const {
     if (hops(source, target) < 0) return false;
     if (stays(source, target)) return true;
@@ -261,9 +271,10 @@ struct ForwardingRoutes {
   const int32_t* head;
 };
 
-// Routes written down one by one. numbers: endpoints, then for every source where its targets begin
-// (endpoints + 1 entries), then for every pair where its links begin (pairs + 1 entries).
-// first[pair]: target, ascending within a source.  table: links.
+// Routes that are listed one by one.
+// numbers: endpoints, then for every source where its targets begin (endpoints + 1 entries), then for every
+// pair where its links begin (pairs + 1 entries).
+// first[pair]: target, ascending within a source. table: links.
 struct ListedRoutes {
   explicit ListedRoutes(const RouteArrays& a)
       : endpoints(a.numbers[0]), pair_start(a.numbers.data() + 1), link_start(pair_start + endpoints + 1),

@@ -1,5 +1,5 @@
-// Routes through networks built from arithmetic: fat trees, dragonflies, HyperX; and the choice among
-// all forms (with_routes).
+// Routes that follow from arithmetic: fat trees, dragonflies, HyperX; and the choice among all forms
+// (with_routes).
 #pragma once
 #include <utility>
 
@@ -7,10 +7,11 @@
 
 namespace hopbytes {
 
-// Parallel-port generalised fat tree: a node of level i has below[i] children, and above[i - 1] parents
-// with cables[i - 1] cables to each. Up to the lowest common level, then down. The cable up from level i
-// is chosen by floor(key / (above[0] * ... * above[i - 1])) mod (above[i] * cables[i]) with the target as
-// key (D-mod-k, Zahavi 2012) or the source (S-mod-k); or flows spread evenly over all shortest paths.
+// Parallel-port generalised fat tree: a node of level i has below[i] children, and above[i - 1] parents with
+// cables[i - 1] cables to each. A route ascends to the lowest common level and descends from there. The cable
+// up from level i is chosen by floor(key / (above[0] * ... * above[i - 1])) mod (above[i] * cables[i]), where
+// the key is the target (D-mod-k, Zahavi 2012) or the source (S-mod-k); alternatively flows are spread evenly
+// over all shortest paths.
 // numbers: levels h, nodes, rule (0 target, 1 source, 2 spread), below[h], above[h], cables[h].
 // Cables are numbered by their lower end, level by level; link 2 * cable leads up, 2 * cable + 1 down.
 struct FatTreeRoutes {
@@ -33,7 +34,7 @@ struct FatTreeRoutes {
     return level;
   }
 
-  // Cable from the switch of level i above node `leaf` with column `column` to its `parent`.
+  // Returns the cable from the switch of level i above node `leaf` with column `column` to its `parent`.
   int64_t cable(int64_t i, int64_t leaf, int64_t column, int64_t parent, int64_t copy) const {
     const int64_t lower = leaf / leaves[i] * width[i] + column;
     return first_cable[i] + (lower * above[i] + parent) * cables[i] + copy;
@@ -47,7 +48,7 @@ struct FatTreeRoutes {
       return true;
     }
     const int64_t key = rule == 0 ? target : source;
-    int64_t column = 0;  // of the switch that is reached; the same on the way up and down
+    int64_t column = 0;  // column of the present switch; the ascent and the descent use the same columns
     for (int64_t i = 0; i < top; ++i) {
       const int64_t port = key / width[i] % (above[i] * cables[i]);
       visit(2 * cable(i, source, column, port % above[i], port / above[i]), 1, 1);
@@ -70,8 +71,8 @@ struct FatTreeRoutes {
   std::vector<int64_t> leaves, width, first_cable;
 
  private:
-  // All cables above `leaf` up to level `top`, each with an even share. Columns of level i are
-  // 0 .. width[i] - 1, so all of them are reachable from every node below.
+  // Visits all cables above `leaf` up to level `top`, each with an even share. The columns of level i are 0
+  // .. width[i] - 1, so all of them are reachable from every node below.
   template <class Visit> void spread(int64_t leaf, int64_t top, int64_t down, Visit&& visit) const {
     for (int64_t i = 0; i < top; ++i) {
       const int64_t links = width[i] * above[i] * cables[i];
@@ -83,8 +84,8 @@ struct FatTreeRoutes {
   }
 };
 
-// HyperX: a lattice of routers, every two that differ in one coordinate only are linked. One hop per
-// differing coordinate, in the order of the sizes. The last dimension varies fastest.
+// HyperX: a lattice of routers in which every two routers that differ in one coordinate only are linked. A
+// route makes one hop per differing coordinate, in the order of the sizes. The last dimension varies fastest.
 // numbers: nodes per router, dimensions, sizes...
 // Links 2 * node (in) and 2 * node + 1 (out of the network); then router * ports + port.
 struct HyperXRoutes {
@@ -126,18 +127,18 @@ struct HyperXRoutes {
   std::vector<int64_t> stride;
 };
 
-// Dragonfly: groups of routers that are all linked with each other, and links between groups. Port
-// `port` of a group (routers in turn have `global` of them) leads to another group by the arrangement;
-// with more ports than other groups, pairs of groups have several links ("copies").
+// Dragonfly: groups of routers that are all linked with each other, and links between groups. Port `port` of
+// a group (each router in turn has `global` of them) leads to another group by the arrangement. If a group
+// has more ports than there are other groups, pairs of groups have several links ("copies").
 //   absolute: port q * (groups - 1) + t leads to group t, or t + 1 from t = own number on;
 //   palm tree: port q * (groups - 1) + t leads to group own - t - 1 (modulo groups).
-// Minimal routes take one link between groups: of the copies with the fewest hops number (target mod
-// their count), or with `spread` all of them evenly. Valiant routes go through a third group, evenly
-// through all of them; flows inside one group are minimal.
-// numbers: groups, routers per group, nodes per router, global ports per router, palm tree (0 or 1),
-// rule (0 minimal, 1 spread, 2 Valiant).
-// Links 2 * node (in), 2 * node + 1 (out); then per router its links to the others of the group, then
-// per router its global ports.
+// Minimal routes take one link between groups: of the copies with the fewest hops number (target mod their
+// count), or with `spread` all of them evenly. Valiant routes pass through a third group, evenly through all
+// of them; flows inside one group are minimal.
+// numbers: groups, routers per group, nodes per router, global ports per router, palm tree (0 or 1), rule (0
+// minimal, 1 spread, 2 Valiant).
+// Links 2 * node (in), 2 * node + 1 (out); then per router its links to the others of the group, then per
+// router its global ports.
 struct DragonflyRoutes {
   explicit DragonflyRoutes(const RouteArrays& a)
       : groups(a.numbers[0]), routers(a.numbers[1]), nodes(a.numbers[2]), global(a.numbers[3]),
@@ -149,9 +150,12 @@ struct DragonflyRoutes {
   int64_t local_link(int64_t group, int64_t from, int64_t to) const {
     return first_local + (group * routers + from) * (routers - 1) + (to < from ? to : to - 1);
   }
-  int64_t global_link(int64_t group, int64_t port) const { return first_global + group * routers * global + port; }
+  int64_t global_link(int64_t group, int64_t port) const {
+    return first_global + group * routers * global + port;
+  }
 
-  // Port of `group` that copy number `copy` of its links to `other` uses; may lie beyond the last port.
+  // Returns the port of `group` that copy number `copy` of its links to `other` uses; it may exceed the last
+  // port.
   int64_t port_to(int64_t group, int64_t other, int64_t copy) const {
     const int64_t turn = palm ? (group - other + groups) % groups - 1 : other < group ? other : other - 1;
     return copy * (groups - 1) + turn;
@@ -161,7 +165,8 @@ struct DragonflyRoutes {
     return port_to(a, b, copy) < ports && port_to(b, a, copy) < ports;
   }
 
-  // Shortest ways from router `from` of group a to router `to` of group b: hops, and how many copies tie.
+  // Shortest routes from router `from` of group a to router `to` of group b: hops, and the number of copies
+  // that tie.
   std::pair<int64_t, int64_t> nearest(int64_t a, int64_t from, int64_t b, int64_t to) const {
     int64_t fewest = 4, count = 0;
     for (int64_t copy = 0; copy * (groups - 1) < routers * global; ++copy) {
@@ -207,10 +212,11 @@ struct DragonflyRoutes {
   int64_t rule, first_local, first_global;
 
  private:
-  // From router `from` of group a to router `to` of group b (-1: wherever the link arrives), carrying
-  // 1 / parts of the flow. Returns the router reached.
+  // Routes 1 / parts of the flow from router `from` of group a to router `to` of group b (-1: to where the
+  // link arrives). Returns the router reached.
   template <class Visit>
-  int64_t cross(int64_t a, int64_t from, int64_t b, int64_t to, int64_t target, int64_t parts, Visit&& visit) const {
+  int64_t cross(int64_t a, int64_t from, int64_t b, int64_t to, int64_t target, int64_t parts,
+                Visit&& visit) const {
     int64_t fewest = 4, count = 0;
     const int64_t copies = (routers * global + groups - 2) / (groups - 1);
     auto cost = [&](int64_t copy) {
@@ -236,10 +242,10 @@ struct DragonflyRoutes {
   }
 };
 
-// Forms by number, as in kernels/routes.py.
+// The numbers of the forms, as in kernels/routes.py.
 enum class RouteForm : int64_t { grid, forwarding, listed, fat_tree, hyperx, dragonfly, spread };
 
-// Call work(routes) with the form that the arrays describe.
+// Calls work(routes) with the form that the arrays describe.
 template <class Work> auto with_routes(int64_t form, const RouteArrays& arrays, Work work) {
   switch (static_cast<RouteForm>(form)) {
     case RouteForm::forwarding: return work(ForwardingRoutes(arrays));
@@ -252,7 +258,7 @@ template <class Work> auto with_routes(int64_t form, const RouteArrays& arrays, 
   }
 }
 
-// start[i + 1] - start[i] = links that route i visits; none where there is no route.
+// Computes start: start[i + 1] - start[i] is the number of links that route i visits, 0 without a route.
 template <class Routes>
 void count_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, Out<int64_t> start) {
   start[0] = 0;
@@ -264,8 +270,8 @@ void count_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, 
 }
 
 template <class Routes>
-void list_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start, Out<int64_t> link,
-                 Out<int64_t> numerator, Out<int64_t> denominator) {
+void list_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, In<int64_t> start,
+                 Out<int64_t> link, Out<int64_t> numerator, Out<int64_t> denominator) {
   for (size_t i = 0; i < source.size(); ++i) {
     int64_t place = start[i];
     routes.walk(source[i], target[i], [&](int64_t taken, int64_t above, int64_t below) {
@@ -275,16 +281,16 @@ void list_visits(const Routes& routes, In<int32_t> source, In<int32_t> target, I
   }
 }
 
-// Hops between all pairs of some endpoints; 65535 stands for no route and for anything longer. Returns
-// how many pairs have no route.
+// Computes the hops between all pairs of some endpoints; 65535 stands for no route and for anything longer.
+// Returns the number of pairs without a route.
 template <class Routes> int64_t hop_table(const Routes& routes, In<int32_t> endpoint, Out<uint16_t> hops) {
   int64_t unrouted = 0;
   size_t place = 0;
   for (int32_t a : endpoint)
     for (int32_t b : endpoint) {
-      const int64_t way = routes.hops(a, b);
-      unrouted += way < 0;
-      hops[place++] = way < 0 || way > 65535 ? 65535 : static_cast<uint16_t>(way);
+      const int64_t found = routes.hops(a, b);
+      unrouted += found < 0;
+      hops[place++] = found < 0 || found > 65535 ? 65535 : static_cast<uint16_t>(found);
     }
   return unrouted;
 }

@@ -6,14 +6,15 @@
 
 namespace hopbytes {
 
-// Fill table[row * endpoints + target] with the link that begins a shortest way, -1 without one. Vertices
-// 0 .. endpoints - 1 are the endpoints; row[vertex] is a row of the table or -1 for a vertex that only sends
-// and receives. Of several links that begin a shortest way, number (target mod their count) in the order
-// of links is taken, so that neighbouring targets leave by different links.
-// One backward search per target: O(endpoints x links) time, O(vertices + links) extra memory.
-inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints, Out<int32_t> table) {
+// Fills table[row * endpoints + target] with the first link of a shortest path, -1 if there is none. The
+// vertices 0 .. endpoints - 1 are the endpoints. row[vertex] is a row of the table, or -1 for a vertex that
+// does not forward. If several links begin a shortest path, the one with number (target mod their count) in
+// the order of links is taken, so that consecutive targets use different links. One backward breadth-first
+// search per target: O(endpoints x links) time, O(vertices + links) extra memory.
+inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints,
+                           Out<int32_t> table) {
   const int64_t vertices = static_cast<int64_t>(row.size());
-  // Links by head (to search backwards) and by tail (to choose), each ascending.
+  // Links by head (for the backward search) and by tail (for the choice), each ascending.
   auto rows_of = [&](In<int32_t> key, std::vector<int64_t>& start, std::vector<int32_t>& links) {
     start.assign(vertices + 1, 0);
     links.resize(key.size());
@@ -34,9 +35,10 @@ inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, 
     queue.assign(1, static_cast<int32_t>(target));
     for (size_t at = 0; at < queue.size(); ++at) {
       const int32_t v = queue[at];
-      if (v != target && row[v] < 0) continue;  // nothing passes through
+      if (v != target && row[v] < 0) continue;  // this vertex does not forward
       for (int64_t e = into_start[v]; e < into_start[v + 1]; ++e)
-        if (const int32_t u = tail[into[e]]; distance[u] < 0) distance[u] = distance[v] + 1, queue.push_back(u);
+        if (const int32_t u = tail[into[e]]; distance[u] < 0)
+          distance[u] = distance[v] + 1, queue.push_back(u);
     }
     for (int64_t v = 0; v < vertices; ++v) {
       if (row[v] < 0) continue;
@@ -59,9 +61,10 @@ inline void shortest_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, 
   }
 }
 
-// Fill table[vertex * endpoints + target] with the links of a shortest way, 0 at the target, -1 without one
-// and at all vertices that pass nothing on. Otherwise as above.
-inline void distance_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints, Out<int32_t> table) {
+// Fills table[vertex * endpoints + target] with the number of links of a shortest path; 0 at the target, -1
+// if there is no path and at all vertices that do not forward. Otherwise as shortest_table().
+inline void distance_table(In<int32_t> tail, In<int32_t> head, In<int32_t> row, int64_t endpoints,
+                           Out<int32_t> table) {
   const int64_t vertices = static_cast<int64_t>(row.size());
   std::vector<int64_t> start(vertices + 1, 0);
   for (int32_t v : head) ++start[v + 1];

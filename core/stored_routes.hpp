@@ -1,31 +1,35 @@
-// Flows along routes that are written down: what they put on links, and what the metrics then become. For
-// searches whose routes are spread over several processes; those that have all routes use RoutedGroups.
+// Flows along stored routes: their contributions to links and the metrics that result. Used by searches whose
+// routes are distributed over several processes; searches that have all routes use RoutedGroups.
 #pragma once
 #include "hybrid.hpp"
 
 namespace hopbytes {
 
-// Row r takes link[start[r] .. start[r + 1]); part / parts of a flow go over each, all of it if both are empty.
+// Row r uses link[start[r] .. start[r + 1]). The share part / parts of a flow uses each link; the whole flow
+// if both are empty.
 struct StoredRoutes {
   In<int64_t> start, link, part, parts;
 
   template <class Visit> void walk(int64_t row, int64_t volume, int32_t shift, Visit&& visit) const {
     for (int64_t e = start[row]; e < start[row + 1]; ++e)
-      visit(link[e], part.empty() ? share_of(volume, 1, 1, shift) : share_of(volume, part[e], parts[e], shift));
+      visit(link[e],
+            part.empty() ? share_of(volume, 1, 1, shift) : share_of(volume, part[e], parts[e], shift));
   }
 };
 
-// Changes of link loads, batch after batch: batch i changes link[e] by amount[e] for e in start[i] .. start[i + 1].
+// Changes of link loads in batches: batch i changes link[e] by amount[e] for e in start[i] .. start[i + 1] -
+// 1.
 struct LinkChanges {
   In<int64_t> start, link, amount;
   int64_t batches() const { return static_cast<int64_t>(start.size()) - 1; }
 };
 
-// Sum what the flows of every batch put on links, links in the order of their first use. A negative volume
-// takes its flow away. `link` and `amount` have room for every step of every flow. Returns the entries.
-inline int64_t sum_over_routes(const StoredRoutes& routes, int32_t shift, int64_t links, In<int64_t> flow_start,
-                               In<int64_t> row, In<int64_t> volume, Out<int64_t> start, Out<int64_t> link,
-                               Out<int64_t> amount) {
+// Sums the contributions of the flows of every batch to links; the links of a batch are in the order of their
+// first use. A negative volume removes a flow. `link` and `amount` have room for every step of every flow.
+// Returns the number of entries.
+inline int64_t sum_over_routes(const StoredRoutes& routes, int32_t shift, int64_t links,
+                               In<int64_t> flow_start, In<int64_t> row, In<int64_t> volume,
+                               Out<int64_t> start, Out<int64_t> link, Out<int64_t> amount) {
   std::vector<int64_t> entry_of(links, -1);
   int64_t entries = start[0] = 0;
   for (size_t batch = 0; batch + 1 < flow_start.size(); ++batch) {
@@ -42,9 +46,9 @@ inline int64_t sum_over_routes(const StoredRoutes& routes, int32_t shift, int64_
   return entries;
 }
 
-// The hybrid metric after each batch of additions to `load`.
-inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int64_t> price, const Hybrid& hybrid,
-                              Out<double> value) {
+// Computes the hybrid metric after each batch of additions to `load`, each batch on its own.
+inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int64_t> price,
+                              const Hybrid& hybrid, Out<double> value) {
   const LoadSummary now = summarize(load, price);
   int64_t now_bytes = 0;
   for (const int64_t amount : load) now_bytes += amount;
@@ -64,9 +68,9 @@ inline void hybrid_after_each(const LinkChanges& added, In<int64_t> load, In<int
   }
 }
 
-// The highest congestion after each batch of changes to `load`, and how many links then have it; a link may
-// occur more than once in a batch.
-inline void heat_after_each(const LinkChanges& changes, In<int64_t> load, In<int64_t> price, Out<int64_t> top,
+// Computes the highest congestion after each batch of changes to `load`, each batch on its own, and the
+// number of links with it. A link may occur more than once in a batch.
+inline void peak_after_each(const LinkChanges& changes, In<int64_t> load, In<int64_t> price, Out<int64_t> top,
                             Out<int64_t> count) {
   LinkLoads loads(static_cast<int64_t>(load.size()), price);
   for (size_t link = 0; link < load.size(); ++link) loads.add(static_cast<int64_t>(link), load[link]);

@@ -1,9 +1,10 @@
 // Robust tabu search for dense quadratic assignment: n tasks on n places, one each.
 //
-// Taillard (1991): of all exchanges of two tasks the best allowed one is made, also when it costs; a task
-// does not return to a place it left before its tenure has passed, unless that gives a new best. We differ
-// in the bookkeeping (tabu_changes.hpp). After `patience` moves without a new best of the present climb some
-// random exchanges kick the search on (Benlic, Hao 2013, breakout local search).
+// Taillard (1991): every step makes the best permitted exchange of two tasks, even if it raises the cost. A
+// task does not return to a place it left before its tenure has passed, unless that gives a new best. The
+// bookkeeping differs from the literature (tabu_changes.hpp). After `fruitless_before_perturbation` exchanges
+// without a new best since the last perturbation, the search makes some random exchanges (Benlic, Hao 2013,
+// breakout local search).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,14 +19,16 @@
 namespace hopbytes {
 
 struct TabuOptions {
-  int64_t iterations = 0;        // exchanges made, kicks included
-  int64_t fruitless = 0;         // exchanges without a new best that end the search; 0: never
-  int64_t patience = 0;          // exchanges without a new best of this climb until a kick; 0: none
-  int64_t kick_least = 3;        // exchanges of a kick: grows when a climb ends where the last one did
-  int64_t kick_most = 3;
-  int64_t tenure_low = 90;       // per cent of n
+  int64_t iterations = 0;  // exchanges made, including those of perturbations
+  int64_t fruitless = 0;   // exchanges without a new best that end the search; 0: never
+  // Exchanges without a new best before a perturbation; 0: no perturbations.
+  int64_t fruitless_before_perturbation = 0;
+  // Exchanges of a perturbation. The number grows while the search returns to the same cost.
+  int64_t least_perturbation = 3;
+  int64_t most_perturbation = 3;
+  int64_t tenure_low = 90;  // per cent of n
   int64_t tenure_high = 110;
-  int64_t aspiration = 0;        // a pair not touched for so long is forced; 0: never
+  int64_t aspiration = 0;  // a pair that was not exchanged for so long is exchanged; 0: never
 };
 
 namespace tabu_detail {
@@ -34,30 +37,37 @@ template <class T, bool kBoth> class Search {
  public:
   Search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed, const TabuOptions& options,
          const Control& control)
-      : n_(problem.n), options_(options), control_(control), rng_(seed), best_place_(place), changes_(problem, place) {}
+      : n_(problem.n),
+        options_(options),
+        control_(control),
+        rng_(seed),
+        best_place_(place),
+        changes_(problem, place) {}
 
-  // Returns how much the best permutation found costs more than the first (never more than 0).
+  // Returns the cost of the best permutation found minus that of the first one (at most 0).
   int64_t run(int64_t& done) {
-    control_.spend(kToBegin + n_ * arcs_per_pass());
-    int64_t climb_best = 0, last_best = std::numeric_limits<int64_t>::max();
-    int64_t since_best = 0, since_climb = 0, kick = options_.kick_least;
-    for (done = 0; done < options_.iterations && !control_.hurry();) {
+    control_.record_work(kStartWork + n_ * work_per_pass());
+    int64_t phase_best = 0, last_best = std::numeric_limits<int64_t>::max();
+    int64_t since_best = 0, since_perturbation = 0, perturbation = options_.least_perturbation;
+    for (done = 0; done < options_.iterations && !control_.should_stop();) {
       const Pair move = choose();
       if (move.i < 0) break;
       const int64_t change = changes_.change(move.i, move.j);
-      // A descent ends at its optimum; a search for new bests goes on.
+      // A descent ends in its local optimum; a tabu search continues.
       if (options_.fruitless == 1 && change >= 0) break;
       exchange(move.i, move.j, change);
       ++done;
-      ++since_best, ++since_climb;
-      if (cost_ < climb_best) climb_best = cost_, since_climb = 0;
+      ++since_best, ++since_perturbation;
+      if (cost_ < phase_best) phase_best = cost_, since_perturbation = 0;
       if (keep_best()) since_best = 0;
       if (options_.fruitless > 0 && since_best >= options_.fruitless) break;
-      if (options_.patience > 0 && since_climb >= options_.patience) {
-        kick = climb_best == last_best ? std::min(kick + 1, options_.kick_most) : options_.kick_least;
-        last_best = climb_best;
-        for (int64_t k = 0; k < kick; ++k, ++done) random_exchange();
-        climb_best = cost_, since_climb = 0;
+      if (options_.fruitless_before_perturbation > 0 &&
+          since_perturbation >= options_.fruitless_before_perturbation) {
+        perturbation = phase_best == last_best ? std::min(perturbation + 1, options_.most_perturbation)
+                                               : options_.least_perturbation;
+        last_best = phase_best;
+        for (int64_t k = 0; k < perturbation; ++k, ++done) random_exchange();
+        phase_best = cost_, since_perturbation = 0;
         if (keep_best()) since_best = 0;
       }
     }
@@ -65,13 +75,13 @@ template <class T, bool kBoth> class Search {
   }
 
  private:
-  // What it costs to begin a search of almost nothing (a call from Python), in arcs.
-  static constexpr int64_t kToBegin = 5'000;
+  // The work of starting a search from Python, in scanned edges.
+  static constexpr int64_t kStartWork = 5'000;
 
-  // Eight pairs of a branch-free pass cost about what one arc costs elsewhere.
-  int64_t arcs_per_pass() const { return n_ * n_ / 8 + 1; }
+  // Eight pairs in a branch-free pass cost about as much as one scanned edge elsewhere.
+  int64_t work_per_pass() const { return n_ * n_ / 8 + 1; }
 
-  // Takes the present permutation down if it is the best so far.
+  // Stores the present permutation if it is the best so far.
   bool keep_best() {
     if (cost_ >= best_) return false;
     best_ = cost_;
@@ -79,10 +89,10 @@ template <class T, bool kBoth> class Search {
     return true;
   }
 
-  // The best exchange that is allowed, or that gives a new best; ties by lot.
+  // Returns the best exchange that is not tabu or that gives a new best; ties are broken at random.
   Pair choose() {
     if (options_.aspiration > 0 && now_ % n_ == 0)
-      if (const Pair forced = changes_.neglected(now_ - options_.aspiration); forced.i >= 0) return forced;
+      if (const Pair forced = changes_.least_recent(now_ - options_.aspiration); forced.i >= 0) return forced;
     int64_t allowed = 0, tabu = 0;
     const bool any_allowed = changes_.least_allowed(allowed), any_tabu = changes_.least_tabu(tabu);
     Pair pick;
@@ -90,7 +100,8 @@ template <class T, bool kBoth> class Search {
     const auto draw = [&](int64_t i, int64_t j) {
       if (++seen == 1 || rng_.below(seen) == 0) pick = {i, j};
     };
-    if (any_tabu && (!any_allowed || (tabu < allowed && cost_ + tabu < best_))) changes_.tabu_pairs(tabu, draw);
+    if (any_tabu && (!any_allowed || (tabu < allowed && cost_ + tabu < best_)))
+      changes_.tabu_pairs(tabu, draw);
     else if (any_allowed) changes_.allowed_pairs(allowed, draw);
     return pick;
   }
@@ -110,7 +121,7 @@ template <class T, bool kBoth> class Search {
 
   void exchange(int64_t r, int64_t s, int64_t change) {
     ++now_;
-    control_.spend(arcs_per_pass());
+    control_.record_work(work_per_pass());
     cost_ += change;
     const int64_t until_r = now_ + tenure(), until_s = now_ + tenure();
     changes_.exchange(r, s, now_, until_r, until_s);
@@ -122,14 +133,14 @@ template <class T, bool kBoth> class Search {
   Rng rng_;
   std::span<int32_t> best_place_;
   Changes<T, kBoth> changes_;
-  int64_t cost_ = 0, best_ = 0;     // above that of the first permutation
+  int64_t cost_ = 0, best_ = 0;  // relative to the first permutation
   int64_t now_ = 0;
 };
 
 }  // namespace tabu_detail
 
-// Improves `place` (a permutation of 0..n-1). Returns the change of cost, at most 0, and the number of
-// exchanges made. All numbers must be >= 0 and `largest_number` below 2^61.
+// Improves `place` (a permutation of 0..n-1). Returns the change of the cost (at most 0); `done` becomes the
+// number of exchanges. All numbers must be >= 0 and `largest_number` below 2^61.
 inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed,
                            const TabuOptions& options, const Control& control, int64_t& done) {
   using namespace tabu_detail;
@@ -141,20 +152,21 @@ inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place
     if (problem.symmetric) return Search<T, false>(problem, place, seed, options, control).run(done);
     return Search<T, true>(problem, place, seed, options, control).run(done);
   };
-  // Narrow numbers first, since more of them fit a register; floating point holds integers exactly and
-  // multiplies faster than integers of its width.
+  // Narrow types first, because more of their numbers fit a register. Floating-point types represent these
+  // integers exactly and multiply faster than integers of the same width.
   if (largest < fits<float>()) return with(float{});
   if (largest < fits<int32_t>()) return with(int32_t{});
   if (largest < fits<double>()) return with(double{});
   return with(int64_t{});
 }
 
-// The same from several permutations (one per row of `place`), side by side.
+// Searches from several permutations (one per row of `place`), in parallel.
 inline void tabu_many(const DenseProblem& problem, std::span<int32_t> place, std::span<const uint64_t> seed,
-                      const TabuOptions& options, const Control& control, int32_t threads, std::span<int64_t> change,
-                      std::span<int64_t> done) {
+                      const TabuOptions& options, const Control& control, int32_t threads,
+                      std::span<int64_t> change, std::span<int64_t> done) {
   parallel_for(static_cast<int64_t>(seed.size()), threads, [&](int64_t i) {
-    change[i] = tabu_search(problem, place.subspan(i * problem.n, problem.n), seed[i], options, control, done[i]);
+    change[i] =
+        tabu_search(problem, place.subspan(i * problem.n, problem.n), seed[i], options, control, done[i]);
   });
 }
 

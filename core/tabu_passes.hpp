@@ -1,15 +1,15 @@
-// The loops over all pairs of tasks that tabu search spends its time in (see tabu_changes.hpp).
+// The loops over all pairs of tasks in which tabu search spends its time (see tabu_changes.hpp).
 //
-// Rows are padded to whole steps of kStep numbers, so that inner loops have a fixed length and become a
-// few vector instructions for any register width; what is computed in the padding is never read.
+// Rows are padded to whole steps of kStep numbers, so that inner loops have a fixed length and compile to few
+// vector instructions for any register width. Results in the padding are never read.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-// The loops are compiled once more for wide registers and chosen when the program runs. All versions give
-// the same numbers: every intermediate result is an integer that its type holds exactly.
+// The loops are compiled a second time for wide registers; the version is chosen at run time. Both give the
+// same numbers, because every intermediate result is an integer that its type represents exactly.
 #if defined(__GNUC__) && defined(__x86_64__)
 #define HOPBYTES_WIDE 1
 #define HOPBYTES_INLINE inline __attribute__((always_inline))
@@ -21,14 +21,14 @@
 namespace hopbytes::tabu_detail {
 
 constexpr int64_t kStep = 16;  // numbers of a step
-constexpr int64_t kRows = 4;   // rows judged side by side, which share what they read of columns
+constexpr int64_t kRows = 4;  // rows processed together, which share what they read of columns
 
-constexpr int64_t kOwed = 8;   // products that costs wait for, at most
+constexpr int64_t kDeferred = 8;  // the largest number of deferred products
 
 constexpr int64_t padded(int64_t n) { return (n + kStep - 1) / kStep * kStep; }
 
-// c + a b; in one instruction where the processor has one (kFused). Integers may wrap: in the padding and below the
-// diagonal nobody looks at them.
+// Returns c + a b, in one instruction if the processor has one (kFused). Integers may wrap around in the
+// padding and below the diagonal, which are never read.
 template <bool kFused, class T> HOPBYTES_INLINE T plus_product(T c, T a, T b) {
   if constexpr (kFused && std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
   else if constexpr (kFused && std::is_same_v<T, double>) return __builtin_fma(a, b, c);
@@ -38,26 +38,27 @@ template <bool kFused, class T> HOPBYTES_INLINE T plus_product(T c, T a, T b) {
   } else return c + a * b;
 }
 
-// How flows (x, by task) and distances (y) of two that changed places differ; x2 and y2 are those of the
-// other direction, if it has its own.
+// Differences between two tasks that exchanged their places: of flows (x, by task) and of distances (y). x2
+// and y2 are those of the opposite direction for asymmetric problems.
 template <class T> struct Factors {
   const T *x, *y, *x2, *y2;
 };
 
-// cost[i][l] += the sum of x[m][i] y[m][l] over all kOwed rows m: many at once, since costs are read and
-// written once for all.
-template <class T, bool kFused> HOPBYTES_INLINE void pay(int64_t n, T* cost, const T* x, const T* y) {
+// Adds deferred products: cost[i][l] += the sum of x[m][i] y[m][l] over all kDeferred rows m. Many products
+// are added at once, because the costs are then read and written only once.
+template <class T, bool kFused>
+HOPBYTES_INLINE void add_products(int64_t n, T* cost, const T* x, const T* y) {
   const int64_t stride = padded(n);
   for (int64_t i = 0; i < n; ++i) {
     T* __restrict__ row = cost + i * stride;
-    T xi[kOwed];
+    T xi[kDeferred];
     bool some = false;
-    for (int64_t m = 0; m < kOwed; ++m) xi[m] = x[m * stride + i], some |= xi[m] != 0;
+    for (int64_t m = 0; m < kDeferred; ++m) xi[m] = x[m * stride + i], some |= xi[m] != 0;
     for (int64_t begin = 0; some && begin < stride; begin += kStep)
 #pragma GCC ivdep
       for (int64_t l = begin; l < begin + kStep; ++l) {
         T c = row[l];
-        for (int64_t m = 0; m < kOwed; ++m) c = plus_product<kFused>(c, xi[m], y[m * stride + l]);
+        for (int64_t m = 0; m < kDeferred; ++m) c = plus_product<kFused>(c, xi[m], y[m * stride + l]);
         row[l] = c;
       }
   }
@@ -65,8 +66,8 @@ template <class T, bool kFused> HOPBYTES_INLINE void pay(int64_t n, T* cost, con
 
 // sum[j] += factor[m] rows[m][j] for the first `count` rows m, where factor[m] = factors[m * stride].
 template <class T, bool kFused>
-HOPBYTES_INLINE void add_rows(int64_t stride, T* __restrict__ sum, const T* factors, const T* __restrict__ rows,
-                              int64_t count) {
+HOPBYTES_INLINE void add_rows(int64_t stride, T* __restrict__ sum, const T* factors,
+                              const T* __restrict__ rows, int64_t count) {
   for (int64_t m = 0; m < count; ++m)
     for (int64_t begin = 0; begin < stride; begin += kStep)
 #pragma GCC ivdep
@@ -74,9 +75,10 @@ HOPBYTES_INLINE void add_rows(int64_t stride, T* __restrict__ sum, const T* fact
         sum[j] = plus_product<kFused>(sum[j], factors[m * stride], rows[m * stride + j]);
 }
 
-// One step of kRows rows from i on. On the diagonal (kBorder) pairs j <= i are left out of the minimum.
+// Processes one step of kRows rows from i on. On the diagonal (kBorder) the pairs j <= i are excluded from
+// the minimum.
 template <class T, bool kBoth, bool kFused, bool kBorder>
-HOPBYTES_INLINE void judge_step(int64_t stride, T* change, int64_t i, int64_t begin, const Factors<T>& by,
+HOPBYTES_INLINE void evaluate_step(int64_t stride, T* change, int64_t i, int64_t begin, const Factors<T>& by,
                                 const T* __restrict__ number, T* __restrict__ least) {
   const T *__restrict__ x = by.x, *__restrict__ y = by.y, *__restrict__ x2 = by.x2, *__restrict__ y2 = by.y2;
   T* __restrict__ rows[kRows];
@@ -101,19 +103,20 @@ HOPBYTES_INLINE void judge_step(int64_t stride, T* change, int64_t i, int64_t be
   }
 }
 
-// change[i][j] -= (x[i] - x[j]) (y[i] - y[j]) for j > i (y by task); `least[j]` becomes the smallest change in
-// column j, and the smallest of all is returned. `number` holds 0, 1, 2, ...; there are rows up to the next
-// multiple of kRows.
+// change[i][j] -= (x[i] - x[j]) (y[i] - y[j]) for j > i (y by task). `least[j]` becomes the smallest change
+// in column j, and the smallest change of all is returned. `number` holds 0, 1, 2, ...; there are rows up to
+// the next multiple of kRows.
 template <class T, bool kBoth, bool kFused>
-HOPBYTES_INLINE T judge_pairs(int64_t n, T* change, const Factors<T>& by, const T* number, T* least) {
-  static_assert(kStep % kRows == 0);  // so that the diagonal of kRows rows lies in one step
+HOPBYTES_INLINE T evaluate_pairs(int64_t n, T* change, const Factors<T>& by, const T* number, T* least) {
+  static_assert(kStep % kRows == 0);  // so that the diagonal of kRows rows is in one step
   constexpr T kMost = std::numeric_limits<T>::max();
   const int64_t stride = padded(n);
   for (int64_t j = 0; j < stride; ++j) least[j] = kMost;
   for (int64_t i = 0; i + 1 < n; i += kRows) {
     int64_t j = i / kStep * kStep;
-    judge_step<T, kBoth, kFused, true>(stride, change, i, j, by, number, least);
-    while ((j += kStep) < stride) judge_step<T, kBoth, kFused, false>(stride, change, i, j, by, number, least);
+    evaluate_step<T, kBoth, kFused, true>(stride, change, i, j, by, number, least);
+    while ((j += kStep) < stride)
+      evaluate_step<T, kBoth, kFused, false>(stride, change, i, j, by, number, least);
   }
   for (int64_t j = n; j < stride; ++j) least[j] = kMost;
   T lanes[kStep];

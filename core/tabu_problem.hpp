@@ -1,4 +1,4 @@
-// Dense quadratic assignment problems, and the narrowest numbers that hold all that a search of them needs.
+// Dense quadratic assignment problems, and the narrowest number type that a search of a problem can use.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -11,25 +11,25 @@
 namespace hopbytes {
 
 // Row-major n x n matrices. The cost of a permutation p is the sum over i, j of flow[i,j] distance[p_i,p_j]
-// (over i < j when `symmetric`, flow then holding both directions) plus the sum of unary[i,p_i].
-// Diagonals of flow and distance are zero: their products belong to the unary term (empty: none).
+// (over i < j if `symmetric`; flow then contains both directions) plus the sum of linear_cost[i,p_i]. The
+// diagonals of flow and distance are zero: their products belong to the linear cost (empty: none).
 struct DenseProblem {
   int64_t n = 0;
   bool symmetric = true;
-  std::span<const int64_t> flow, distance, unary;
+  std::span<const int64_t> flow, distance, linear_cost;
 };
 
 namespace tabu_detail {
 
-// Integers up to this are exact in T with room for what is said below.
+// The number of bits of integers that T represents exactly.
 template <class T> constexpr int kDigits = std::numeric_limits<T>::digits;
-// What the change of a tabu pair is raised by. Changes must stay below half of it: then raised ones lie
-// above all others, and below 3/2 of it, which T still holds exactly.
+// The increase of the change of a tabu pair. Changes must stay below half of it: then increased ones are
+// above all others and below 3/2 of it, which T still represents exactly.
 template <class T> constexpr T kRaise = static_cast<T>(int64_t{1} << (kDigits<T> - 1));
 
 template <class T> double fits() { return static_cast<double>(kRaise<T> / 2); }
 
-// Rows begin where cache lines do, so that no step of a pass lies across two more than it must.
+// Rows begin at cache lines, so that a step of a pass touches as few cache lines as possible.
 template <class T> struct Lines {
   using value_type = T;
   Lines() = default;
@@ -41,10 +41,11 @@ template <class T> struct Lines {
 };
 template <class T> using Numbers = std::vector<T, Lines<T>>;
 
-// An upper bound for every number the search holds, as a double: it only chooses a type. A task costs between
-// 0 and `cost`, an exchange changes what two tasks pay, and updates pass products of differences.
+// Returns an upper bound of every number in the search, as a double, because it only selects a type. A task
+// costs between 0 and `cost`, an exchange changes the costs of two tasks, and updates add products of
+// differences.
 inline double largest_number(const DenseProblem& problem) {
-  double row = 0, furthest = 0, unary = 0, heaviest = 0;
+  double row = 0, furthest = 0, linear_cost = 0, heaviest = 0;
   std::vector<double> in(problem.n, 0);
   for (int64_t i = 0; i < problem.n; ++i) {
     double out = 0;
@@ -57,8 +58,8 @@ inline double largest_number(const DenseProblem& problem) {
     row = std::max(row, out);
   }
   for (double w : in) row = std::max(row, w);
-  for (int64_t u : problem.unary) unary = std::max(unary, static_cast<double>(u));
-  const double cost = (problem.symmetric ? 1 : 2) * row * furthest + unary;
+  for (int64_t u : problem.linear_cost) linear_cost = std::max(linear_cost, static_cast<double>(u));
+  const double cost = (problem.symmetric ? 1 : 2) * row * furthest + linear_cost;
   const double products = (problem.symmetric ? 4 : 8) * heaviest * furthest;
   return std::max({2 * cost + products, heaviest, furthest});
 }

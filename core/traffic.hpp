@@ -1,4 +1,4 @@
-// What crosses between units (PEs, nodes), and how far flows go.
+// Traffic between units (PEs, nodes) and the number of hops of flows.
 #pragma once
 #include "csr.hpp"
 
@@ -6,10 +6,11 @@ namespace hopbytes {
 
 struct TrafficSums {
   int64_t between = 0;  // weight of arcs between different units
-  int64_t inside = 0;   // within one unit, arcs of a task to itself left out
+  int64_t within = 0;  // weight within one unit, without arcs of a task to itself
 };
 
-// Weight that every unit sends to and receives from others; unit[i] is that of task i. Adds to both arrays.
+// Sums the weight that every unit sends to and receives from others; unit[i] is the unit of task i. Adds to
+// both arrays.
 inline TrafficSums unit_traffic(const Csr& g, In<int32_t> unit, Out<int64_t> sent, Out<int64_t> received) {
   TrafficSums sums;
   for (int64_t i = 0; i < g.n(); ++i)
@@ -17,7 +18,7 @@ inline TrafficSums unit_traffic(const Csr& g, In<int32_t> unit, Out<int64_t> sen
       const int32_t from = unit[i], to = unit[g.target[e]];
       const int64_t weight = g.w(e);
       if (from == to) {
-        if (g.target[e] != i) sums.inside += weight;
+        if (g.target[e] != i) sums.within += weight;
         continue;
       }
       sums.between += weight;
@@ -27,8 +28,8 @@ inline TrafficSums unit_traffic(const Csr& g, In<int32_t> unit, Out<int64_t> sen
   return sums;
 }
 
-// Add each arc between two endpoints to the entry of its hops: 1 in `flows`, its weight in `amounts`. Flows
-// without a route, and those longer than the arrays, are left out; returns how many.
+// Adds each arc between two endpoints to the entry of its number of hops: 1 in `flows`, its weight in
+// `amounts`. Skips flows without a route and those longer than the arrays; returns their number.
 template <class Routes>
 int64_t hop_histogram(const Routes& routes, const Csr& g, In<int32_t> endpoint, Out<int64_t> flows,
                       Out<int64_t> amounts) {

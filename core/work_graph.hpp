@@ -1,5 +1,5 @@
-// The graph the engine works on: symmetric, no diagonal, both directions stored, and how to cut
-// pieces out of it. Weights are 32 or 64 bits wide (template), sums always 64.
+// The graph that the engine works on: symmetric, without diagonal, both directions stored; and induced
+// subgraphs. Weights have 32 or 64 bits (template), sums always 64.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,12 +7,12 @@
 #include <span>
 #include <vector>
 
-#include "unary.hpp"
+#include "linear_cost.hpp"
 
 namespace hopbytes {
 
-// Uninitialised array: pages that are never written never become resident, so buffers may be
-// reserved at their upper bound.
+// An uninitialised array. Pages that are never written never become resident, so buffers may be allocated at
+// their upper bound.
 template <class T> class Buffer {
  public:
   Buffer() = default;
@@ -36,8 +36,9 @@ template <class W> struct WorkGraph {
   const int64_t* load = nullptr;
   int64_t total_load = 0;
   int64_t max_load = 0;
-  bool uneven = false;  // whether few edges weigh as much as all others, see weights_uneven; contraction keeps it
-  std::shared_ptr<const Unary> unary;  // null where edges are all that costs
+  // whether few edges weigh as much as all others, see weights_uneven; contraction keeps it
+  bool uneven = false;
+  std::shared_ptr<const LinearCost> linear_cost;  // null if edges are the only costs
 
   // Storage of graphs that own their arrays; empty for views.
   Buffer<int64_t> own_start;
@@ -69,8 +70,8 @@ template <class W> struct WorkGraph {
   }
 };
 
-// Whether weights differ by more than they are on average (standard deviation above the mean): mostly so
-// where they span decades, never where they are alike.
+// Returns whether the standard deviation of the weights exceeds their mean: usually true if they span
+// decades, never if they are similar.
 template <class W> bool weights_uneven(const WorkGraph<W>& g) {
   double sum = 0, squares = 0;
   for (int64_t e = 0; e < g.arcs(); ++e) {
@@ -80,11 +81,11 @@ template <class W> bool weights_uneven(const WorkGraph<W>& g) {
   return squares * static_cast<double>(g.arcs()) > 2 * sum * sum;
 }
 
-// The subgraph of `members` (vertex numbers of g); local[v] must be the position of v among the
-// members for every member, and group[v] tells membership (group[v] == id).
+// Returns the subgraph induced by `members` (vertex numbers of g). local[v] must be the position of v among
+// the members for every member, and group[v] == id must hold exactly for the members.
 template <class W>
-WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, const int32_t* group, int32_t id,
-                     const int32_t* local) {
+WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, const int32_t* group,
+                     int32_t id, const int32_t* local) {
   int64_t bound = 0;
   for (int32_t v : members) bound += g.degree(v);
   WorkGraph<W> sub;
@@ -107,35 +108,39 @@ WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, co
   return sub;
 }
 
-// Load of two average vertices.
+// Returns the load of two average vertices.
 template <class W> int64_t average_pair(const WorkGraph<W>& g) {
   const int64_t average = g.total_load / std::max<int64_t>(1, g.n);
   return average + std::min(average, g.total_load - average);
 }
 
-// Unary costs of all vertices; more than anything else can cost where some are on forbidden blocks.
-template <class W> int64_t unary_cost(const WorkGraph<W>& g, const int32_t* part) {
-  if (!g.unary) return 0;
+// Returns the linear assignment costs of all vertices; larger than any other cost if a vertex is on a
+// forbidden block.
+template <class W> int64_t total_linear_cost(const WorkGraph<W>& g, const int32_t* part) {
+  if (!g.linear_cost) return 0;
   int64_t forbidden = 0;
-  const int64_t sum = g.unary->total(part, forbidden);
-  return sum + std::min<int64_t>(forbidden, 4) * Unary::kForbidden;
+  const int64_t sum = g.linear_cost->total(part, forbidden);
+  return sum + std::min<int64_t>(forbidden, 4) * LinearCost::kForbidden;
 }
 
-// Communication cost, every edge once, and unary costs.
-template <class W, class D> int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
-  int64_t total = unary_cost(g, pe);
+// Returns the communication cost, every edge once, plus the linear assignment costs.
+template <class W, class D>
+int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
+  int64_t total = total_linear_cost(g, pe);
   for (int64_t v = 0; v < g.n; ++v)
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
       if (g.adj[e] > v && pe[g.adj[e]] != pe[v]) total += g.weight[e] * distance(pe[v], pe[g.adj[e]]);
   return total;
 }
 
-// Weight between different blocks, each edge once: both its arcs are stored, here as in every such graph.
+// Returns the weight between different blocks, each edge once; both its arcs are stored, as in every
+// WorkGraph.
 template <class W> int64_t edge_cut(const WorkGraph<W>& g, const int32_t* part) {
-  int64_t twice = 0;  // without branches: what is cut is hard to guess
+  int64_t twice = 0;  // Branch-free, because it is unpredictable which edges are cut.
   for (int64_t v = 0; v < g.n; ++v) {
     const int32_t own = part[v];
-    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) twice += (part[g.adj[e]] != own) * int64_t{g.weight[e]};
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
+      twice += (part[g.adj[e]] != own) * int64_t{g.weight[e]};
   }
   return twice / 2;
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import typer.main
-
-from hopbytes.cli import app
+from hopbytes.cli.app import VERBS
+from hopbytes.cli.commands import command_of
+from hopbytes.cli.help_text import Page, page_of
 
 PAGE = Path(__file__).with_name("cli.md")
+
+#: What every verb has; the head of the page says it once.
+ASKING = ("-h, --help", "--help-all")
 
 HEAD = """\
 # The command line
@@ -18,7 +20,9 @@ Made by `python docs/make_cli.py` from the options themselves; a test checks tha
 
 Nouns come in a fixed order (PATTERN, then MAPPING), the machine comes by `--on`. An option means the same
 in every verb. `-` is standard input or output. Data goes to standard output, everything said to people
-to standard error.
+to standard error. `--help` behind a verb prints the options people use first, `--help-all` all of them.
+`hopbytes completion bash` (or `zsh`, `fish`) prints a script that completes verbs, options and values: put
+`eval "$(hopbytes completion bash)"` into `~/.bashrc`.
 
 | exit code | meaning |
 |---|---|
@@ -32,43 +36,32 @@ to standard error.
 
 def page() -> str:
     """Return the whole page."""
-    root: Any = typer.main.get_command(app)
-    verbs = [(name, root.get_command(None, name)) for name in root.list_commands(None)]
-    return "\n".join([HEAD, *(section(name, verb) for name, verb in verbs)])
+    verbs = [page_of(command_of(verb)) for verb in VERBS]
+    return "\n".join([HEAD, *map(section, verbs)])
 
 
-def section(name: str, verb: Any) -> str:
-    """Return one verb: what it does, its arguments, its options in their groups."""
-    arguments = [p for p in verb.params if p.param_type_name == "argument"]
-    options = [p for p in verb.params if p.param_type_name == "option"]
-    words = " ".join(p.metavar or p.name.upper() for p in arguments)
-    lines = [f"## hopbytes {name} {words}".rstrip(), "", *paragraphs(verb.help), ""]
-    lines += [f"- `{p.metavar}`: {sentence(p)}" for p in arguments]
-    groups: dict[str, list[Any]] = {}
-    for option in options:
-        groups.setdefault(getattr(option, "rich_help_panel", None) or "Options", []).append(option)
-    for group, members in groups.items():
-        lines += ["", f"| {group} | |", "|---|---|"]
-        lines += [f"| `{spelling(p)}` | {sentence(p)} |" for p in members]
-    return "\n".join(lines) + "\n"
+def section(verb: Page) -> str:
+    """Return one verb: what it does, its arguments, its options in their groups, examples."""
+    lines = [f"## hopbytes {verb.name}", "", f"`{verb.usage}`", ""]
+    lines += [line for paragraph in verb.paragraphs for line in (plain(paragraph), "")]
+    for name, entries in verb.panels.items():
+        shown = [entry for entry in entries if entry.spelling not in ASKING]
+        if shown:
+            lines += [f"| {name} | |", "|---|---|"]
+            lines += [f"| `{entry.spelling}` | {cell(entry.text)} |" for entry in shown] + [""]
+    for told, command in verb.examples:
+        lines += [told if told.endswith("?") else f"{told}:", "", f"    {command}", ""]
+    return "\n".join(lines)
 
 
-def paragraphs(text: str) -> list[str]:
-    """Return a docstring's paragraphs, each on one line."""
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")).split("\n")
+def plain(text: str) -> str:
+    """Return a text in which nothing looks like a tag."""
+    return text.replace("<", "&lt;")
 
 
-def spelling(option: Any) -> str:
-    """Return how an option is typed: ``-o, --output FILE``; with its opposite where it has one."""
-    ways = [spelt for spelt in (option.opts, option.secondary_opts) if spelt]
-    names = " / ".join(", ".join(sorted(spelt, key=len)) for spelt in ways)
-    return f"{names} {option.metavar}" if option.metavar else names
-
-
-def sentence(parameter: Any) -> str:
-    """Return the help text with the default, safe inside a table."""
-    text = " ".join((parameter.help or "").split()).replace("|", "\\|").replace("\\[", "[")
-    return text
+def cell(text: str) -> str:
+    """Return a text that is safe inside a table."""
+    return plain(text).replace("|", "\\|")
 
 
 if __name__ == "__main__":

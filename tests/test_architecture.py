@@ -16,7 +16,7 @@ from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
 
 #: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
-LONGEST_FILE = {"src": 360, "core": 400, "bench": 400, "tests": 450}
+LONGEST_FILE = {"src": 350, "core": 400, "bench": 400, "tests": 450}
 LONGEST_VERB = 30
 SOURCES = [
     path
@@ -41,6 +41,27 @@ def test_layers_only_look_down():
     run_tool("-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))")
 
 
+def test_the_picture_of_the_packages_is_current():
+    """``python tools/rooms.py --svg docs/architecture.svg`` draws it anew."""
+    spec = importlib.util.spec_from_file_location("rooms", ROOT / "tools/rooms.py")
+    rooms = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rooms)
+    modules = rooms.imports()
+    assert rooms.picture(modules) == (ROOT / "docs/architecture.svg").read_text()
+    counts = rooms.counted(modules)
+    assert counts["rooms"] <= 30
+    assert counts["floors"] <= 12
+    assert counts["circles"] == 0
+    assert counts["modules in the root"] <= 6
+
+
+def test_no_file_name_is_used_twice():
+    """Names that start and end with two underscores are given by Python; `base` is what a package shares."""
+    names = [path.name for path in (ROOT / "src").rglob("*.*") if path.suffix in (".py", ".c", ".h", ".sh")]
+    twice = {name for name in names if names.count(name) > 1 and not name.startswith("__")}
+    assert twice <= {"base.py"}
+
+
 def test_style():
     run_tool("-m", "ruff", "check", "--no-cache", ".")
 
@@ -63,8 +84,9 @@ def test_sources_were_found():
 @pytest.mark.parametrize("verb", VERBS)
 def test_verbs_are_thin(verb):
     """Counts the lines of code after the signature; a verb that needs more belongs into the library."""
-    lines = (ROOT / "src/hopbytes/cli" / f"verb_{verb}.py").read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith(f"def {verb}("))
+    name = verb.replace("-", "_")
+    lines = (ROOT / "src/hopbytes/cli" / f"verb_{name}.py").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"def {name}("))
     body_start = next(i for i in range(start, len(lines)) if lines[i].endswith("-> None:")) + 1
     body_end = next((i for i in range(body_start, len(lines)) if lines[i] and lines[i][0] != " "), len(lines))
     assert body_end - body_start <= LONGEST_VERB

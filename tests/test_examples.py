@@ -5,8 +5,9 @@ import importlib
 import pkgutil
 import re
 import shutil
+import subprocess
+import sys
 
-import numpy as np
 import pytest
 
 import hopbytes as hb
@@ -50,17 +51,26 @@ def test_metrics_that_explain_times(capsys):
     assert capsys.readouterr().out.startswith("{'MC': 0.")
 
 
-def test_recipe_for_a_mapper():
-    """The class in ARCHITECTURE.md, registered in registries of its own so that it does not stay."""
-    from dataclasses import dataclass
+RECIPES = {
+    "Reverse": "hb.map_tasks(ring, hb.machine('core:3'), mapper='reverse:offset=1').pe.tolist() == [0, 2, 1]",
+    "OnePass": "hb.map_tasks(ring, hb.machine('node:2 core:2'), mapper='identity', refine='one_pass').n == 3",
+    "Ring": "hb.read('ring:5').n == 5",
+    "Blades": "(hb.machine('blades:3').k, hb.machine('blades:3', hosts='b1n0,b2n1').k) == (24, 8)",
+}
 
-    from hopbytes._util.registry import Registry
-    from hopbytes.algorithms.base import Mapper, mappers
 
-    registry = Registry("mapper", "hopbytes.algorithms.mappers")
-    (code,) = python_blocks("ARCHITECTURE.md")
-    exec(code, names := {"mappers": registry, "Mapper": Mapper, "dataclass": dataclass, "np": np})
-    graph = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0])
-    mapping = hb.map_tasks(graph, hb.machine("core:3"), mapper=names["Reverse"](offset=1))
-    assert mapping.pe.tolist() == [0, 2, 1]
-    assert "reverse" not in mappers
+def test_there_is_a_check_for_every_recipe():
+    assert len(python_blocks("ARCHITECTURE.md")) == len(RECIPES)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_recipes_run_as_they_are_printed(recipe, tmp_path):
+    """Each in a process of its own, so that what it registers does not stay."""
+    (code,) = (block for block in python_blocks("ARCHITECTURE.md") if f"class {recipe}(" in block)
+    program = tmp_path / "recipe.py"
+    program.write_text(
+        f"{code}\nimport hopbytes as hb\nring = hb.CommGraph.from_edges([0, 1, 2], [1, 2, 0])\n"
+        f"assert {RECIPES[recipe]}\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr

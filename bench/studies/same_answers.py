@@ -1,9 +1,10 @@
 """Hashes of some hundred answers, to show that a change of the source changes none of them.
 
-``python bench/studies/same_answers.py`` compares with the committed ``same_answers.txt`` and lists what
+``python -m bench.studies.same_answers`` compares with the committed ``same_answers.txt`` and lists what
 differs; ``--write`` replaces that file after a deliberate change. A case is one call of ``map_tasks``: every
 preset, mapper, refiner, objective, kind of machine, constraint and launch format, on small and medium inputs.
-The hash covers the PE of every task, J and the text of all files that a launch format writes, but for comments.
+The hash covers the PE of every task, J and the text of all files that a launch format writes, without
+comments.
 A refusal is an answer too: its class of error is hashed. Inputs ship with the project or are formulas.
 """
 

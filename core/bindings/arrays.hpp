@@ -1,4 +1,5 @@
-// How arrays cross the border: 1-d, contiguous, never converted (a converted output would be lost).
+// The type of arrays that Python passes: one-dimensional, contiguous, never converted (results written into a
+// converted copy would be lost).
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -13,7 +14,7 @@ template <class T> using OutArray = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb
 template <class T> std::span<const T> in(const InArray<T>& a) { return {a.data(), a.size()}; }
 template <class T> std::span<T> out(const OutArray<T>& a) { return {a.data(), a.size()}; }
 
-// Each bind_* registers the kernels of one header.
+// Each bind_* registers the kernels of the source file of the same name.
 void bind_graph(nb::module_& m);
 void bind_repair(nb::module_& m);
 void bind_parse(nb::module_& m);

@@ -1,4 +1,4 @@
-// csr.hpp and cost.hpp; of work_graph.hpp what has a definition
+// Binds csr.hpp, cost.hpp and weights_uneven of work_graph.hpp.
 #include "arrays.hpp"
 #include <nanobind/stl/pair.h>
 #include "cost.hpp"
@@ -10,8 +10,10 @@ using nb::literals::operator""_a;
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
 void bind_graph(nb::module_& m) {
-  m.def("check_csr", [](InArray<int64_t> indptr, InArray<int32_t> target) { return check_csr(in(indptr), in(target)); },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
+  m.def(
+      "check_csr",
+      [](InArray<int64_t> indptr, InArray<int32_t> target) { return check_csr(in(indptr), in(target)); },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
   m.def("has_diagonal",
         [](InArray<int64_t> indptr, InArray<int32_t> target) { return has_diagonal(in(indptr), in(target)); },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), Release());
@@ -22,50 +24,58 @@ void bind_graph(nb::module_& m) {
                                              static_cast<int64_t>(total & 0xffffffff));
         },
         "values"_a.noconvert());
-  m.def("csr_from_arcs",
-        [](InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> messages,
-           OutArray<int64_t> indptr, OutArray<int32_t> out_target, OutArray<int64_t> out_volume,
-           OutArray<int64_t> out_messages) {
-          return csr_from_arcs(in(source), in(target), in(volume), in(messages), out(indptr), out(out_target),
-                               out(out_volume), out(out_messages));
-        },
-        "sources"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "messages"_a.noconvert(),
-        "indptr"_a.noconvert(), "out_targets"_a.noconvert(), "out_volumes"_a.noconvert(),
-        "out_messages"_a.noconvert(), Release());
-  m.def("symmetrize",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, OutArray<int64_t> out_indptr,
-           OutArray<int32_t> out_target, OutArray<int64_t> out_weight) {
-          return symmetrize(in(indptr), in(target), in(volume), out(out_indptr), out(out_target), out(out_weight));
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "out_indptr"_a.noconvert(),
-        "out_targets"_a.noconvert(), "out_weights"_a.noconvert(), Release());
+  m.def(
+      "csr_from_arcs",
+      [](InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> messages,
+         OutArray<int64_t> indptr, OutArray<int32_t> out_target, OutArray<int64_t> out_volume,
+         OutArray<int64_t> out_messages) {
+        return csr_from_arcs(in(source), in(target), in(volume), in(messages), out(indptr), out(out_target),
+                             out(out_volume), out(out_messages));
+      },
+      "sources"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "messages"_a.noconvert(),
+      "indptr"_a.noconvert(), "out_targets"_a.noconvert(), "out_volumes"_a.noconvert(),
+      "out_messages"_a.noconvert(), Release());
+  m.def(
+      "symmetrize",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume,
+         OutArray<int64_t> out_indptr, OutArray<int32_t> out_target, OutArray<int64_t> out_weight) {
+        return symmetrize(in(indptr), in(target), in(volume), out(out_indptr), out(out_target),
+                          out(out_weight));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "out_indptr"_a.noconvert(),
+      "out_targets"_a.noconvert(), "out_weights"_a.noconvert(), Release());
   m.def("find_asymmetry",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume) {
           return find_asymmetry({in(indptr), in(target), in(volume)});
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), Release());
-  m.def("weights_uneven",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight) {
-          return with_weights(in(indptr), in(target), in(weight), {}, nullptr, [](const auto& g) { return g.uneven; });
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), Release());
-  m.def("induced_csr",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> members,
-           InArray<int32_t> place, OutArray<int64_t> out_indptr, OutArray<int32_t> out_target,
-           OutArray<int64_t> out_weight) {
-          return induced_csr({in(indptr), in(target), in(weight)}, in(members), in(place), out(out_indptr),
-                             out(out_target), out(out_weight));
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "members"_a.noconvert(),
-        "place"_a.noconvert(), "out_indptr"_a.noconvert(), "out_targets"_a.noconvert(),
-        "out_weights"_a.noconvert(), Release());
-  m.def("volume_by_level",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
-           InArray<uint64_t> label, InArray<uint8_t> level_of_bit, OutArray<int64_t> result) {
-          volume_by_level({in(indptr), in(target), in(volume)}, in(pe), in(label), in(level_of_bit), out(result));
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
-        "labels"_a.noconvert(), "level_of_bit"_a.noconvert(), "out"_a.noconvert(), Release());
+  m.def(
+      "weights_uneven",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight) {
+        return with_weights(in(indptr), in(target), in(weight), {}, nullptr,
+                            [](const auto& g) { return g.uneven; });
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), Release());
+  m.def(
+      "induced_csr",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int32_t> members,
+         InArray<int32_t> place, OutArray<int64_t> out_indptr, OutArray<int32_t> out_target,
+         OutArray<int64_t> out_weight) {
+        return induced_csr({in(indptr), in(target), in(weight)}, in(members), in(place), out(out_indptr),
+                           out(out_target), out(out_weight));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "members"_a.noconvert(),
+      "place"_a.noconvert(), "out_indptr"_a.noconvert(), "out_targets"_a.noconvert(),
+      "out_weights"_a.noconvert(), Release());
+  m.def(
+      "volume_by_level",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
+         InArray<uint64_t> label, InArray<uint8_t> level_of_bit, OutArray<int64_t> result) {
+        volume_by_level({in(indptr), in(target), in(volume)}, in(pe), in(label), in(level_of_bit),
+                        out(result));
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "pe"_a.noconvert(),
+      "labels"_a.noconvert(), "level_of_bit"_a.noconvert(), "out"_a.noconvert(), Release());
   m.def("comm_cost_table",
         [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int32_t> pe,
            InArray<int64_t> table) {

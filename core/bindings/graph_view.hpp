@@ -10,7 +10,7 @@
 
 namespace hopbytes {
 
-// View Python's arrays as a graph of the engine. Weights are copied to 32 bits when their sum fits.
+// A view of Python's arrays as a graph of the engine. Weights are copied to 32 bits if their sum fits.
 template <class W> struct View {
   std::vector<W> weight;
   std::vector<int64_t> load;
@@ -47,14 +47,14 @@ inline bool fits_32_bits(In<int64_t> weights, size_t arcs) {
 
 template <class Work>
 auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, In<int64_t> loads,
-                  std::shared_ptr<const Unary> unary, Work work) {
+                  std::shared_ptr<const LinearCost> linear_cost, Work work) {
   if (fits_32_bits(weights, target.size())) {
     View<int32_t> view(indptr, target, weights, loads);
-    view.graph.unary = std::move(unary);
+    view.graph.linear_cost = std::move(linear_cost);
     return work(view.graph);
   }
   View<int64_t> view(indptr, target, weights, loads);
-  view.graph.unary = std::move(unary);
+  view.graph.linear_cost = std::move(linear_cost);
   return work(view.graph);
 }
 
@@ -63,10 +63,12 @@ auto with_weights(In<int64_t> indptr, In<int32_t> target, In<int64_t> weights, I
   return with_weights(indptr, target, weights, loads, nullptr, std::move(work));
 }
 
-// Distances as Python gives them: a table, labels and bit costs, or labels and a packed network as `table`.
+// Calls work(distance) with distances as Python passes them: a table, labels and bit costs, or labels and a
+// packed network in `table`.
 template <class Work>
 auto with_distance(In<uint64_t> label, In<int64_t> bit_cost, In<int64_t> table, size_t k, Work work) {
-  if (!table.empty() && !label.empty()) return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));
+  if (!table.empty() && !label.empty())
+    return work(NetworkDistance(label.data(), table, static_cast<int64_t>(k)));
   if (!table.empty()) return work(TableDistance{table.data(), static_cast<int64_t>(k)});
   return work(TreeDistance{label.data(), bit_cost.data()});
 }

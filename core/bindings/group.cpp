@@ -1,4 +1,4 @@
-// group.hpp and best_swap.hpp
+// Binds group.hpp and best_swap.hpp.
 #include "arrays.hpp"
 #include "best_swap.hpp"
 #include "group.hpp"
@@ -16,11 +16,12 @@ void bind_group(nb::module_& m) {
         },
         "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "arity"_a, "list_up_to"_a,
         "credit"_a, "group"_a.noconvert(), Release());
-  m.def("best_swap",
-        [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> table,
-           int64_t k, OutArray<int32_t> pe, int64_t most) {
-          return BestSwap({in(indptr), in(target), in(weight)}, in(table), k, out(pe)).run(most);
-        },
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "table"_a.noconvert(), "k"_a,
-        "pe"_a.noconvert(), "most"_a, Release());
+  m.def(
+      "best_swap",
+      [](InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> weight, InArray<int64_t> table,
+         int64_t k, OutArray<int32_t> pe, int64_t most) {
+        return BestSwap({in(indptr), in(target), in(weight)}, in(table), k, out(pe)).run(most);
+      },
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert(), "table"_a.noconvert(), "k"_a,
+      "pe"_a.noconvert(), "most"_a, Release());
 }

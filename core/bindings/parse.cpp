@@ -1,4 +1,4 @@
-// parse.hpp
+// Binds parse.hpp.
 #include "arrays.hpp"
 #include "parse.hpp"
 
@@ -25,17 +25,19 @@ void bind_table(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_parse(nb::module_& m) {
-  m.def("parse_metis",
-        [](InArray<uint8_t> text, bool final, OutArray<int64_t> state, OutArray<int64_t> indptr,
-           OutArray<int32_t> targets, OutArray<int64_t> weights, OutArray<int64_t> loads) {
-          check_state(state);
-          // Weights are stored beside targets, so they must have the same room.
-          if (out(state)[kEdgeWeights] && weights.size() != targets.size())
-            throw nb::value_error("weights and targets of unequal length");
-          return parse_metis(in(text), final, out(state), {out(indptr), out(targets), out(weights), out(loads)});
-        },
-        "text"_a.noconvert(), "final"_a, "state"_a.noconvert(), "indptr"_a.noconvert(), "targets"_a.noconvert(),
-        "weights"_a.noconvert(), "loads"_a.noconvert(), Release());
+  m.def(
+      "parse_metis",
+      [](InArray<uint8_t> text, bool final, OutArray<int64_t> state, OutArray<int64_t> indptr,
+         OutArray<int32_t> targets, OutArray<int64_t> weights, OutArray<int64_t> loads) {
+        check_state(state);
+        // Weights are stored beside targets, so both arrays need the same length.
+        if (out(state)[kEdgeWeights] && weights.size() != targets.size())
+          throw nb::value_error("weights and targets of unequal length");
+        return parse_metis(in(text), final, out(state),
+                           {out(indptr), out(targets), out(weights), out(loads)});
+      },
+      "text"_a.noconvert(), "final"_a, "state"_a.noconvert(), "indptr"_a.noconvert(), "targets"_a.noconvert(),
+      "weights"_a.noconvert(), "loads"_a.noconvert(), Release());
   bind_table<int64_t>(m, "parse_table");
   bind_table<double>(m, "parse_real_table");
 }

@@ -1,4 +1,4 @@
-// Routes as Python hands them over: a form and four arrays (see kernels/routes.py).
+// Routes as Python passes them: a form and four arrays (see kernels/routes.py).
 #pragma once
 #include "arrays.hpp"
 #include "routes_hierarchy.hpp"

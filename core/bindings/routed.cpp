@@ -1,4 +1,4 @@
-// congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks onto nodes by the load of links.
+// Binds congestion_swap.hpp, congestion_search.hpp and ptram.hpp: groups of tasks on nodes by link loads.
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
@@ -11,23 +11,25 @@ using nb::literals::operator""_a;
 
 namespace {
 
-// What Python asks for; the order is that of engine/routed_search.py.
+// The kinds of searches, in the order of engine/routed_search.py.
 enum class Job : int64_t { swap, search, greedy, refine };
 
 struct Problem {
   std::span<const int64_t> size, capacity;
-  Vicinity vicinity;
+  Neighbourhood neighbourhood;
   std::span<const int64_t> options;
   std::span<const double> weights;
   std::span<const int32_t> classes;
 };
 
-std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& problem, const Control& control) {
+std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& problem,
+                                const Control& control) {
   const auto& set = problem.options;
   int64_t evaluations = 0, made = 0;
   switch (job) {
     case Job::swap:
-      made = CongestionSwap(state, problem.size, problem.capacity, problem.vicinity, static_cast<int32_t>(set[0]),
+      made = CongestionSwap(state, problem.size, problem.capacity, problem.neighbourhood,
+                            static_cast<int32_t>(set[0]),
                             set[1] ? CongestionRule::paper : CongestionRule::lexicographic)
                  .run(set[2], control, evaluations);
       break;
@@ -40,7 +42,7 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& pro
       options.hop_percent = static_cast<int32_t>(set[4]) - 1;
       options.set_percent = static_cast<int32_t>(set[7]);
       if (set[6]) options.hybrid = hybrid_of(problem.weights);
-      made = CongestionSearch(state, problem.size, problem.capacity, problem.vicinity, options,
+      made = CongestionSearch(state, problem.size, problem.capacity, problem.neighbourhood, options,
                               static_cast<uint64_t>(set[5]))
                  .run(control, evaluations);
       break;
@@ -51,7 +53,8 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& pro
       break;
     }
     case Job::refine:
-      made = ptram_refine(state, problem.size, problem.capacity, problem.vicinity, static_cast<int32_t>(set[0]), set[1],
+      made = ptram_refine(state, problem.size, problem.capacity, problem.neighbourhood,
+                          static_cast<int32_t>(set[0]), set[1],
                           set[2] ? ReliefRule::paper : ReliefRule::count, set[3] != 0, control, evaluations);
       break;
   }
@@ -59,7 +62,8 @@ std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& pro
 }
 
 template <class Work>
-auto with_placed_routes(int64_t form, const RouteArrays& arrays, In<int32_t> endpoint, int32_t shift, Work work) {
+auto with_placed_routes(int64_t form, const RouteArrays& arrays, In<int32_t> endpoint, int32_t shift,
+                        Work work) {
   return with_routes(form, arrays, [&](auto routes) {
     const RoutesOfForm<decltype(routes)> placed(std::move(routes), endpoint, shift);
     const PlacedRoutes& any = placed;
@@ -70,32 +74,35 @@ auto with_placed_routes(int64_t form, const RouteArrays& arrays, In<int32_t> end
 }  // namespace
 
 void bind_routed(nb::module_& m) {
-  m.def("routed_search",
-        [](int64_t job, int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
-           InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price, int32_t shift,
-           InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> size,
-           InArray<int64_t> capacity, int32_t ports, InArray<int32_t> out_port, InArray<int32_t> in_port,
-           InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
-           InArray<int64_t> place_start, InArray<int32_t> place_of, InArray<int64_t> options,
-           InArray<double> weights, InArray<int32_t> classes, OutArray<int32_t> control, OutArray<int32_t> place) {
-          nb::gil_scoped_release release;
-          const Flows flows({in(indptr), in(target), in(volume)}, {ports, in(out_port), in(in_port)});
-          const Problem problem{in(size), in(capacity),
-                                {in(near), in(hops), in(site), in(place_start), in(place_of)},
-                                in(options), in(weights), in(classes)};
-          return with_placed_routes(form, route_arrays(numbers, table, first, head), in(endpoint), shift,
-                                    [&](const PlacedRoutes& routes) {
-                                      RoutedGroups state(flows, routes, links, in(price), problem.vicinity.places(),
-                                                         out(place));
-                                      return run(static_cast<Job>(job), state, problem, Control(control.data()));
-                                    });
-        },
-        "job"_a, "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(),
-        "head"_a.noconvert(), "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "shift"_a,
-        "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "sizes"_a.noconvert(),
-        "capacities"_a.noconvert(), "ports"_a, "out_ports"_a.noconvert(), "in_ports"_a.noconvert(), "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(),
-        "place_start"_a.noconvert(), "place_of"_a.noconvert(), "options"_a.noconvert(), "weights"_a.noconvert(),
-        "classes"_a.noconvert(), "control"_a.noconvert(), "place"_a.noconvert());
+  m.def(
+      "routed_search",
+      [](int64_t job, int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
+         InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,
+         int32_t shift, InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume,
+         InArray<int64_t> size, InArray<int64_t> capacity, int32_t ports, InArray<int32_t> out_port,
+         InArray<int32_t> in_port, InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
+         InArray<int64_t> place_start, InArray<int32_t> place_of, InArray<int64_t> options,
+         InArray<double> weights, InArray<int32_t> classes, OutArray<int32_t> control,
+         OutArray<int32_t> place) {
+        nb::gil_scoped_release release;
+        const Flows flows({in(indptr), in(target), in(volume)}, {ports, in(out_port), in(in_port)});
+        const Problem problem{
+            in(size),    in(capacity), {in(near), in(hops), in(site), in(place_start), in(place_of)},
+            in(options), in(weights),  in(classes)};
+        return with_placed_routes(
+            form, route_arrays(numbers, table, first, head), in(endpoint), shift,
+            [&](const PlacedRoutes& routes) {
+              RoutedGroups state(flows, routes, links, in(price), problem.neighbourhood.places(), out(place));
+              return run(static_cast<Job>(job), state, problem, Control(control.data()));
+            });
+      },
+      "job"_a, "form"_a, "numbers"_a.noconvert(), "table"_a.noconvert(), "first"_a.noconvert(),
+      "head"_a.noconvert(), "endpoints"_a.noconvert(), "links"_a, "prices"_a.noconvert(), "shift"_a,
+      "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "sizes"_a.noconvert(),
+      "capacities"_a.noconvert(), "ports"_a, "out_ports"_a.noconvert(), "in_ports"_a.noconvert(),
+      "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(), "place_start"_a.noconvert(),
+      "place_of"_a.noconvert(), "options"_a.noconvert(), "weights"_a.noconvert(), "classes"_a.noconvert(),
+      "control"_a.noconvert(), "place"_a.noconvert());
   m.def("route_classes",
         [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,
            InArray<int32_t> head, InArray<int32_t> endpoint, int64_t links, InArray<int64_t> price,

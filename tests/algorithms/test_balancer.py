@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from helpers.strategies import graphs, machines
 from hopbytes import CommGraph
-from hopbytes.algorithms.balancer import fill_empty, meet_caps
-from hopbytes.machines.base import Level, TableDistance, TreeDistance
+from hopbytes.algorithms.balancer import fill_empty, meet_bounds
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.place_distances import TableDistance, TreeDistance
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
-from hopbytes.solve.constraints import constraints
+from hopbytes.solve.constraints import collect_constraints
 
 
 def four_cores():
@@ -50,7 +51,7 @@ def test_unit_tasks_always_end_within_caps_that_can_hold_them(case, slack):
     graph, where, pe = case
     caps = np.full(where.k, -(-graph.n // where.k) + slack, np.int64)
     before = pe.copy()
-    done = meet_caps(graph, where, pe, None, caps)
+    done = meet_bounds(graph, where, pe, None, caps)
     assert np.all(np.bincount(done.pe, minlength=where.k) <= caps)
     assert np.array_equal(pe, before), "the input is the caller's"
     assert done.change == pair_cost(graph, where, done.pe) - pair_cost(graph, where, pe)
@@ -66,7 +67,7 @@ def test_exact_counts_are_met_exactly(case, data):
     shuffled = data.draw(st.permutations(range(where.k)))
     counts = np.full(where.k, graph.n // where.k, np.int64)
     counts[list(shuffled)[: graph.n % where.k]] += 1
-    done = meet_caps(graph, where, pe, None, counts)
+    done = meet_bounds(graph, where, pe, None, counts)
     assert np.array_equal(np.bincount(done.pe, minlength=where.k), counts)
 
 
@@ -87,7 +88,7 @@ def test_weighted_tasks_end_within_a_heaviest_task_of_the_even_share(case, data)
     graph, where, pe = case
     loads = np.array(data.draw(st.lists(st.integers(0, 20), min_size=graph.n, max_size=graph.n)), np.int64)
     even = max(1, -(-int(loads.sum()) // where.k))
-    done = meet_caps(graph, where, pe, loads, np.full(where.k, even, np.int64))
+    done = meet_bounds(graph, where, pe, loads, np.full(where.k, even, np.int64))
     held = group_sums(done.pe, loads, where.k)
     assert int(held.max()) <= even + max(0, int(loads.max(initial=0)) - 1)
     assert np.array_equal(done.pe[loads == 0], pe[loads == 0])
@@ -108,7 +109,7 @@ def test_trees_and_tables_of_the_same_distances_agree():
     pe = rng.integers(0, 3, 60).astype(np.int32)
     caps = np.full(where.k, 6, np.int64)
     assert np.array_equal(
-        meet_caps(graph, where, pe, None, caps).pe, meet_caps(graph, table, pe, None, caps).pe
+        meet_bounds(graph, where, pe, None, caps).pe, meet_bounds(graph, table, pe, None, caps).pe
     )
     assert np.array_equal(fill_empty(graph, where, pe).pe, fill_empty(graph, table, pe).pe)
 
@@ -121,7 +122,7 @@ def test_distances_that_differ_by_direction_count_as_their_mean():
     graph = CommGraph.from_edges(rng.integers(0, 40, 90), rng.integers(0, 40, 90), n=40)
     pe, caps = np.zeros(40, np.int32), np.full(6, 7, np.int64)
     there, back = (
-        meet_caps(graph, Allocation.whole(Table(each)), pe, None, caps) for each in (table, table.T.copy())
+        meet_bounds(graph, Allocation.whole(Table(each)), pe, None, caps) for each in (table, table.T.copy())
     )
     assert np.array_equal(there.pe, back.pe)
 
@@ -129,14 +130,14 @@ def test_distances_that_differ_by_direction_count_as_their_mean():
 def test_the_cheapest_task_leaves_and_goes_next_door():
     """PE 0 holds three tasks; task 2 talks least, and PE 1 is in the same node."""
     graph = CommGraph.from_edges([0, 0], [1, 2], [9, 1], n=3)
-    done = meet_caps(graph, four_cores(), np.zeros(3, np.int32), None, np.array([2, 2, 2, 2]))
+    done = meet_bounds(graph, four_cores(), np.zeros(3, np.int32), None, np.array([2, 2, 2, 2]))
     assert done.pe.tolist() == [0, 0, 1]
     assert (done.moves, done.change) == (1, 1)
 
 
 def test_a_task_goes_to_where_its_partners_are_rather_than_next_door():
     graph = CommGraph.from_edges([2], [3], [5], n=4)
-    done = meet_caps(graph, four_cores(), np.array([0, 0, 0, 3], np.int32), None, np.array([2, 2, 2, 2]))
+    done = meet_bounds(graph, four_cores(), np.array([0, 0, 0, 3], np.int32), None, np.array([2, 2, 2, 2]))
     assert done.pe.tolist() == [0, 0, 3, 3]
     assert done.change == -50
 
@@ -146,7 +147,7 @@ def test_heavy_tasks_are_exchanged_for_light_ones_when_no_move_helps():
     graph = CommGraph.from_edges([0], [1], n=4)
     where = Allocation.whole(Tree((Level("core", 1),), (2,)))
     loads = np.array([6, 5, 4, 4])
-    done = meet_caps(graph, where, np.array([0, 0, 1, 1], np.int32), loads, np.array([10, 10]))
+    done = meet_bounds(graph, where, np.array([0, 0, 1, 1], np.int32), loads, np.array([10, 10]))
     assert sorted(group_sums(done.pe, loads, 2).tolist()) in ([9, 10], [9, 10][::-1])
     assert done.swaps == 1
 
@@ -154,7 +155,7 @@ def test_heavy_tasks_are_exchanged_for_light_ones_when_no_move_helps():
 def test_two_in_one_place_cannot_be_avoided_for_three_threes_on_two():
     graph = CommGraph.from_edges([0, 1], [1, 2], n=3)
     where = Allocation.whole(Tree((Level("core", 1),), (2,)))
-    done = meet_caps(graph, where, np.zeros(3, np.int32), np.array([3, 3, 3]), np.array([5, 5]))
+    done = meet_bounds(graph, where, np.zeros(3, np.int32), np.array([3, 3, 3]), np.array([5, 5]))
     assert sorted(group_sums(done.pe, np.array([3, 3, 3]), 2).tolist()) == [3, 6]
 
 
@@ -169,7 +170,7 @@ def test_small_weighted_cases_against_all_placements(seed):
         for pe in itertools.product(range(3), repeat=7)
     )
     graph = CommGraph.from_edges([], [], n=7)
-    done = meet_caps(graph, where, np.zeros(7, np.int32), loads, np.full(3, best, np.int64))
+    done = meet_bounds(graph, where, np.zeros(7, np.int32), loads, np.full(3, best, np.int64))
     assert int(group_sums(done.pe, loads, 3).max()) <= best * 4 // 3
 
 
@@ -177,7 +178,7 @@ def test_loads_and_volumes_of_sixty_bits_do_not_overflow():
     loads = np.array([2**60, 2**60, 2**60, 1], np.int64)
     graph = CommGraph.from_edges([0, 1, 2], [1, 2, 3], [2**59, 2**59, 2**59])
     where = Allocation.whole(Tree((Level("node", 2), Level("core", 1)), (2, 2)))
-    done = meet_caps(graph, where, np.zeros(4, np.int32), loads, np.full(4, 2**60, np.int64))
+    done = meet_bounds(graph, where, np.zeros(4, np.int32), loads, np.full(4, 2**60, np.int64))
     assert int(group_sums(done.pe, loads, 4).max()) == 2**60
     assert done.change is None  # rounded numbers chose the moves
 
@@ -187,7 +188,7 @@ def test_whoever_followed_a_neighbour_out_goes_before_others():
     graph = CommGraph.from_edges([0, 0, 3], [5, 1, 4], [5, 3, 1], n=6)
     where = Allocation.whole(Tree((Level("core", 1),), (2,)))
     pe = np.array([0, 0, 0, 0, 0, 1], np.int32)
-    done = meet_caps(graph, where, pe, None, np.array([3, 6]))
+    done = meet_bounds(graph, where, pe, None, np.array([3, 6]))
     assert done.pe.tolist() == [1, 1, 0, 0, 0, 1]
     assert done.change == -5
 
@@ -199,7 +200,7 @@ def test_volumes_near_the_limit_are_repaired_on_rounded_numbers(form):
     graph = CommGraph.from_edges(np.zeros(8, int), star, np.full(8, 2**58))
     levels = Tree((Level("node", 3), Level("core", 1)), (2, 2))
     where = Allocation.whole(levels if form == "tree" else Table(Allocation.whole(levels).distance.matrix()))
-    done = meet_caps(graph, where, np.zeros(9, np.int32), None, np.array([3, 2, 2, 2]))
+    done = meet_bounds(graph, where, np.zeros(9, np.int32), None, np.array([3, 2, 2, 2]))
     assert sorted(np.bincount(done.pe, minlength=4).tolist()) == [2, 2, 2, 3]
     assert done.change is None
 
@@ -208,7 +209,7 @@ def test_many_tasks_leave_forbidden_places():
     """Each gains 2^60 by leaving: nine of them more than 63 bits hold."""
     fixed = {task: 1 + task % 3 for task in range(12)}
     graph = CommGraph.from_edges([0], [1], [5], n=16)
-    unary = constraints(16, four_cores(), fixed=fixed).unary(16, 4)
-    done = meet_caps(graph, four_cores(), np.zeros(16, np.int32), None, np.full(4, 4), unary)
+    linear_cost = collect_constraints(16, four_cores(), fixed=fixed).linear_cost(16, 4)
+    done = meet_bounds(graph, four_cores(), np.zeros(16, np.int32), None, np.full(4, 4), linear_cost)
     assert done.pe[:12].tolist() == [fixed[task] for task in range(12)]
     assert (done.moves, done.change) == (12, None)

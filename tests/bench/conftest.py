@@ -1,6 +1,10 @@
-"""The benchmark's scripts are no package: its folder is put on the path, as running them does."""
+"""Scripts of the benchmark are started from the top folder, and so are the processes that they start."""
 
-import sys
-from pathlib import Path
+import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+from bench import ROOT
+
+
+@pytest.fixture(autouse=True)
+def top_folder(monkeypatch):
+    monkeypatch.chdir(ROOT)

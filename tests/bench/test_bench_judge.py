@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluate import evaluate, load_bound
-from instances import Arrays, from_edges
+from bench.evaluate import evaluate, load_bound
+from bench.instances.graphs import Arrays, from_edges
 
 
 def path_graph(volumes: list[int]) -> Arrays:
@@ -30,6 +30,7 @@ def test_an_edge_inside_a_pe_is_not_cut():
     assert (result["edge_cut"], result["comm_cost"], result["used_pes"], result["empty_pes"]) == (7, 42, 2, 0)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_cost_is_the_double_sum(data):
     hierarchy = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
@@ -82,6 +83,7 @@ def test_unusable_placements_are_refused(pe):
         evaluate(path_graph([1, 1]), np.array(pe), (2,), (1,), 0.0)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_package_and_the_judge_agree(seed):
     """Two programs that share no code: the metrics of the package and those of the judge."""

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import ast
 import sys
-from pathlib import Path
 
 import pytest
 
-import fabrics
-import network_rivals
-import paper001
-import paper003_table
-import pictures
-import ptram_table
-
-BENCH = Path(__file__).parents[2] / "bench"
+from bench import BENCH, pictures
+from bench.papers import paper001, paper003_table, ptram_table
+from bench.studies import fabrics, network_rivals
 
 
 @pytest.fixture
@@ -43,7 +37,7 @@ def test_tables_are_printed_without_pictures(script, tmp_path, capsys, without_m
 
 
 def test_nobody_else_imports_matplotlib():
-    for path in BENCH.glob("*.py"):
+    for path in BENCH.rglob("*.py"):
         names = [
             name
             for node in ast.walk(ast.parse(path.read_text()))

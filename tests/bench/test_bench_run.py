@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import instances
-import run
-from rivals import TOOLS, Answer, Hopbytes, Kahip, SharedMap, Task, Tool
+from bench import run
+from bench.instances import graphs
+from bench.rivals.tools import TOOLS, Answer, Hopbytes, Kahip, SharedMap, Task, Tool
 
 
 class Script(Tool):
@@ -37,9 +37,9 @@ IN_BLOCKS = "open(out, 'w').write(json.dumps([task // 4 for task in range(n)]))"
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
     """Run tools on a box of 64 cells; return the rows."""
-    box = instances.Instance("box", "3-D", lambda seed: instances.grid(4, 4, 4))
+    box = graphs.Instance("box", "3-D", lambda seed: graphs.grid(4, 4, 4))
     monkeypatch.setitem(run.SUITES, "box", lambda: [box])
-    monkeypatch.setattr(instances.prepare, "__defaults__", (instances.DEFAULT_SEED, tmp_path / "data"))
+    monkeypatch.setattr(graphs.prepare, "__defaults__", (graphs.DEFAULT_SEED, tmp_path / "data"))
     out = tmp_path / "results" / "rows.jsonl"
 
     def go(tools, *extra):

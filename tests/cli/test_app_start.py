@@ -44,12 +44,12 @@ def test_help_imports_nothing_heavy(arguments):
     modules = modules_after(*arguments)
     assert not modules & HEAVY
     ours = {name for name in modules if name.startswith("hopbytes")}
-    assert {name for name in ours if not name.startswith("hopbytes.cli")} == {
-        "hopbytes", "hopbytes._version", "hopbytes.errors",
-    }  # fmt: skip
+    others = {name for name in ours if not name.startswith("hopbytes.cli")}
+    light = {"_version", "errors", "report", "report.layout"}
+    assert others == {"hopbytes", *(f"hopbytes.{name}" for name in light)}
 
 
-def test_import_of_the_package_loads_no_other_module_of_it():
+def test_import_of_the_package_loads_nothing_but_the_version():
     code = "import sys, hopbytes; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
@@ -81,15 +81,15 @@ def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_p
     modules = modules_after("map", str(graph), *machine, *written)
     unused = {
         "numpy.ma", "hopbytes.algorithms.two_level", "hopbytes.cost.message_time.times",
-        "hopbytes.cost.metrics.evaluation",
-    }  # fmt: skip
+        "hopbytes.cost.metrics.evaluation"
+    }
     assert not modules & unused
     assert "hopbytes.algorithms.mappers.multisection" in modules
 
 
 @pytest.mark.parametrize("said", [None, "3"])
 def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
-    from hopbytes.cli.app import load_numpy
+    from hopbytes.cli.commands import load_numpy
 
     seen = []
     monkeypatch.delenv(BLAS, raising=False)
@@ -99,6 +99,15 @@ def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
     load_numpy()
     assert os.environ.get(BLAS) == said
     assert seen == ([] if said else [("numpy", "1")])
+
+
+def test_suffixes_that_one_format_has_are_not_those_of_others():
+    from hopbytes.formats.base import formats
+    from hopbytes.formats.recognition import ALONE
+
+    for suffix, name in ALONE.items():
+        meant = [key for key, form in formats.items() if suffix.endswith(tuple(form.suffixes) or "?")]
+        assert meant == [name]
 
 
 def test_the_small_example_needs_no_scipy():

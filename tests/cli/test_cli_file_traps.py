@@ -73,7 +73,8 @@ def test_message_counts_are_not_taken_for_bytes(hopbytes, tmp_path, counts, volu
     for more in ((), ("--input-format", "csv")):
         done = hopbytes("map", counts, *ON, *more)
         assert done.returncode == 0
-        assert done.stderr.startswith("the name of the file says message counts: they are taken as bytes\n")
+        notice = "the file's name indicates message counts, but its numbers are read as bytes\n"
+        assert done.stderr.startswith(notice)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_what_hopbytes_wrote_may_be_written_again(hopbytes, tmp_path, name, form
         done = hopbytes("write", "m.json", "-o", f"again.{name}", "--format", form)
         assert done.returncode == 0, done.stderr
     if form == "plain":
-        found = hb.read(tmp_path / name, holds="placement")
+        found = hb.read(tmp_path / name, holds="mapping")
         assert found.tolist() == hb.read(tmp_path / "m.json").pe.tolist()
         assert np.loadtxt(tmp_path / name, dtype=int).tolist() == found.tolist()
 
@@ -132,7 +133,7 @@ def test_nothing_but_numbers_goes_down_a_pipe(hopbytes):
 def test_comments_in_front_cost_nothing_to_read(tmp_path):
     path = tmp_path / "m.txt"
     path.write_text("# written by hopbytes\n% another\n3\n1\n")
-    assert hb.read(path, holds="placement").tolist() == [3, 1]
+    assert hb.read(path, holds="mapping").tolist() == [3, 1]
     (tmp_path / "n.csv").write_text("0,1\n1,0\n")
     with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
         hb.write(hb.read("stencil:4"), tmp_path / "n.csv")

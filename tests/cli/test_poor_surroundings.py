@@ -93,7 +93,7 @@ def test_a_folder_that_is_gone_is_said(tmp_path):
     "words",
     [
         ("run", "--pattern", "stencil:2", "--on", "core:2", "--", "mpiexec.hydra", "-n", "2", "true"),
-        ("replay", "stencil:2", "-", "--", "mpiexec.hydra", "-n", "2"),
+        ("bench-pattern", "stencil:2", "-", "--", "mpiexec.hydra", "-n", "2"),
         ("record", "-o", "/tmp/no.pattern", "--", "mpiexec.hydra", "-n", "2", "true"),
     ],
 )
@@ -137,7 +137,7 @@ def name_space():
         (WORDS["map"], "ranks"),
         (WORDS["convert"], "lj.graph: cannot be written"),
         (("run", "--pattern", "stencil:2", "--on", "core:2", "--", "mpiexec.hydra", "-n", "2", "true"), ""),
-        (("replay", "stencil:2", "-", "--", "mpiexec.hydra", "-n", "2"), ""),
+        (("bench-pattern", "stencil:2", "-", "--", "mpiexec.hydra", "-n", "2"), ""),
         (("show", "node:4", "-o", "x.svg"), ""),
     ],
 )

@@ -99,7 +99,7 @@ def test_what_is_no_slip_goes_on(hopbytes):
         ),
         (("record", "-o", "x.pattern", "--", "qsub", "job.sh"), "qsub submits a job and starts no ranks"),
         (("run", "--pattern", EXAMPLE, "--", "true"), "such as mpirun -n 16"),
-        (("compare", "m.json"), "m.json:1: not JSON, expected lines of bench/run.py, one object each"),
+        (("compare-runs", "m.json"), "m.json:1: not JSON, expected lines of bench/run.py, one object each"),
         (("map", "tri.txt", *ON), "could be any of: dense, edges (say which: --input-format)"),
     ],
 )

@@ -71,7 +71,7 @@ def test_nothing_forbidden_may_be_said_in_any_way():
         (lambda path: hb.read(None), "a file name of type NoneType, expected text or a path"),
         (lambda path: hb.read(path, 3), "unknown format 3 (known: "),
         (lambda path: hb.read(path, ["csv"]), "unknown format ['csv'] (known: "),
-        (lambda path: hb.read(path, holds="grap"), "unknown content 'grap' (known: pattern, placement)"),
+        (lambda path: hb.read(path, holds="grap"), "unknown content 'grap' (known: mapping, pattern)"),
         (lambda path: hb.read(path, max_bytes="1G"), "max_bytes '1G', expected an integer >= 1"),
         (lambda path: hb.convert(path, 3), "a file name of type int, expected text or a path"),
     ],
@@ -89,7 +89,7 @@ def test_read_and_write(tmp_path, call, what):
     ("call", "what"),
     [
         (lambda: hb.evaluate(None, MAPPING), "the pattern is a NoneType, expected a CommGraph"),
-        (lambda: hb.evaluate(GRAPH, MAPPING.pe), "the placement is a ndarray, expected a Mapping"),
+        (lambda: hb.evaluate(GRAPH, MAPPING.pe), "the mapping is a ndarray, expected a Mapping"),
         (lambda: hb.evaluate(GRAPH, MAPPING, random_seeds=-1), "random_seeds -1, expected an integer >= 0"),
         (lambda: hb.Mapping(MAPPING.pe, WHERE.machine), "mapping: where is a Tree, expected an Allocation"),
     ],

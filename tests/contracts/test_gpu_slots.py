@@ -13,13 +13,13 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.launching.observed_placement import placement_by_node, placement_seen
 from hopbytes.launching.placement_probe import Seen
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.show import machine_text
 
 FORMATS = sorted(
-    name for name in formats if formats[name].holds == "placement" and name not in ("json", "plain")
+    name for name in formats if formats[name].holds == "mapping" and name not in ("json", "plain")
 )
 #: Formats that leave GPUs to local ranks, which count from 0 on every host.
 LOCAL = {"hosts", "torchrun"}
@@ -42,7 +42,7 @@ def mapping_on(spec, pe):
 @pytest.mark.parametrize("form", sorted(REFUSING))
 def test_formats_without_a_word_for_gpus_name_some_that_have(form, spec):
     with pytest.raises(UnsupportedError, match="openmpi"):
-        formats[form].write_placement(mapping_on(spec, range(8)), {})
+        formats[form].write_mapping(mapping_on(spec, range(8)), {})
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -50,7 +50,7 @@ def test_formats_without_a_word_for_gpus_name_some_that_have(form, spec):
 def test_every_rank_sees_its_gpu_and_only_known_cores_are_named(form, spec):
     pe = list(range(8)) if form in LOCAL else [2, 3, 0, 1, 7, 6, 5, 4]
     mapping = mapping_on(spec, pe)
-    written = formats[form].write_placement(mapping, {})
+    written = formats[form].write_mapping(mapping, {})
     if form in LOCAL:
         assert not BINDING.search(written.launch + written.files[""])
         return
@@ -79,7 +79,7 @@ def test_every_rank_sees_its_gpu_and_only_known_cores_are_named(form, spec):
 @pytest.mark.parametrize("form", sorted(LOCAL))
 def test_gpus_that_local_ranks_do_not_count_are_refused(form):
     with pytest.raises(UnsupportedError, match=mentions("n2", "0", "2")):
-        formats[form].write_placement(mapping_on("node:2 gpu:4", [0, 1, 4, 6]), {})
+        formats[form].write_mapping(mapping_on("node:2 gpu:4", [0, 1, 4, 6]), {})
 
 
 def test_a_slot_is_a_gpu_where_a_level_is_called_so():
@@ -107,7 +107,7 @@ def test_other_slots_keep_the_gpus_they_lie_beside():
     several = hb.machine("node:2 package:2 gpu:2", per="package")
     assert several.gpus is None
     assert [several.gpus_of(pe) for pe in range(4)] == [(0, 1), (2, 3)] * 2
-    script = formats["slurm"].write_placement(
+    script = formats["slurm"].write_mapping(
         Mapping(np.array([1, 2], np.int32), several, {"problem": "processes"}), {}
     ).files[".place.sh"]
     assert "0) gpus=2,3 ;;\n1) gpus=0,1 ;;" in script
@@ -138,7 +138,7 @@ def test_a_stored_mapping_keeps_gpus(tmp_path):
 
 def test_the_script_starts_the_program_unbound_with_its_gpu(tmp_path):
     script = tmp_path / "place.sh"
-    written = formats["slurm"].write_placement(mapping_on("node:2 gpu:4", [6, 1]), {})
+    written = formats["slurm"].write_mapping(mapping_on("node:2 gpu:4", [6, 1]), {})
     script.write_text(written.files[".place.sh"])
     show = 'echo "$CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES$ZE_AFFINITY_MASK|$OMP_NUM_THREADS|$*"; '
     show += "grep allowed_list /proc/self/status"

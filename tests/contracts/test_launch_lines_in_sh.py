@@ -30,7 +30,7 @@ MACHINES = {
     "jsrun": "node:2 core:2 pu:2",
 }
 LAUNCHED = sorted(
-    name for name in formats if formats[name].holds == "placement" and formats[name].can.launcher
+    name for name in formats if formats[name].holds == "mapping" and formats[name].capabilities.launcher
 )
 NAMES = ["a b", "-n", "$HOME", "`id`", "$(id)", "a'b", 'a"b', "a;b", "a&b", "*", "~", "#a", "!x", "a\\b",
          "{a,b}", "äß", "<x", "|x", "a=b", "%h", "--", "rank file.d"]  # fmt: skip
@@ -64,10 +64,10 @@ def called(shell, launch, folder):
 
 def check(shell, folder, form, name):
     mapping = mapping_for(form)
-    template = formats[form].write_placement(mapping, {}).launch
+    template = formats[form].write_mapping(mapping, {}).launch
     before = sorted(os.listdir(folder))
-    misread = formats[form].misread + formats[form].misread_in_folders
-    bad = [c for c in name if not c.isprintable() or c in misread]
+    forbidden_characters = formats[form].forbidden_characters + formats[form].forbidden_in_folders
+    bad = [c for c in name if not c.isprintable() or c in forbidden_characters]
     if bad:
         with pytest.raises(UnsupportedError, match="in the name of a launch file"):
             hb.write(mapping, name, form)

@@ -13,9 +13,9 @@ from helpers.strategies import random_graph, random_machine
 from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import mappers
 from hopbytes.errors import HopbytesError
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.solve.map_tasks import map_tasks
 
 #: Those that need routes have a contract of their own, test_routed.py.
@@ -132,8 +132,8 @@ def test_loads(name, kind):
         check(graph, where, mapping)
         held = np.bincount(mapping.pe, weights=graph.loads, minlength=where.k)
         assert held.max() <= -(-graph.total_load // where.k) + graph.loads.max()
-        idle = np.bincount(mapping.pe[graph.loads == 0], minlength=where.k)
-        assert idle.max() <= np.ceil(1.03 * np.count_nonzero(graph.loads == 0) / where.k)
+        zero_load = np.bincount(mapping.pe[graph.loads == 0], minlength=where.k)
+        assert zero_load.max() <= np.ceil(1.03 * np.count_nonzero(graph.loads == 0) / where.k)
 
 
 @pytest.mark.parametrize("name", MAPPERS)
@@ -185,7 +185,7 @@ def test_every_mapper_works_with_kaminpar_hidden():
     script = (
         "import sys, numpy as np, hopbytes as hb\n"
         "sys.modules['kaminpar'] = None  # importing it fails\n"
-        "from hopbytes.machines.base import Level\n"
+        "from hopbytes.machines.topology import Level\n"
         "from hopbytes.machines.common.tree import Tree\n"
         "from hopbytes.algorithms.base import mappers\n"
         "where = hb.Allocation.whole(Tree((Level('node', 10), Level('core', 1)), (4, 4)))\n"

@@ -189,8 +189,8 @@ def test_edges_dialects(tmp_path):
 @pytest.mark.parametrize("name", ["a.edges", "a.graph"])
 def test_arrays_grow_with_what_arrives(tmp_path, monkeypatch, name):
     """Nothing of a compressed file is known beforehand; a decimal may come after the first growth."""
-    for module in ("text", "graph_metis"):
-        monkeypatch.setattr(f"hopbytes.formats.{module}.FIRST_ROOM", 4)
+    for module in ("parsing", "patterns.graph_metis"):
+        monkeypatch.setattr(f"hopbytes.formats.{module}.INITIAL_CAPACITY", 4)
     n = 200
     if name == "a.edges":
         lines = [f"{i} {(i + 1) % n} {i + 1}" for i in range(n - 1)] + [f"{n - 1} 0 0.5"]
@@ -299,9 +299,9 @@ def test_unknown_names_get_the_nearest(tmp_path):
     (tmp_path / "a").write_text("prose, not numbers\n")
     with pytest.raises(UnsupportedError, match=mentions("'metis'")):
         read(tmp_path / "a", "mettis")
-    with pytest.raises(FormatError, match="no known format"):
+    with pytest.raises(FormatError, match="unknown format"):
         read(tmp_path / "a", holds="pattern")
-    with pytest.raises(UnsupportedError, match="the suffix does not name a pattern format"):
+    with pytest.raises(UnsupportedError, match="the suffix does not determine a pattern format"):
         write(CommGraph.from_edges([0], [1]), tmp_path / "a.doc")
 
 

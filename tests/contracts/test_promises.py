@@ -16,10 +16,10 @@ from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.patterns.base import pattern
-from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import QUICK, presets
-from hopbytes.solve.problem import Request, pose
+from hopbytes.solve.problem import Request, formulate
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,9 @@ def test_routed_costs_no_more_than_strong_and_sends_no_farther(goal):
 def placed_on(case, seed):
     """A random placement that keeps the bounds."""
     graph, where, options = case.read()
-    problem = pose(graph, where, Request(**options))
+    problem = formulate(graph, where, Request(**options))
     start = np.random.default_rng(seed).integers(0, problem.where.k, graph.n).astype(np.int32)
-    pe, bounds, _ = repaired(problem, start, Effort())
+    pe, bounds, _ = enforce_bounds(problem, start, Effort())
     return problem, pe, bounds
 
 
@@ -177,7 +177,7 @@ def test_routed_keeps_hops_and_cost_whatever_it_starts_from(refiner, goal):
     for case, how in starts:
         graph, where, options = case.read()
         good = map_tasks(graph, where, threads=1, **how, **options)
-        problem = pose(graph, where, Request(**options))
+        problem = formulate(graph, where, Request(**options))
         start = np.searchsorted(problem.pes, good.pe).astype(np.int32)
         after = build(refiners, f"{refiner},goal={goal}").refine(
             problem.graph, problem.where, start, problem.bounds, Effort()

@@ -13,7 +13,7 @@ from helpers.strategies import random_graph
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
-from hopbytes.solve.problem import Request, pose
+from hopbytes.solve.problem import Request, formulate
 
 #: Work enough to see something, little enough for a test.
 OPTIONS = {"congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1"}
@@ -49,7 +49,7 @@ def random_case(seed, folder):
         where = dataclasses.replace(where, endpoints=ends.astype(np.int32))
     fewer = int(rng.integers(2, max(3, len(names) - 1))) if rng.integers(4) == 0 else where.k
     graph = random_graph(rng, n=min(where.k, fewer))
-    problem = pose(graph, where, Request())
+    problem = formulate(graph, where, Request())
     pe = rng.permutation(problem.where.k)[: graph.n].astype(np.int32)
     return problem, pe, problem.bounds
 

@@ -9,9 +9,9 @@ from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.capacities import group_sums
-from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.map_tasks import map_tasks
-from hopbytes.solve.problem import Request, pose
+from hopbytes.solve.problem import Request, formulate
 
 #: Those that need routes have a contract of their own, test_routed.py.
 REFINERS = [name for name, kind in refiners.items() if not kind.needs_routes]
@@ -22,9 +22,9 @@ def posed(seed, tasks_per_pe):
     rng = np.random.default_rng(seed)
     where = hb.Allocation.whole(random_machine(rng, max_cores=40))
     graph = random_graph(rng, n=tasks_per_pe * where.k)
-    problem = pose(graph, where, Request(partition=True))
+    problem = formulate(graph, where, Request(partition=True))
     start = rng.integers(0, problem.where.k, graph.n).astype(np.int32)
-    pe, bounds, _ = repaired(problem, start, Effort())
+    pe, bounds, _ = enforce_bounds(problem, start, Effort())
     return problem, pe, bounds
 
 

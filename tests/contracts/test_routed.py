@@ -13,10 +13,10 @@ from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.capacities import group_sums
-from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import presets
-from hopbytes.solve.problem import Request, pose
+from hopbytes.solve.problem import Request, formulate
 
 MACHINES = [
     "torus:3x4@5:nodes=2 / package:2@2 core:2@1", "mesh:5x2@3 / core:3@1",
@@ -37,9 +37,9 @@ def posed(spec, seed, tasks_per_pe, scattered=False):
     if scattered:
         where = where.select(np.sort(rng.choice(where.k, where.k - where.k // 4, replace=False)))
     graph = random_graph(rng, n=tasks_per_pe * where.k)
-    problem = pose(graph, where, Request(partition=True))
+    problem = formulate(graph, where, Request(partition=True))
     start = rng.integers(0, problem.where.k, graph.n).astype(np.int32)
-    pe, bounds, _ = repaired(problem, start, Effort())
+    pe, bounds, _ = enforce_bounds(problem, start, Effort())
     return problem, pe, bounds
 
 
@@ -124,7 +124,7 @@ def test_annealing_ends_with_the_deadline():
 @pytest.mark.parametrize("goal", [name for name in objectives if name != "comm_cost"])
 def test_objectives_that_need_links_say_so(goal):
     graph = random_graph(np.random.default_rng(1), n=8)
-    with pytest.raises(UnsupportedError, match="needs a machine with links, such as torus:"):
+    with pytest.raises(UnsupportedError, match="expected one with links, such as torus:"):
         map_tasks(graph, hb.machine("node:2@10 core:4@1"), objective=goal)
 
 

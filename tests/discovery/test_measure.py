@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 import hopbytes as hb
-import simulated_machine as simulated
+from bench.studies import simulated_machine as simulated
 from hopbytes.discovery.fit import Fit
 from hopbytes.discovery.measure import measure, read_places, read_times, with_measured
 from hopbytes.discovery.plan import RankPlace
@@ -67,7 +67,7 @@ def test_switches_around_nodes_can_be_measured_and_stored(tmp_path):
     [
         (["/nowhere/mpirun"], UnsupportedError, "expected a command that starts MPI"),
         (["false"], UnsupportedError, "failed with exit code 1"),
-        (["true"], FormatError, "0 ranks said where they are"),
+        (["true"], FormatError, "0 ranks printed their hosts"),
     ],
 )
 def test_commands_that_fail(command, error, words):

@@ -8,6 +8,7 @@ from hopbytes.discovery.plan import RankPlace, pairs_of_levels, pes_of_ranks, ro
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.inventory import NodeInventory
 
 
 def test_batches_are_long_enough_and_end():
@@ -37,7 +38,7 @@ def test_levels_without_two_ranks_are_left_out():
 
 def bound_machine() -> NodeMachine:
     tree = read_synthetic("pack:2 core:2 pu:2(indexes=core:pack)")
-    return NodeMachine("test:", (tree,), (0, 0), ("n1", "n2"))
+    return NodeMachine("test:", NodeInventory((tree,), (0, 0)), ("n1", "n2"))
 
 
 def test_ranks_are_found_by_host_and_cpus():
@@ -53,5 +54,5 @@ def test_unbound_ranks_are_counted_when_there_is_one_per_slot():
     assert pes_of_ranks(free, where) == list(range(8))
     with pytest.raises(InfeasibleError, match=mentions("3", "8")):
         pes_of_ranks(free[:3], where)
-    with pytest.raises(FormatError, match="no host of the machine"):
+    with pytest.raises(FormatError, match="expected a host of the machine"):
         pes_of_ranks([RankPlace("elsewhere", frozenset({0}))], where)

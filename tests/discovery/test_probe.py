@@ -15,6 +15,7 @@ from hopbytes.discovery.probe import probe, probe_to_file, read_probe, script
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.stored_file import machine_text
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import Job
 from hopbytes.machines.node.sysfs import collect, node_from_files
 from hopbytes.textio.cpu_lists import format_list, parse_list
@@ -66,7 +67,7 @@ def test_node_from_the_files_of_a_kernel():
     assert [(gpu.index, gpu.name, gpu.pus) for gpu in tree.gpus] == [
         (0, "0000:01:00.0", (0, 1, 4, 5)), (1, "0000:81:00.0", (2, 3, 6)),
     ]  # fmt: skip
-    machine = NodeMachine("test:", (tree,))
+    machine = NodeMachine("test:", NodeInventory((tree,), (0,)))
     assert machine.tree.spec() == "package:2@10 core:2@1 pu:[2,2,2,1]@1"
 
 
@@ -76,7 +77,7 @@ def test_probe_lines_of_many_nodes_mixed_and_labelled():
     random.Random(1).shuffle(lines)
     machine = read_probe(lines)
     assert machine.hosts == ("n9", "n10.cluster"), "in the order of their numbers"
-    assert [len(machine.node_tree(node).os_pus) for node in (0, 1)] == [4, 7]
+    assert [len(machine.inventory.tree(node).os_pus) for node in (0, 1)] == [4, 7]
 
 
 def test_probe_keeps_names_and_wishes_of_the_job():
@@ -84,8 +85,8 @@ def test_probe_keeps_names_and_wishes_of_the_job():
     lines = [*lines_of("n1.cluster", "0-6", kernel_files()), *lines_of("n2.cluster", "0-6", kernel_files())]
     machine = read_probe(lines, job)
     assert machine.hosts == ("n2", "n1")
-    assert machine.job() == job
-    assert len(machine.nodes) == 1, "alike nodes are stored once"
+    assert machine.job == job
+    assert len(machine.inventory.trees) == 1, "alike nodes are stored once"
 
 
 @pytest.mark.parametrize(("words", "content", "slots"), [
@@ -108,14 +109,14 @@ def test_slots_of_the_commands_own_hosts_are_kept(tmp_path, monkeypatch, words, 
     stored = tmp_path / "job.machine.json"
     probe_to_file([str(launcher), *words], str(stored))
     machine = hb.machine(stored).machine
-    job = machine.job()
+    job = machine.job
     assert (job and job.tasks) == slots
     assert machine.hosts == (("n2", "n1") if slots else ("n1.cluster", "n2.cluster"))
 
 
 def test_several_processes_on_a_node_do_no_harm():
     lines = [*lines_of("n1", "0-3", kernel_files()), *lines_of("n1", "4-6", kernel_files())]
-    assert len(read_probe(lines).node_tree(0).os_pus) == 7
+    assert len(read_probe(lines).inventory.tree(0).os_pus) == 7
 
 
 @pytest.mark.parametrize(
@@ -137,13 +138,13 @@ def test_answers_with_a_fault(change, words):
 
 def test_probe_of_this_host_is_what_local_says():
     machine = probe(["env"])
-    assert machine.node_tree(0).identity() == hb.machine("local").machine.node_tree(0).identity()
+    assert machine.inventory.tree(0).identity() == hb.machine("local").machine.inventory.tree(0).identity()
 
 
 def test_probe_undoes_the_binding_of_its_launcher(tmp_path):
     one = min(os.sched_getaffinity(0))
     bound = probe(["taskset", "-c", str(one)])
-    assert set(bound.node_tree(0).os_pus.tolist()) >= os.sched_getaffinity(0)
+    assert set(bound.inventory.tree(0).os_pus.tolist()) >= os.sched_getaffinity(0)
 
 
 def test_the_probe_program_is_one_line_of_plain_shell():

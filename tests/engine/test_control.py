@@ -55,7 +55,10 @@ def test_a_fault_in_the_work_is_raised_where_it_was_called():
 
 @pytest.mark.parametrize(
     "mapper",
-    ["multisection:tries=1000000", "multisection:bisections=1000000", "top_down:tries=1000000"],
+    [
+        "multisection:initial_partitions=1000000", "multisection:bisection_repetitions=1000000",
+        "top_down:initial_partitions=1000000"
+    ],
 )
 def test_endless_tries_of_a_small_problem_end_at_the_deadline(mapper):
     tasks, where = hb.read("alltoall:16"), hb.machine("node:4@10 core:4@1")

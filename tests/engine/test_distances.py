@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.strategies import random_graph
 from hopbytes import _core, kernels
-from hopbytes.engine import moderate, refine_placement, swap_refine
+from hopbytes.engine import refine_placement, rescale_to_63_bits, swap_refine
 from hopbytes.engine.distances import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
 from hopbytes.machines.common.lowering import kernel_distances
@@ -85,4 +85,4 @@ def test_weights_are_scaled_where_products_would_overflow():
     assert scale is not None
     assert int(seen.sum()) * int(scale[0]) < 2**60
     assert seen[2] == 1
-    assert moderate(seen, 3, scale)[0] is seen
+    assert rescale_to_63_bits(seen, 3, scale)[0] is seen

@@ -10,7 +10,9 @@ from helpers.graphs import grid_csr
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
 from hopbytes.model.comm_graph import CommGraph
 
-THOROUGH = PartitionSettings(runs=2, combines=2, tries=2, search=SearchSettings(flow_rounds=1))
+THOROUGH = PartitionSettings(
+    repetitions=2, recombinations=2, initial_partitions=2, search=SearchSettings(flow_rounds=1)
+)
 
 
 def split(total, blocks):
@@ -56,7 +58,7 @@ def test_little_room_costs_little():
     caps = [257] * 16
     cuts = []
     for seed in range(3):
-        child, cut = cut_once(grid_csr(64), caps, PartitionSettings(tries=2), seed=seed)
+        child, cut = cut_once(grid_csr(64), caps, PartitionSettings(initial_partitions=2), seed=seed)
         assert max(sums(child, None, 16)) <= 257
         assert cut == cut_of(grid_csr(64), child)
         cuts.append(cut)
@@ -148,7 +150,9 @@ def shared_runs(csr, ways, threads=1):
     """Six runs and their recombinations into 4 blocks with little room; the arcs that were looked at, too."""
     n = len(csr.indptr) - 1
     spent = []
-    effort = PartitionSettings(runs=6, combines=5, tries=1, middle_combines=0, ways=ways)
+    effort = PartitionSettings(
+        repetitions=6, recombinations=5, initial_partitions=1, initial_recombinations=0, hierarchies=ways
+    )
     cap = n // 4 + n // 100
     child, cut = cut_once(
         csr, [cap] * 4, effort, threads=threads, spend=lambda arcs, whole: spent.append(arcs)
@@ -174,16 +178,21 @@ def test_candidates_never_lose():
     rng = np.random.default_rng(8)
     csr = random_csr(rng, 120)
     caps = split(120, 4)
-    good, best_cut = cut_once(csr, caps, PartitionSettings(runs=4, combines=4, tries=8))
+    thorough = PartitionSettings(repetitions=4, recombinations=4, initial_partitions=8)
+    good, best_cut = cut_once(csr, caps, thorough)
     poor = PartitionSettings(
-        tries=1, growths=1, coarsest=2, middle_combines=0, search=SearchSettings(rounds=0)
+        initial_partitions=1, growing_repetitions=1, coarsest=2, initial_recombinations=0,
+        search=SearchSettings(rounds=0),
     )
     _, alone = cut_once(csr, caps, poor)
     assert alone > best_cut, "or this test shows nothing"
     over = np.zeros(120, np.int32)  # cut 0, but everything in one block
     absent = np.full(120, -1, np.int32)
     for combines in (0, 3):
-        effort = PartitionSettings(tries=1, growths=1, coarsest=2, combines=combines, search=poor.search)
+        effort = PartitionSettings(
+            initial_partitions=1, growing_repetitions=1, coarsest=2, recombinations=combines,
+            search=poor.search,
+        )
         child, cut = cut_once(csr, caps, effort, candidates=np.array([absent, good, over], np.int32))
         assert cut <= best_cut
         assert cut == cut_of(csr, child)
@@ -203,7 +212,10 @@ def test_a_deadline_in_the_past_still_gives_a_partition():
 def test_more_blocks_than_a_product_of_labels_can_number():
     blocks = 50_000  # blocks**2 > 2**31: partitions are combined by pairs of labels
     csr = edges(300, [(v, v + 1) for v in range(299)])
-    effort = PartitionSettings(runs=2, combines=1, tries=1, growths=1, middle_combines=0)
+    effort = PartitionSettings(
+        repetitions=2, recombinations=1, initial_partitions=1, growing_repetitions=1,
+        initial_recombinations=0,
+    )
     child, cut = cut_once(csr, [1] * blocks, effort)
     assert len(set(child.tolist())) == 300
     assert cut == 299
@@ -230,6 +242,6 @@ def test_sparse_components_shrink_and_hubs_stay_cheap():
     hub = np.zeros(n - 1, np.int64)
     leaves = np.arange(1, n)
     graph = CommGraph.from_edges(np.r_[hub, leaves], np.r_[leaves, hub], n=n).symmetric_positive()
-    child, cut = cut_once(graph, [n // 1000 + 1] * 1000, PartitionSettings(tries=1))
+    child, cut = cut_once(graph, [n // 1000 + 1] * 1000, PartitionSettings(initial_partitions=1))
     assert max(np.bincount(child)) <= n // 1000 + 1
     assert cut == 2 * (n - np.bincount(child)[child[0]])  # each edge came in both directions

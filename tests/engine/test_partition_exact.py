@@ -49,7 +49,8 @@ def test_sizes_are_exact_on_any_graph(seed, sizes, density, heaviest, runs, comb
     n = max(2, sum(sizes))
     sizes = sizes if sum(sizes) == n else [*sizes[:-1], sizes[-1] + n - sum(sizes)]
     graph = scattered(seed, n, density * n, heaviest)
-    part, cut = cut_up(graph, sizes, seed=seed % 1000, runs=runs, combines=combines, bisections=bisections)
+    effort = {"repetitions": runs, "recombinations": combines, "bisection_repetitions": bisections}
+    part, cut = cut_up(graph, sizes, seed=seed % 1000, **effort)
     assert np.bincount(part, minlength=len(sizes)).tolist() == sizes
     assert cut[0] == cut_of(graph, part)
 
@@ -62,7 +63,7 @@ def test_small_bisections_are_nearly_always_optimal_with_some_tries():
             cut_of(graph, np.isin(np.arange(8), half).astype(np.int32))
             for half in itertools.combinations(range(8), 4)
         )
-        optimal += cut_up(graph, [4, 4], tries=40)[1][0] == least
+        optimal += cut_up(graph, [4, 4], initial_partitions=40)[1][0] == least
     assert optimal >= 36
 
 
@@ -87,7 +88,8 @@ def test_grids_are_cut_straight(sides, sizes, most):
 )
 def test_many_blocks_come_near_the_best_there_are(sides, blocks, best):
     size = int(np.prod(sides)) // blocks
-    cut = min(int(cut_up(grid(*sides), [size] * blocks, seed=s, bisections=3)[1][0]) for s in range(3))
+    graph, wanted = grid(*sides), [size] * blocks
+    cut = min(int(cut_up(graph, wanted, seed=s, bisection_repetitions=3)[1][0]) for s in range(3))
     assert best <= cut <= best * 1.1
 
 
@@ -99,9 +101,10 @@ def test_single_vertices_are_dealt_out_without_a_search():
 
 def test_more_effort_cuts_less():
     graph = grid(10, 10, 10)
+    more = {"initial_partitions": 8}
     cuts = [
         np.mean([int(cut_up(graph, [200] * 5, seed=seed, **how)[1][0]) for seed in range(10)])
-        for how in ({"tries": 1}, {"tries": 8}, {"tries": 8, "runs": 4, "combines": 2})
+        for how in ({"initial_partitions": 1}, more, more | {"repetitions": 4, "recombinations": 2})
     ]
     assert cuts[0] > cuts[1] > cuts[2]
 
@@ -109,9 +112,9 @@ def test_more_effort_cuts_less():
 def test_many_groups_at_once_are_what_each_is_alone():
     group = np.repeat(np.arange(6, dtype=np.int32), 150)
     graph = grid(30, 30)
-    results = [cut_up(graph, [50, 50, 50], group=group, threads=t, combines=1)[0] for t in (1, 2, 5)]
+    results = [cut_up(graph, [50, 50, 50], group=group, threads=t, recombinations=1)[0] for t in (1, 2, 5)]
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])
     for g in range(6):
-        rows = cut_up(grid(5, 30), [50, 50, 50], seed=g, combines=1)[0]
+        rows = cut_up(grid(5, 30), [50, 50, 50], seed=g, recombinations=1)[0]
         assert np.array_equal(results[0][group == g], rows)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.engine_cases import FLOWS_ONLY, cost_of, csrs, distances, edges, random_csr, refined, sums
-from hopbytes.engine import MOST, SearchSettings, moderate
+from hopbytes.engine import MOST, SearchSettings, rescale_to_63_bits
 
 KINDS = ["tree", "table", "flat"]
 
@@ -23,7 +23,7 @@ def test_never_worse_and_within_the_caps(kind, csr, k, cycles, seed, data):
     loads = data.draw(st.none() | st.lists(st.integers(0, 2**40), min_size=n, max_size=n))
     loads = None if loads is None else np.array(loads, np.int64)
     caps = np.array(sums(pe, loads, k)) + data.draw(st.integers(0, 4))
-    for search in (SearchSettings(flow_rounds=2), SearchSettings(seeds=1, patience=3), FLOWS_ONLY):
+    for search in (SearchSettings(flow_rounds=2), SearchSettings(seeds=1, fruitless_moves=3), FLOWS_ONLY):
         before = pe.copy()
         better = refined(csr, pe, caps, near, loads, cycles=cycles, search=search, seed=seed, coarsest=2)
         assert np.array_equal(pe, before), "the input is the caller's"
@@ -127,7 +127,7 @@ def test_overfull_blocks_are_drained_where_there_is_room():
     rng = np.random.default_rng(4)
     for k in (3, 40):
         _, near = distances("tree", k, rng)
-        csr = edges(400, [(v, v + 1) for v in range(200)])  # half of the tasks talk to nobody
+        csr = edges(400, [(v, v + 1) for v in range(200)])  # half of the tasks are isolated
         pe = np.zeros(400, np.int32)
         pe[:100] = k - 1
         caps = [-(-400 // k)] * k
@@ -163,7 +163,7 @@ def test_sums_near_2_to_the_63_neither_wrap_nor_worsen(kind):
 @given(st.lists(st.integers(1, 2**62), min_size=1, max_size=6), st.integers(0, 2**62))
 def test_moderate_numbers_stay_within_the_limit(weights, furthest):
     weights, near = np.array(weights, np.int64), np.array([0, furthest // 3, furthest])
-    seen, seen_near = moderate(weights, len(weights), near)
+    seen, seen_near = rescale_to_63_bits(weights, len(weights), near)
     total = sum(map(int, weights)) * furthest
     if total < MOST:
         assert seen is weights

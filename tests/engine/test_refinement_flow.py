@@ -24,26 +24,26 @@ class Definition:
         self.pierced = 0
 
     def run(self):
-        costs, seams = {}, {}
+        costs, boundaries = {}, {}
         for v, row in enumerate(self.near):
             for u, w in row:
                 pair = tuple(sorted((int(self.pe[v]), int(self.pe[u]))))
                 if pair[0] != pair[1]:
                     costs[pair] = costs.get(pair, 0) + w * int(self.matrix[pair])
-                    seams.setdefault(pair, set()).add(v)
+                    boundaries.setdefault(pair, set()).add(v)
         for pair in sorted(costs, key=lambda pair: (-costs[pair], pair)):
-            self.improve(*pair, sorted(seams[pair]))
+            self.improve(*pair, sorted(boundaries[pair]))
         return self.pe
 
-    def region(self, a, b, seam):
-        """Vertices that may move, in order, and how far each is from the seam."""
+    def region(self, a, b, boundary):
+        """Vertices that may move, in order, and how far each is from the boundary."""
         load = sums(self.pe, self.loads, len(self.caps))
         depth = {}
         for own, other in ((a, b), (b, a)):
             room = self.caps[other] - load[other]
             slack = (self.caps[a] - load[a] + self.caps[b] - load[b]) // 2
             limit = min(load[own] - 1 - load[own] // 4, room + (FLOWS_ONLY.flow_width - 1) * slack)
-            queue, found, taken = [(v, 0) for v in seam], 0, 0
+            queue, found, taken = [(v, 0) for v in boundary], 0, 0
             while found < len(queue):
                 v, at = queue[found]
                 found += 1
@@ -68,8 +68,8 @@ class Definition:
                     cost += w * int(self.matrix[a, b]) * (in_a[:, i] != in_a[:, local[u]])
         return in_a, cost
 
-    def improve(self, a, b, seam):
-        region, depth = self.region(a, b, seam)
+    def improve(self, a, b, boundary):
+        region, depth = self.region(a, b, boundary)
         if not region:
             return
         at = self.pe[region] == a
@@ -126,10 +126,10 @@ def legs(rng):
     pairs, weights, pe = [], [], [0, 1]
     for length in rng.integers(2, 8, 3):
         way = [0, *range(len(pe), len(pe) + length), 1]
-        seam = int(rng.integers(1, length))
+        boundary = int(rng.integers(1, length))
         pairs += itertools.pairwise(way)
-        weights += [4 if i == seam else int(rng.integers(1, 3)) for i in range(length + 1)]
-        pe += [int(i >= seam) for i in range(length)]
+        weights += [4 if i == boundary else int(rng.integers(1, 3)) for i in range(length + 1)]
+        pe += [int(i >= boundary) for i in range(length)]
     return edges(len(pe), pairs, weights), np.array(pe, np.int32), 2
 
 

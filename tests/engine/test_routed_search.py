@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.algorithms.two_level import nodes_of, place_distances, routed, vicinity_of
+from hopbytes.algorithms.two_level import neighbourhood_of, nodes_of, place_distances, routed
 from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.engine.places import Groups, PlaceDistances, hop_greedy, hop_swap
 from hopbytes.engine.routed_search import (
@@ -100,7 +100,7 @@ def test_greedy_growth_and_exchanges_on_hops(spec, unequal):
     for seed in range(5):
         one, rng = case(seed, spec, unequal)
         near, hops = levels_between(one.nodes).tolist(), levels_between(one.nodes).tolist()
-        around, distances = vicinity_of(one.nodes), place_distances(one.nodes)
+        around, distances = neighbourhood_of(one.nodes), place_distances(one.nodes)
         for seeds in (0, 1, 3):
             place, cost = hop_greedy(one.groups, around, distances, seeds)
             assert place.tolist() == twin.hop_greedy(
@@ -125,7 +125,7 @@ def test_relief_of_the_hottest_links(spec, paper):
         one, rng = case(100 + seed, spec, unequal=seed % 2 == 1)
         start, problem, world = one.start(rng), one.problem(), one.world
         place, made, evaluations = congestion_swap(
-            problem.traffic, problem.routing, vicinity_of(one.nodes), start, delta=6, paper_rule=paper,
+            problem.traffic, problem.routing, neighbourhood_of(one.nodes), start, delta=6, paper_rule=paper,
             limit=10**6,
         )
         assert place.tolist() == routed_twin.congestion_swap(world, start.tolist(), 6, paper=paper)
@@ -155,7 +155,7 @@ def test_places_that_share_an_endpoint(spec):
         problem = routed(nodes, graph, graph.volumes, ones, ones, "a test", of_pes=True)
         start = rng.permutation(where.k).astype(np.int32)
         place, made, _ = congestion_swap(
-            problem.traffic, problem.routing, vicinity_of(nodes, of_pes=True), start, delta=8,
+            problem.traffic, problem.routing, neighbourhood_of(nodes, of_pes=True), start, delta=8,
             paper_rule=False, limit=10**6,
         )
         assert made > 0
@@ -166,7 +166,7 @@ def test_places_that_share_an_endpoint(spec):
 def test_ptram_chooses_as_its_twin(spec):
     for seed in range(8):
         one, rng = case(200 + seed, spec, unequal=seed % 2 == 1)
-        problem, world, around = one.problem(), one.world, vicinity_of(one.nodes)
+        problem, world, around = one.problem(), one.world, neighbourhood_of(one.nodes)
         # Powers of two, so that compiled code and the twin round alike.
         weights = (1.0, 4.0, 0.5, 0.25)
         everyone = np.arange(len(one.capacities), dtype=np.int32)
@@ -193,7 +193,7 @@ def test_one_place_for_all_with_the_same_routes_changes_nothing_but_the_work(spe
     saved = 0
     for seed in range(6):
         one, _ = case(300 + seed, spec, unequal=seed % 3 == 2)
-        problem, around = one.problem(), vicinity_of(one.nodes)
+        problem, around = one.problem(), neighbourhood_of(one.nodes)
         classes = route_classes(problem.routing, one.capacities)
         terms = HybridTerms(1.0, 1.0, 1.0, 1.0, problem.unit, problem.scale)
         everyone = np.arange(len(classes), dtype=np.int32)
@@ -215,7 +215,8 @@ def test_the_search_never_makes_it_worse_and_keeps_what_it_was_told(spec, hybrid
         start, problem, world = one.start(rng), one.problem(), one.world
         found = [
             congestion_search(
-                problem.traffic, problem.routing, vicinity_of(one.nodes), start, evaluations=2000, nearest=8,
+                problem.traffic, problem.routing, neighbourhood_of(one.nodes), start, evaluations=2000,
+                nearest=8,
                 band_percent=80, threshold=30_000, hop_percent=0, seed=5,
                 hybrid=HybridTerms(*weights, 1.0, 1.0) if hybrid else None,
             )[0]
@@ -255,7 +256,9 @@ def test_sets_that_change_places_together_are_counted_exactly(spec):
         )
         start = np.arange(len(sizes), dtype=np.int32)
         place, made, _ = congestion_search(
-            problem.traffic, problem.routing, vicinity_of(nodes, of_pes=of_pes), start, evaluations=20_000,
+            problem.traffic, problem.routing, neighbourhood_of(
+                nodes, of_pes=of_pes
+            ), start, evaluations=20_000,
             nearest=8, band_percent=50, threshold=0, hop_percent=None, seed=seed, set_percent=800,
         )
         assert len(set(place.tolist())) == len(place)
@@ -289,7 +292,7 @@ def test_distances_of_trees_serve_as_well():
     found = place_distances(nodes_of(where))
     assert isinstance(found, PlaceDistances)
     start = one.start(rng)
-    place, _ = hop_swap(one.groups, vicinity_of(nodes_of(where)), found, start, 5)
+    place, _ = hop_swap(one.groups, neighbourhood_of(nodes_of(where)), found, start, 5)
     assert place.tolist() == twin.hop_swap(
         one.weights, one.sizes.tolist(), one.capacities.tolist(), near, distances, start.tolist(), 5
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
-from hopbytes.engine.slot_groups import ResplitSettings, chain_search, resplit_pairs
+from hopbytes.engine.slot_groups import RepartitionSettings, chain_search, repartition_pairs
 from hopbytes.engine.slots import ALL_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
@@ -29,14 +29,14 @@ def test_chains_are_their_twin(form, csr, k, seed, data):
     loads = rng.integers(0, 4, n) if data.draw(st.booleans()) else np.empty(0, np.int64)
     held = np.bincount(pe, weights=loads if len(loads) else None, minlength=k).astype(np.int64)
     prices = from_entries(np.arange(n), pe.astype(np.int64), np.full(n, 2), rng.integers(0, 9, n))
-    unary = prices if data.draw(st.booleans()) else None
-    patience, budget = data.draw(st.integers(0, 4)), data.draw(st.sampled_from([50, 10**9]))
+    linear_cost = prices if data.draw(st.booleans()) else None
+    fruitless, budget = data.draw(st.integers(0, 4)), data.draw(st.sampled_from([50, 10**9]))
     order, results = rng.permutation(n).astype(np.int32), []
     for module in (_core, twin):
         after, counted, spent = pe.copy(), np.zeros(2, np.int64), np.zeros(1, np.int64)
         module.chain_search(
-            (csr.indptr, csr.targets, optional(csr.weights), loads), forms(near), as_arrays(unary),
-            (np.zeros(2, np.int32), spent), patience, budget, order, held + 1, after, counted,
+            (csr.indptr, csr.targets, optional(csr.weights), loads), forms(near), as_arrays(linear_cost),
+            (np.zeros(2, np.int32), spent), fruitless, budget, order, held + 1, after, counted,
         )
         results.append((after.tolist(), counted.tolist(), spent.tolist()))
     assert results[0] == results[1]
@@ -44,7 +44,7 @@ def test_chains_are_their_twin(form, csr, k, seed, data):
     assert np.array_equal(np.bincount(after, minlength=k), np.bincount(pe, minlength=k))
 
     def cost(places):
-        return cost_of(csr, matrix, places) + (unary.total(places) if unary is not None else 0)
+        return cost_of(csr, matrix, places) + (linear_cost.total(places) if linear_cost is not None else 0)
 
     assert cost(after) <= cost(pe)
 
@@ -58,7 +58,7 @@ def test_chains_leave_optima_of_single_exchanges():
         one_each, order = np.ones(32, np.int64), np.arange(32, dtype=np.int32)
         arrays = (csr.indptr, csr.targets, csr.weights, None)
         stuck = pair_search(ALL_PAIRS, *arrays, rng.permutation(32).astype(np.int32), one_each, **near).pe
-        found = chain_search(*arrays, stuck, one_each, order, patience=8, budget=10**8, **near)
+        found = chain_search(*arrays, stuck, one_each, order, fruitless_exchanges=8, budget=10**8, **near)
         before, after = cost_of(csr, matrix, stuck), cost_of(csr, matrix, found.pe)
         assert after <= before
         gained += after < before
@@ -66,7 +66,7 @@ def test_chains_leave_optima_of_single_exchanges():
 
 
 def couples(groups):
-    """Groups of four tasks that talk, in couples that talk far more."""
+    """Groups of four communicating tasks, made of pairs that communicate far more."""
     near = [(4 * g + i, 4 * g + j) for g in range(groups) for i, j in itertools.combinations(range(4), 2)]
     return edges(4 * groups, near, [100 if i // 2 == j // 2 else 10 for i, j in near])
 
@@ -83,8 +83,8 @@ def test_a_pair_of_nodes_is_cut_anew_where_every_single_exchange_loses():
     one_each = np.ones(8, np.int64)
     arrays = (csr.indptr, csr.targets, csr.weights)
     assert pair_search(ALL_PAIRS, *arrays, None, start, one_each, **NODES_OF_FOUR).swaps == 0
-    found, gained = resplit_pairs(
-        *arrays, start, 8, np.array([0, 4, 8]), np.array([[0, 1]]), ResplitSettings(), **NODES_OF_FOUR
+    found, gained = repartition_pairs(
+        *arrays, start, 8, np.array([0, 4, 8]), np.array([[0, 1]]), RepartitionSettings(), **NODES_OF_FOUR
     )
     assert gained == 1
     assert sorted(found.pe.tolist()) == list(range(8))
@@ -98,20 +98,22 @@ def test_two_nodes_end_at_the_optimum():
         csr = random_csr(rng, 8)
         dear = rng.integers(0, 40, (8, 2)).repeat(4, axis=1)
         tasks, places = np.indices((8, 8)).reshape(2, -1)
-        unary = from_entries(tasks, places, dear.reshape(-1), np.full(8, 99)) if seed % 2 else None
+        linear_cost = from_entries(tasks, places, dear.reshape(-1), np.full(8, 99)) if seed % 2 else None
         matrix = np.where(np.arange(8)[:, None] // 4 == np.arange(8) // 4, 1, 7) - np.eye(8, dtype=np.int64)
 
-        def cost(pe, unary=unary, csr=csr, matrix=matrix):
-            return cost_of(csr, matrix, pe) + (0 if unary is None else unary.total(pe))
+        def cost(pe, linear_cost=linear_cost, csr=csr, matrix=matrix):
+            return cost_of(csr, matrix, pe) + (0 if linear_cost is None else linear_cost.total(pe))
 
         every = []
         for half in itertools.combinations(range(8), 4):
             pe = np.empty(8, np.int32)
             pe[list(half)], pe[np.setdiff1d(range(8), half)] = range(4), range(4, 8)
             every.append(cost(pe))
-        found, _ = resplit_pairs(
+        found, _ = repartition_pairs(
             csr.indptr, csr.targets, csr.weights, rng.permutation(8).astype(np.int32), 8, np.array([0, 4, 8]),
-            np.array([[0, 1]]), ResplitSettings(tries=6), unary=unary, **NODES_OF_FOUR,
+            np.array([[0, 1]]), RepartitionSettings(
+                new_bisections=6
+            ), linear_cost=linear_cost, **NODES_OF_FOUR,
         )
         assert cost(found.pe) == min(every)
 
@@ -125,11 +127,11 @@ def test_pairs_cut_anew_never_cost_more_and_fixed_tasks_stay(form):
         fixed = np.arange(0, 40, 2 + seed % 5)
         rest = np.zeros(40, np.int64)
         rest[fixed] = FORBIDDEN
-        unary = from_entries(fixed, pe[fixed].astype(np.int64), np.zeros(len(fixed), np.int64), rest)
+        linear_cost = from_entries(fixed, pe[fixed].astype(np.int64), np.zeros(len(fixed), np.int64), rest)
         pairs = np.array(list(itertools.combinations(range(6), 2)))
-        found, _ = resplit_pairs(
-            csr.indptr, csr.targets, csr.weights, pe, 48, np.arange(0, 49, 8), pairs, ResplitSettings(),
-            seed=seed, unary=unary, **near,
+        found, _ = repartition_pairs(
+            csr.indptr, csr.targets, csr.weights, pe, 48, np.arange(0, 49, 8), pairs, RepartitionSettings(),
+            seed=seed, linear_cost=linear_cost, **near,
         )
         assert cost_of(csr, matrix, found.pe) <= cost_of(csr, matrix, pe)
         assert np.array_equal(found.pe[fixed], pe[fixed])

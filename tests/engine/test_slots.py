@@ -30,8 +30,8 @@ def both(function, *arguments):
     return results
 
 
-def steering():
-    """Control word and arcs looked at."""
+def control_arrays():
+    """Control flag and scanned edges."""
     return np.zeros(2, np.int32), np.zeros(1, np.int64)
 
 
@@ -80,12 +80,12 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
     prices = prices_of(rng, pe, k) if data.draw(st.booleans()) else None
     compiled, plain = both(
         "pair_search", (csr.indptr, csr.targets, optional(csr.weights), loads), forms(near),
-        as_arrays(prices), steering(), kind, reach, rng.permutation(n).astype(np.int32), caps, pe,
+        as_arrays(prices), control_arrays(), kind, reach, rng.permutation(n).astype(np.int32), caps, pe,
         np.zeros(2, np.int64),
     )
     assert compiled[-2].tolist() == plain[-2].tolist()
     assert compiled[-1].tolist() == plain[-1].tolist(), "evaluations, exchanges"
-    assert compiled[3][1] == plain[3][1], "arcs looked at"
+    assert compiled[3][1] == plain[3][1], "scanned edges"
     after = compiled[-2]
     assert np.array_equal(np.bincount(after, minlength=k), np.bincount(pe, minlength=k))
     if len(loads):
@@ -101,7 +101,7 @@ def test_search_is_its_twin_and_ends_in_a_local_optimum(kind, reach, form, csr, 
 
 
 def test_the_last_block_is_searched_although_it_is_shorter():
-    # Tasks 64 and 67 talk, as do 65 and 66; blocks of 64 leave them in a block of four.
+    # Tasks 64 and 67 communicate, as do 65 and 66; blocks of 64 leave them in a block of four.
     csr = edges(68, [(64, 67), (65, 66)])
     matrix, near = distances("tree", 68, np.random.default_rng(0))
     start = np.array([*range(64), 64, 65, 66, 67], np.int32)
@@ -142,7 +142,7 @@ def test_greedy_construction_is_its_dense_twin(form, linked):
         room = np.bincount(rng.integers(0, k, n), minlength=k)
         compiled, plain = both(
             "place_greedily", (csr.indptr, csr.targets, optional(csr.weights), np.empty(0, np.int64)),
-            forms(near), steering(), linked, room, np.empty(n, np.int32),
+            forms(near), control_arrays(), linked, room, np.empty(n, np.int32),
         )
         assert compiled[-1].tolist() == plain[-1].tolist()
         assert np.array_equal(np.bincount(compiled[-1], minlength=k), room)
@@ -152,7 +152,7 @@ def test_arrays_of_another_type_are_refused():
     """A silent copy would lose what the kernel writes; also inside the groups of arguments."""
     csr = edges(2, [(0, 1)])
     call = Call.prepare(csr.indptr, csr.targets, None, None, table=np.zeros(4, np.int64))
-    rest = (call.distances, call.steering, False, np.ones(2, np.int64), np.empty(2, np.int32))
+    rest = (call.distances, call.control_arrays, False, np.ones(2, np.int64), np.empty(2, np.int32))
     _core.place_greedily(call.graph, *rest)
     indptr, targets, weights, loads = call.graph
     for wrong in ((indptr, targets.astype(np.int64), weights, loads), ([0, 1, 2], targets, weights, loads)):

@@ -72,17 +72,19 @@ def test_the_claimed_change_is_the_true_one(kind):
         csr = random_csr(rng, 40)
         matrix, near = distances(kind, 16, rng)
         pe = rng.integers(0, 16, 40).astype(np.int32)
-        for all_pairs, chains, shakes in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
+        for all_pairs, chains, perturb in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
             after, call = pe.copy(), Call.prepare(*csr, None, **near)
             change = _core.swap_refine(
-                call.graph, call.distances, call.unary, call.steering, np.full(16, 40, np.int64), seed,
-                np.array([all_pairs, 3, chains, 50, shakes, 1], np.int64), after, np.zeros(2, np.int64),
+                call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(
+                    16, 40, np.int64
+                ), seed,
+                np.array([all_pairs, 3, chains, 50, perturb, 1], np.int64), after, np.zeros(2, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
 
 
 def test_finds_the_best_order_of_a_chain():
-    # Four pairs that talk, dealt to the wrong nodes: exchanges alone repair it.
+    # Four communicating pairs start on wrong nodes; exchanges alone correct this.
     csr = edges(8, [(0, 4), (1, 5), (2, 6), (3, 7)])
     matrix, near = distances("tree", 8, np.random.default_rng(0))
     better = swapped(csr, np.arange(8), [1] * 8, near)
@@ -90,19 +92,19 @@ def test_finds_the_best_order_of_a_chain():
     assert all(better[i] // 2 == better[j] // 2 for i, j, _ in arcs_of(csr))
 
 
-def test_shakes_in_vain_end_early():
-    # Nothing can be gained where pairs that talk are together: a third of the work is enough to see it.
+def test_fruitless_perturbations_end_early():
+    # Nothing can be gained if communicating pairs are together: a third of the work suffices to see this.
     csr = edges(64, [(i, i + 1) for i in range(0, 64, 2)])
     _, near = distances("tree", 64, np.random.default_rng(0))
     call = Call.prepare(*csr, None, **near)
     after = np.arange(64, dtype=np.int32)
     change = _core.swap_refine(
-        call.graph, call.distances, call.unary, call.steering, np.ones(64, np.int64), 0,
+        call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(64, np.int64), 0,
         np.array([0, 3, 0, 0, 20_000, 1], np.int64), after, np.zeros(2, np.int64),
     )
     budget = 20_000 * (len(csr.targets) + 64)
     assert change == 0
-    assert budget // 3 < call.steering[1][0] < budget // 2
+    assert budget // 3 < call.control_arrays[1][0] < budget // 2
 
 
 def test_restricted_partners_never_lose_and_a_hub_stays_cheap():

@@ -22,12 +22,12 @@ def matrices(seed, n, largest, *, symmetric):
     return found
 
 
-def true_cost(flow, distance, place, unary=None):
+def true_cost(flow, distance, place, linear_cost=None):
     """The definition, in Python's integers."""
     n = len(flow)
     pairs = itertools.product(range(n), repeat=2)
     total = sum(int(flow[i, j]) * int(distance[place[i], place[j]]) for i, j in pairs)
-    return total + (0 if unary is None else sum(int(unary[i, place[i]]) for i in range(n)))
+    return total + (0 if linear_cost is None else sum(int(linear_cost[i, place[i]]) for i in range(n)))
 
 
 def starts(seed, n, count):
@@ -40,20 +40,23 @@ SHAPES = [(), ("flow",), ("distance",), ("flow", "distance")]
 
 @given(
     seed=st.integers(0, 2**32), n=st.integers(2, 12), symmetric=st.sampled_from(SHAPES),
-    largest=st.sampled_from([1, 50, 2**11, 2**20, 2**24]), with_unary=st.booleans(), kicks=st.booleans(),
+    largest=st.sampled_from([1, 50, 2**11, 2**20, 2**24]), with_linear_cost=st.booleans(),
+    perturbed=st.booleans(),
 )
 @settings(deadline=None, max_examples=60)
-def test_the_change_is_exact(seed, n, symmetric, largest, with_unary, kicks):
+def test_the_change_is_exact(seed, n, symmetric, largest, with_linear_cost, perturbed):
     # Larger and larger numbers make the compiled side use floats, narrow integers, doubles and wide integers.
     flow, distance = matrices(seed, n, largest, symmetric=symmetric)
-    unary = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_unary else None
-    problem = DenseProblem.build(flow, distance, unary)
+    linear_cost = matrices(seed + 1, n, largest * largest, symmetric=())[0] if with_linear_cost else None
+    problem = DenseProblem.build(flow, distance, linear_cost)
     begin = starts(seed, n, 3)
-    chosen = TabuSettings(iterations=40, patience=7 if kicks else 0, aspiration=15)
+    chosen = TabuSettings(iterations=40, fruitless_before_perturbation=7 if perturbed else 0, aspiration=15)
     place, change, done = tabu_many(problem, begin, np.arange(3, dtype=np.uint64), chosen)
     for before, after, gained, moves in zip(begin, place, change, done, strict=True):
         assert sorted(after.tolist()) == list(range(n))
-        difference = true_cost(flow, distance, after, unary) - true_cost(flow, distance, before, unary)
+        difference = true_cost(flow, distance, after, linear_cost) - true_cost(
+            flow, distance, before, linear_cost
+        )
         assert difference == gained <= 0
         assert problem.cost(after) - problem.cost(before) == gained
         assert moves >= 40
@@ -63,7 +66,9 @@ def test_the_change_is_exact(seed, n, symmetric, largest, with_unary, kicks):
 def test_every_kind_of_number_goes_the_same_way(symmetric):
     """Volumes times a constant change nothing but the type that holds them; 37 tasks leave steps unfilled."""
     flow, distance = matrices(12, 37, 9, symmetric=symmetric)
-    chosen = TabuSettings(iterations=600, patience=40, kick_most=6, aspiration=500)
+    chosen = TabuSettings(
+        iterations=600, fruitless_before_perturbation=40, most_perturbation=6, aspiration=500
+    )
     found = set()
     for scale in (1, 2**13, 2**29, 2**40):
         problem = DenseProblem.build(flow * scale, distance)
@@ -192,10 +197,10 @@ def test_an_end_is_asked_for():
 
 
 def test_crossing_keeps_what_parents_share_and_makes_permutations():
-    from hopbytes.engine.assignment import _Run
+    from hopbytes.engine.assignment import _Search
 
     problem = DenseProblem.build(*matrices(10, 30, 9, symmetric=()))
-    run = _Run(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, None, 1, None, None)
+    run = _Search(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, None, 1, None, None)
     for seed in range(20):
         one, other = starts(seed, 30, 2)
         other = one.copy() if seed == 0 else other

@@ -70,7 +70,7 @@ def machine_of(tmp_path, text):
 
 
 def names(machine, source, target):
-    network, hosts = machine.network(), machine.node_names()
+    network, hosts = machine.network(), machine.known_hosts.names
     ends = machine.endpoint_of_core()[[hosts.index(source), hosts.index(target)]]
     return [network.name_link(int(link)) for link in network.routes(ends[:1], ends[1:]).links]
 
@@ -85,7 +85,7 @@ def test_sites_joined_by_gateways(tmp_path):
     assert names(machine, "a1", "r") == far
     back = [{"ga_UP": "ga_DOWN", "a1 up": "a1 down"}.get(name, name) for name in reversed(far)]
     assert names(machine, "r", "a1") == back
-    hosts = machine.node_names()
+    hosts = machine.known_hosts.names
     assert hosts == ("a0", "a1", "a2", "b5", "b6", "p", "q", "r")
     assert [part.tolist() for part in machine.split(np.arange(8))] == [[0, 1, 2, 3, 4], [5, 6, 7]]
     assert [part.tolist() for part in machine.split(np.arange(5))] == [[0, 1, 2], [3, 4]]
@@ -154,7 +154,7 @@ def agree(program, path):
         [program, path, "--log=root.thres:critical"], capture_output=True, text=True, check=True, timeout=120
     )
     machine = parse_machine(f"simgrid:{path}")
-    network, hosts = machine.network(), machine.node_names()
+    network, hosts = machine.network(), machine.known_hosts.names
     ends = dict(zip(hosts, machine.endpoint_of_core().tolist(), strict=True))
     ours: dict[str, int] = {}
     theirs: dict[int, str] = {}

@@ -14,13 +14,17 @@ from hopbytes.cost.objectives.base import objectives
 from hopbytes.solve.presets import presets
 
 #: What takes long has a limit of its own.
-SHORT = {"tabu": "tabu:work=1", "evolve": "evolve:steps=1,runs=1,tries=1,shakes=5", "mpipp": "mpipp"}
+SHORT = {
+    "tabu": "tabu:work=1", "evolve": "evolve:steps=1,repetitions=1,initial_partitions=1,perturbations=5",
+    "mpipp": "mpipp"
+}
 OPTIONS = (
-    "integrated:per_block=4,fewest=10", "multisection:runs=2,combines=1,schedule=queue",
-    "multisection:runs=3,tries=1,flow_rounds=2,middle=10", "multisection:schedule=nb_layer,slack=even",
+    "integrated:per_block=4,fewest=10", "multisection:repetitions=2,recombinations=1,schedule=queue",
+    "multisection:repetitions=3,initial_partitions=1,flow_rounds=2,contraction_limit=10",
+    "multisection:schedule=nb_layer,slack=even",
     "two_phase:model=rb,refine=n_square", "treematch:shapes=4", "mpipp:passes=true", "ug:seeds=2",
-    "swap:starts=1,chains=1,steps=20,shakes=20,subtrees=1,resplits=1",
-    "vcycle:cycles=2,chains=2,venture_percent=50", "congestion:goal=hybrid",
+    "swap:starts=1,chains=1,steps=20,perturbations=20,subtrees=1,repartitionings=1",
+    "vcycle:cycles=2,chains=2,overload_percent=50", "congestion:goal=hybrid",
     "congestion:goal=max_messages,hop_percent=10", "routed:second_start=true",
 )
 

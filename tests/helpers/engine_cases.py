@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many, refine_placement, swap_refine
-from hopbytes.machines.base import TreeDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.comm_graph import CommGraph, Csr
 
 FLOWS_ONLY = SearchSettings(rounds=0, flow_rounds=1, flow_width=1000)

@@ -32,7 +32,7 @@ def read(name, content, **options):
 
 def write(name, mapping, **options):
     """Write a mapping with a format."""
-    return formats[name].write_placement(mapping, options)
+    return formats[name].write_mapping(mapping, options)
 
 
 #: Three invented hosts of two cores each, which one computer can stand in for.

@@ -43,7 +43,7 @@ def test_sums_and_what_follows_from_them(monkeypatch, split):
             big = load + 2**50  # nothing falls below 0
             found.append([
                 *added, *changes, leaders.hybrid_after_each(added, load, prices, terms),
-                *leaders.heat_after_each(changes, big, prices), *leaders.heat_after_each(added, load, prices),
+                *leaders.peak_after_each(changes, big, prices), *leaders.peak_after_each(added, load, prices),
             ])
         assert all(a.tobytes() == b.tobytes() for a, b in zip(*found, strict=True)), seed
 
@@ -78,11 +78,11 @@ def test_known_answers(kernel):
     assert changes.start.tolist() == [0, 3, 5]
     assert changes.links.tolist() == [0, 2, 1, 0, 1]
     assert changes.amounts.tolist() == [10, 4, -6, 7, 7]
-    top, count = leaders.heat_after_each(changes, np.array([1, 8, 3]), np.array([2, 1, 1]))
+    top, count = leaders.peak_after_each(changes, np.array([1, 8, 3]), np.array([2, 1, 1]))
     assert (top.tolist(), count.tolist()) == ([22, 16], [1, 1])
-    top, count = leaders.heat_after_each(changes, np.array([3, 19, 3]), np.array([2, 1, 1]))
+    top, count = leaders.peak_after_each(changes, np.array([3, 19, 3]), np.array([2, 1, 1]))
     assert (top.tolist(), count.tolist()) == ([26, 26], [1, 1])
-    _, count = leaders.heat_after_each(changes, np.array([6, 19, 3]), np.array([2, 1, 1]))
+    _, count = leaders.peak_after_each(changes, np.array([6, 19, 3]), np.array([2, 1, 1]))
     assert count.tolist() == [1, 2]
     # Loads 8, 15, 3 at prices 2, 1, 1: hop-bytes 26, highest 16, mean 34 / 3, mean square 490 / 3.
     added = leaders.LinkChanges(*(part[start:] for part, start in zip(changes, (1, 3, 3), strict=True)))

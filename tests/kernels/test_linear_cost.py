@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, cut_once, distances, random_csr, sums
-from hopbytes.algorithms.balancer import meet_caps
+from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.engine import PartitionSettings, SearchSettings, refine_placement, swap_refine
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 
 
-def random_unary(rng, n, k, feasible=None):
+def random_linear_cost(rng, n, k, feasible=None):
     """A third of the tasks with prices, a third with forbidden or only allowed PEs, a third without."""
     tasks, pes, costs = [], [], []
     rest = np.zeros(n, np.int64)
@@ -38,8 +38,8 @@ def random_unary(rng, n, k, feasible=None):
     return from_entries(np.array(tasks, np.int64), np.array(pes, np.int64), np.array(costs, np.int64), rest)
 
 
-def total(csr, matrix, pe, unary):
-    return cost_of(csr, matrix, pe) + unary.total(pe)
+def total(csr, matrix, pe, linear_cost):
+    return cost_of(csr, matrix, pe) + linear_cost.total(pe)
 
 
 @pytest.mark.parametrize("kind", ["tree", "table", "flat"])
@@ -50,14 +50,14 @@ def test_refinement_lowers_the_sum_and_never_enters_a_forbidden_pe(kind, cycles)
         csr = random_csr(rng, 300, 4)
         matrix, near = distances(kind, 8, rng)
         start = rng.integers(0, 8, 300).astype(np.int32)
-        unary = random_unary(rng, 300, 8, start)
+        linear_cost = random_linear_cost(rng, 300, 8, start)
         caps = np.full(8, 60, np.int64)
         pe, _ = refine_placement(
             csr.indptr, csr.targets, csr.weights, None, start, caps, **near, seed=seed, cycles=cycles,
-            search=SearchSettings(flow_rounds=2, venture_percent=10), unary=unary,
+            search=SearchSettings(flow_rounds=2, overload_percent=10), linear_cost=linear_cost,
         )
-        assert not len(unary.violated(pe))
-        assert total(csr, matrix, pe, unary) < total(csr, matrix, start, unary)
+        assert not len(linear_cost.violated(pe))
+        assert total(csr, matrix, pe, linear_cost) < total(csr, matrix, start, linear_cost)
         assert max(sums(pe, None, 8)) <= 60
 
 
@@ -68,27 +68,27 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
         csr = random_csr(rng, 48, 5)
         matrix, near = distances(kind, 16, rng)
         start = rng.permutation(np.repeat(np.arange(16), 3)).astype(np.int32)
-        unary = random_unary(rng, 48, 16, start)
+        linear_cost = random_linear_cost(rng, 48, 16, start)
         pe, _, _ = swap_refine(
             csr.indptr, csr.targets, csr.weights, None, start, np.full(16, 3), exact=True, **near, seed=seed,
-            unary=unary,
+            linear_cost=linear_cost,
         )
         assert np.array_equal(np.bincount(pe), np.bincount(start))
-        assert not len(unary.violated(pe))
-        assert total(csr, matrix, pe, unary) < total(csr, matrix, start, unary)
+        assert not len(linear_cost.violated(pe))
+        assert total(csr, matrix, pe, linear_cost) < total(csr, matrix, start, linear_cost)
 
 
 def test_a_free_task_goes_home_when_that_saves_more_than_it_costs():
-    """Two tasks that talk 5; leaving home costs task 0 either 4 or 6."""
+    """Two tasks that exchange 5; leaving home costs task 0 either 4 or 6."""
     for price, together in ((4, True), (6, False)):
-        unary = from_entries(np.array([0]), np.array([1]), np.array([0]), np.array([price, 0]))
+        linear_cost = from_entries(np.array([0]), np.array([1]), np.array([0]), np.array([price, 0]))
         pe, _ = refine_placement(
             np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([5, 5]), None,
             np.array([0, 0], np.int32), np.array([1, 1]) if not together else np.array([2, 2]),
-            table=np.array([0, 1, 1, 0]), unary=unary,
+            table=np.array([0, 1, 1, 0]), linear_cost=linear_cost,
         )
         assert pe.tolist() == ([1, 1] if together else pe.tolist())
-        assert unary.at(pe)[0] + 5 * (pe[0] != pe[1]) <= price
+        assert linear_cost.at(pe)[0] + 5 * (pe[0] != pe[1]) <= price
 
 
 def test_partitions_put_fixed_vertices_where_they_belong():
@@ -99,10 +99,11 @@ def test_partitions_put_fixed_vertices_where_they_belong():
         place = rng.integers(0, 4, 60)
         rest = np.zeros(400, np.int64)
         rest[fixed] = FORBIDDEN
-        unary = from_entries(np.sort(fixed), place[np.argsort(fixed)], np.zeros(60, np.int64), rest)
+        linear_cost = from_entries(np.sort(fixed), place[np.argsort(fixed)], np.zeros(60, np.int64), rest)
         child, _ = cut_once(
-            csr, [110] * 4, PartitionSettings(runs=2, combines=1, search=SearchSettings(flow_rounds=1)),
-            seed=seed, unary=unary,
+            csr, [110] * 4,
+            PartitionSettings(repetitions=2, recombinations=1, search=SearchSettings(flow_rounds=1)),
+            seed=seed, linear_cost=linear_cost,
         )
         assert np.array_equal(child[fixed], place)
         assert np.bincount(child).max() <= 110
@@ -117,15 +118,17 @@ def test_repair_keeps_tasks_off_forbidden_pes(seed, tree):
     csr = random_csr(rng, 40, 3)
     graph = hb.CommGraph.from_edges(np.repeat(np.arange(40), np.diff(csr.indptr)), csr.targets, csr.weights)
     start = rng.integers(0, 9, graph.n).astype(np.int32)
-    unary = random_unary(rng, graph.n, 9, start)
-    done = meet_caps(graph, where, start, None, np.full(9, 6, np.int64), unary)
-    assert not len(unary.violated(done.pe))
+    linear_cost = random_linear_cost(rng, graph.n, 9, start)
+    done = meet_bounds(graph, where, start, None, np.full(9, 6, np.int64), linear_cost)
+    assert not len(linear_cost.violated(done.pe))
 
 
 class TestUnary:
     def test_costs_of_a_placement(self):
-        unary = Unary(np.array([0, 2, 2]), np.array([1, 3], np.int32), np.array([5, 6]), np.array([1, 2]))
-        assert [unary.at(np.array(pe, np.int32)).tolist() for pe in ([0, 0], [1, 1], [3, 3])] == [
+        linear_cost = LinearCost(
+            np.array([0, 2, 2]), np.array([1, 3], np.int32), np.array([5, 6]), np.array([1, 2])
+        )
+        assert [linear_cost.at(np.array(pe, np.int32)).tolist() for pe in ([0, 0], [1, 1], [3, 3])] == [
             [1, 2], [5, 2], [6, 2]
         ]
 
@@ -133,7 +136,7 @@ class TestUnary:
     def test_groups_cost_as_their_cheapest_pe(self, seed):
         rng = np.random.default_rng(seed)
         k, n = 12, 9
-        unary = random_unary(rng, n, k)
+        linear_cost = random_linear_cost(rng, n, k)
         parent_of_pe = np.sort(rng.integers(0, 2, k))
         parent_of_pe = parent_of_pe - parent_of_pe[0]
         child_of_pe = np.unique(parent_of_pe * k + np.sort(rng.integers(0, 4, k)), return_inverse=True)[1]
@@ -142,20 +145,22 @@ class TestUnary:
         parent[child_of_pe] = parent_of_pe
         place = np.arange(children) - np.searchsorted(parent, parent)
         group = rng.integers(0, int(parent.max()) + 1, n).astype(np.int32)
-        found = unary.grouped(group, child_of_pe.astype(np.int32), parent, place)
+        found = linear_cost.grouped(group, child_of_pe.astype(np.int32), parent, place)
         for task in range(n):
             for child in np.flatnonzero(parent == group[task]):
                 inside = np.flatnonzero(child_of_pe == child)
-                want = min(int(unary.at(np.full(n, pe, np.int32))[task]) for pe in inside)
+                want = min(int(linear_cost.at(np.full(n, pe, np.int32))[task]) for pe in inside)
                 assert int(found.at(np.full(n, place[child], np.int32))[task]) == want
 
     @given(st.integers(0, 2**32 - 1))
     def test_selecting_pes_keeps_costs(self, seed):
         rng = np.random.default_rng(seed)
-        unary = random_unary(rng, 7, 10)
+        linear_cost = random_linear_cost(rng, 7, 10)
         kept = np.flatnonzero(rng.integers(0, 2, 10))
         if not len(kept):
             return
-        part = unary.select(kept, 10)
+        part = linear_cost.select(kept, 10)
         for new, old in enumerate(kept):
-            assert np.array_equal(part.at(np.full(7, new, np.int32)), unary.at(np.full(7, old, np.int32)))
+            assert np.array_equal(
+                part.at(np.full(7, new, np.int32)), linear_cost.at(np.full(7, old, np.int32))
+            )

@@ -97,7 +97,7 @@ def test_at_any_moment(verb, number, program, tmp_path):
         left = sorted(path.name for path in folder.iterdir())
         if "placed.json" in left:
             left.remove("placed.json")
-            assert hb.read(folder / "placed.json", holds="placement").n == 2
+            assert hb.read(folder / "placed.json", holds="mapping").n == 2
         if number == signal.SIGKILL:  # which nothing can clean up after
             left = [name for name in left if not name.startswith(".hopbytes-") and not name.endswith(".part")]
         if "app.cut.pattern" in left:  # what was sent until then
@@ -129,7 +129,7 @@ def test_who_sent_it_sees_it(tmp_path):
 
 
 @pytest.mark.parametrize("number", SIGNALS[:3], ids=lambda number: number.name)
-@pytest.mark.parametrize("verb", ["replay", "measure", "run"])
+@pytest.mark.parametrize("verb", ["bench-pattern", "measure", "run"])
 def test_while_a_launcher_hangs(verb, number, tmp_path):
     """It is ended as well, and the folder with its files is removed."""
     launcher = tmp_path / "launcher"
@@ -140,7 +140,7 @@ def test_while_a_launcher_hangs(verb, number, tmp_path):
     work.mkdir()
     hb.write(hb.CommGraph.from_edges([0], [1], [7], n=2), work / "app.pattern")
     words = {
-        "replay": ["replay", "app.pattern", "-", "--", str(launcher), "-n", "2"],
+        "bench-pattern": ["bench-pattern", "app.pattern", "-", "--", str(launcher), "-n", "2"],
         "measure": ["measure", "--on", "core:2", "--", str(launcher), "-n", "2"],
         "run": ["run", "--pattern", "app.pattern", "--on", "core:2", "--", str(launcher), "-n", "2", "true"],
     }[verb]

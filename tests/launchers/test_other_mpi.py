@@ -36,5 +36,5 @@ def test_replay(tmp_path):
 
 
 def test_measure():
-    with pytest.raises(FormatError, match=r"rank 0 said twice where it is, .*: is the program's MPI"):
+    with pytest.raises(FormatError, match=r"rank 0 occurs twice, .*: is the program's MPI"):
         measure(WORDS, hb.machine("core:4"))

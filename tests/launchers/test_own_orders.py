@@ -11,7 +11,7 @@ from several_hosts import name_space
 from slurm_nodes import needs_slurm
 
 import hopbytes as hb
-import launcher_orders
+from bench.studies import launcher_orders
 
 NAMES = ["n1", "n2", "n3"]
 FILLED = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2]

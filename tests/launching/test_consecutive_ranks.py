@@ -25,7 +25,7 @@ def test_what_is_mapped_for_a_format_can_be_written_in_it(data, form):
     graph = data.draw(graphs(n=16))
     mapping = map_for(graph, WHERE, form, preset="fast")
     assert sorted(mapping.pe.tolist()) == list(range(16))
-    formats[form].write_placement(mapping, {})
+    formats[form].write_mapping(mapping, {})
     assert mapping.info["comm_cost"] == CommCost().value(graph, WHERE, mapping.pe)
 
 
@@ -77,7 +77,7 @@ def test_unequal_nodes_are_never_worse_than_in_order(graph):
     where = hb.machine("switch:2@100 node:3@10 core:[1,2,3,3,2,1]@1", hosts=tuple("abcdef"))
     mapping = map_for(graph, where, "hydra", preset="fast")
     assert mapping.info["comm_cost"] <= CommCost().value(graph, where, np.arange(12, dtype=np.int32))
-    formats["hydra"].write_placement(mapping, {})
+    formats["hydra"].write_mapping(mapping, {})
 
 
 def test_gain_on_unequal_nodes():

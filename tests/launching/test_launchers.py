@@ -107,6 +107,6 @@ def test_traces_called_txt_are_no_placements(tmp_path):
     simgrid.write_text("0 init\n0 send 1 0 10\n1 init\n1 recv 0 0 10\n")
     assert hb.read(str(simgrid)).n == 2
     with pytest.raises(hb.errors.HopbytesError, match="MPI_"):
-        hb.read(str(dumpi), holds="placement")
+        hb.read(str(dumpi), holds="mapping")
     (tmp_path / "pe.txt").write_text("0\n1\n")
     assert hb.read(str(tmp_path / "pe.txt")).tolist() == [0, 1]

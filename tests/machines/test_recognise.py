@@ -14,8 +14,9 @@ from hopbytes.report.thing import explain
 #: Samples that alone are nothing, and what is said instead of a list of formats.
 SAID = {
     "grf.gz": "gcv -is -oc FILE new.graph", "bin": "dumpi2ascii", "def": "NAME.otf2", "evt": "NAME.otf2",
-    "mpiP": "without a communication matrix", "rankfile": "the machine they are nodes of",
-    "ibsim_net": "routes=shortest", "2sw2path4hca": "routes=shortest", "testtrace-0000.txt": "ranks missing",
+    "mpiP": "without a communication matrix", "rankfile": "the machine with these nodes",
+    "ibsim_net": "routes=shortest", "2sw2path4hca": "routes=shortest",
+    "testtrace-0000.txt": "ranks are missing",
     "_count.csv": "the message counts of",
 }  # fmt: skip
 #: Folders whose files are all of one kind; and what is no file to show, or part of something else.

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes.errors import ScaleError, UnsupportedError
-from hopbytes.model.capacities import child_caps, exact_imbalance, integer_root, load_bound, sure_loads
+from hopbytes.model.capacities import child_bounds, exact_imbalance, integer_root, load_bound, sure_loads
 
 THREE_PERCENT = Fraction(3, 100)
 
 
 def uniform_split(load, children, pes_per_child, leaf_cap, levels_left):
     shares = np.full(children, pes_per_child, np.int64)
-    return child_caps(load, shares, shares * leaf_cap, levels_left)
+    return child_bounds(load, shares, shares * leaf_cap, levels_left)
 
 
 def test_known_caps_on_the_way_down_a_three_level_machine():
@@ -37,7 +37,7 @@ def test_known_caps_of_the_published_example():
 
 def test_a_child_gets_no_more_than_its_leaves_hold():
     """Two children of equal share, but one has room for 6 only: 13 each would be the even slack."""
-    assert child_caps(10, np.array([1, 1]), np.array([6, 20]), levels_left=1).tolist() == [6, 13]
+    assert child_bounds(10, np.array([1, 1]), np.array([6, 20]), levels_left=1).tolist() == [6, 13]
 
 
 def test_no_load_means_no_constraint():
@@ -55,7 +55,7 @@ def test_children_hold_the_load_and_leaves_hold_the_children(load, pes, percent,
     shares = np.array(pes, np.int64)
     k = sum(pes)
     leaf = max((100 + percent) * load // (100 * k), -(-load // k))
-    caps = child_caps(load, shares, shares * leaf, levels)
+    caps = child_bounds(load, shares, shares * leaf, levels)
     assert int(caps.sum()) >= load
     assert np.all(caps <= shares * leaf)
     assert np.all(caps >= -(-load * shares.astype(object) // k))

@@ -11,7 +11,7 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import Csr
 from hopbytes.partitioners._solvers import read_parhip, write_metis
 from hopbytes.partitioners.backends import BACKENDS, available, repeats_itself
-from hopbytes.partitioners.dispatch import objection, partition_kaminpar
+from hopbytes.partitioners.dispatch import partition_with_backend, unsupported_reason
 from hopbytes.partitioners.parhip import memory_file, write_parhip
 from hopbytes.partitioners.pool import WorkerPool
 
@@ -31,7 +31,7 @@ EACH = [
 
 @pytest.mark.parametrize("partitioner", EACH)
 def test_alone_it_cuts_every_group_within_the_bounds(partitioner):
-    method = f"multisection:runs=0,partitioner={partitioner}"
+    method = f"multisection:repetitions=0,partitioner={partitioner}"
     loads = np.random.default_rng(1).integers(1, 5, 900)
     for graph in (grid(30), grid(30, loads=loads)):
         found = hb.map_tasks(graph, WHERE, mapper=method, threads=2, seed=4)
@@ -46,7 +46,7 @@ def test_alone_it_cuts_every_group_within_the_bounds(partitioner):
 
 @pytest.mark.parametrize("partitioner", EACH)
 def test_it_works_under_a_schedule_too(partitioner):
-    method = f"multisection:runs=0,partitioner={partitioner}"
+    method = f"multisection:repetitions=0,partitioner={partitioner}"
     level = hb.map_tasks(grid(30), WHERE, mapper=method, threads=2)
     queue = hb.map_tasks(grid(30), WHERE, mapper=f"{method},schedule=queue", threads=2)
     assert np.array_equal(level.pe, queue.pe)
@@ -89,7 +89,10 @@ def test_unknown_names_are_refused_with_the_known_ones(partitioner, what):
 @needs("kaminpar")
 def test_pieces_with_several_threads_can_go_to_another_one():
     """SharedMap's way; two pieces of a level share two threads, so only the first cut has both."""
-    method = "multisection:runs=0,schedule=nb_layer,partitioner=kahip:fast,parallel_partitioner=kaminpar:fast"
+    method = (
+        "multisection:repetitions=0,schedule=nb_layer,partitioner=kahip:fast,"
+        "parallel_partitioner=kaminpar:fast"
+    )
     large = grid(150)  # smaller pieces are not handed round
     serial = hb.map_tasks(large, WHERE, mapper=method, threads=1)
     assert serial.info["work"]["kahip_used"] == 3
@@ -116,10 +119,10 @@ def test_a_missing_package_is_named_with_how_to_get_it(name, monkeypatch):
 @needs("kahip")
 def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
     csr = grid(10).symmetric_positive()
-    assert objection(csr, None, np.array([50, 60]), "kahip") is None
-    assert "the smallest" in objection(csr, None, np.array([20, 90]), "kahip")
+    assert unsupported_reason(csr, None, np.array([50, 60]), "kahip") is None
+    assert "the smallest" in unsupported_reason(csr, None, np.array([20, 90]), "kahip")
     where = hb.machine("node:2@10:cap=[1,4] core:2@1")
-    found = hb.map_tasks(grid(30), where, mapper="multisection:runs=0,partitioner=kahip:fast")
+    found = hb.map_tasks(grid(30), where, mapper="multisection:repetitions=0,partitioner=kahip:fast")
     assert found.info["balance"] == "met"
     assert found.info["work"]["kahip_used"] == 2  # the halves of each node
 
@@ -128,7 +131,8 @@ def test_blocks_too_unequal_for_one_bound_go_to_the_built_in_partitioner():
 def test_an_unequal_pair_keeps_the_smaller_bound():
     csr = grid(20).symmetric_positive()
     with WorkerPool(1) as pool:
-        blocks = partition_kaminpar(csr, None, np.array([201, 230]), [(1, "fast")], pool, backend="kahip")[0]
+        weights = np.array([201, 230])
+        blocks = partition_with_backend(csr, None, weights, [(1, "fast")], pool, backend="kahip")[0]
     assert np.bincount(blocks).max() <= 201
 
 

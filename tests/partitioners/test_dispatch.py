@@ -17,10 +17,10 @@ from hopbytes.partitioners import dispatch as partition
 from hopbytes.partitioners.dispatch import (
     gather,
     kaminpar_available,
-    objection,
-    partition_kaminpar,
+    partition_with_backend,
     scale_loads,
     submit,
+    unsupported_reason,
 )
 from hopbytes.partitioners.pool import WorkerPool
 
@@ -73,7 +73,8 @@ def here():
 @needs_kaminpar
 def test_blocks_of_a_torus_are_good_and_keep_their_bounds(pool):
     graph = torus(40)
-    answers = partition_kaminpar(graph, None, int64(412, 412, 412, 412), [(1, "eco"), (2, "strong")], pool)
+    repetitions = [(1, "eco"), (2, "strong")]
+    answers = partition_with_backend(graph, None, int64(412, 412, 412, 412), repetitions, pool)
     for blocks in answers:
         assert blocks.dtype == np.int32
         assert np.bincount(blocks, minlength=4).max() <= 412
@@ -84,7 +85,7 @@ def test_blocks_of_a_torus_are_good_and_keep_their_bounds(pool):
 @needs_kaminpar
 def test_bounds_may_differ_per_block(pool):
     caps = int64(165, 325, 490, 660)
-    blocks = partition_kaminpar(torus(40), None, caps, [(1, "eco")], pool)[0]
+    blocks = partition_with_backend(torus(40), None, caps, [(1, "eco")], pool)[0]
     assert (np.bincount(blocks, minlength=4) <= caps).all()
 
 
@@ -97,7 +98,7 @@ def test_loads_and_volumes_are_obeyed(here):
     weights = np.where(sources // 40 == graph.targets // 40, 1000, 1).astype(np.int64)
     weighted = graph._replace(weights=weights)
     caps = np.full(4, int(loads.sum() * 1.05 / 4) + 1)
-    blocks = partition_kaminpar(weighted, loads, caps, [(1, "strong")], here)[0]
+    blocks = partition_with_backend(weighted, loads, caps, [(1, "strong")], here)[0]
     assert (np.bincount(blocks, loads) <= caps).all()
     assert cut(weighted, blocks) < cut(weighted, np.arange(1600) % 40 // 10)
 
@@ -142,7 +143,7 @@ def test_answer_does_not_depend_on_workers(monkeypatch):
 def test_awkward_graphs(pool, graph, blocks):
     n = len(graph.indptr) - 1
     caps = np.full(blocks, -(-n // blocks) + 2)
-    answers = partition_kaminpar(graph, None, caps, [(1, "eco"), (2, "strong"), (3, "fast")], pool)
+    answers = partition_with_backend(graph, None, caps, [(1, "eco"), (2, "strong"), (3, "fast")], pool)
     assert any(answer is not None for answer in answers)
     for answer in answers:
         if answer is not None:
@@ -169,7 +170,7 @@ def test_problems_it_must_not_see_are_refused(pool, n, loads, caps, why):
     loads = None if loads is None else np.array(loads, np.int64)
     caps = np.array(caps, np.int64)
     graph = random_graph(n, 3 * n, 1)
-    assert why in objection(graph, loads, caps)
+    assert why in unsupported_reason(graph, loads, caps)
     with pytest.raises(UnsupportedError, match=why):
         submit(graph, loads, caps, [(1, "eco")], pool)
 
@@ -191,7 +192,7 @@ def test_unknown_preset_is_named_with_the_nearest(pool):
 def test_hidden_kaminpar(monkeypatch):
     monkeypatch.setenv("HOPBYTES_WITHOUT_KAMINPAR", "1")
     assert not kaminpar_available()
-    assert objection(torus(10), None, int64(60, 60)) == "kaminpar is not installed"
+    assert unsupported_reason(torus(10), None, int64(60, 60)) == "kaminpar is not installed"
     with WorkerPool(1) as workers, pytest.raises(UnsupportedError, match="built-in"):
         submit(torus(10), None, int64(60, 60), [(1, "eco")], workers)
 
@@ -215,7 +216,7 @@ def test_graph_files_are_closed(pool):
 def test_a_broken_bound_is_a_failed_try(here):
     # KaMinPar keeps the bound it is given; a tighter one afterwards stands for one it ignored.
     ticket = submit(torus(20), None, int64(220, 220), [(1, "eco")], here)
-    ticket.caps[:] = 199
+    ticket.max_weights[:] = 199
     assert gather([ticket]) == [[None]]
     assert "more than 199" in ticket.failures[0]
 
@@ -225,7 +226,7 @@ def test_a_broken_bound_is_a_failed_try(here):
 def test_huge_loads_keep_their_true_bounds(here, unit):
     loads = np.random.default_rng(5).integers(1, 60, 1600) * unit + unit // 3
     caps = np.full(4, int(loads.sum()) // 4 * 103 // 100)
-    blocks = partition_kaminpar(torus(40), loads, caps, [(1, "eco")], here)[0]
+    blocks = partition_with_backend(torus(40), loads, caps, [(1, "eco")], here)[0]
     assert blocks is not None
     sums = [int(loads[blocks == block].sum()) for block in range(4)]
     assert max(sums) <= caps[0]
@@ -235,10 +236,10 @@ def test_huge_loads_keep_their_true_bounds(here, unit):
 def test_idle_vertices(here):
     loads = np.repeat(int64(0, 3), 800)
     caps = np.full(4, 618)
-    blocks = partition_kaminpar(torus(40), loads, caps, [(1, "eco")], here)[0]
+    blocks = partition_with_backend(torus(40), loads, caps, [(1, "eco")], here)[0]
     assert max(int(loads[blocks == block].sum()) for block in range(4)) <= 618
     nothing = np.zeros(1600, np.int64)
-    blocks = partition_kaminpar(torus(40), nothing, caps, [(1, "eco")], here)[0]
+    blocks = partition_with_backend(torus(40), nothing, caps, [(1, "eco")], here)[0]
     assert np.bincount(blocks).max() <= 1.1 * 400 + 1
 
 
@@ -250,8 +251,8 @@ def test_volumes_of_any_size_lead_to_the_same_blocks_as_small_ones(here, heavies
     light = (np.minimum(sources, graph.targets) % 7 + 1).astype(np.int64)
     small = graph._replace(weights=light)
     large = graph._replace(weights=light * (heaviest // 10))
-    blocks = partition_kaminpar(large, None, int64(470, 470), [(1, "strong")], here)[0]
-    reference = partition_kaminpar(small, None, int64(470, 470), [(1, "strong")], here)[0]
+    blocks = partition_with_backend(large, None, int64(470, 470), [(1, "strong")], here)[0]
+    reference = partition_with_backend(small, None, int64(470, 470), [(1, "strong")], here)[0]
     assert cut(small, blocks) <= 1.25 * cut(small, reference)
 
 

@@ -261,7 +261,7 @@ def test_every_generator_can_be_mapped_and_names_itself(name):
         ("ml:allreduce=star", "ring or tree"),
         ("ml:dp=2147483647", "tasks, expected at most"),
         ("ml:hidden=2147483640,layers=2147483640,seq=2147483647", "bytes on an arc"),
-        ("ml:ep=2,cp=2,order=cp-pp-ep-tp-dp", "other stages"),
+        ("ml:ep=2,cp=2,order=cp-pp-ep-tp-dp", "pipeline stage"),
     ],
 )
 def test_refusals_are_one_line(spec, words):

@@ -1,11 +1,9 @@
 """The table and the one-line summary: what people read about a mapping."""
 
-import io
 import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import hopbytes as hb
 from helpers.placements import place
@@ -20,9 +18,7 @@ def ring(n, volume):
 
 
 def shown(evaluation, width=120):
-    out = io.StringIO()
-    Console(file=out, width=width).print(evaluation_table(evaluation, width))
-    return out.getvalue()
+    return evaluation_table(evaluation, width)
 
 
 def test_table_shows_what_print_shows():
@@ -40,6 +36,21 @@ def test_a_narrow_terminal_keeps_every_number_it_shows(width):
     assert max(map(len, text.splitlines())) <= width
     cost = next(line for line in text.splitlines() if line.startswith("communication cost J"))
     assert all(cell.replace(",", "").isdigit() for cell in cost[22:].replace("…", " ").split())
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_first_look_fits_and_names_sizes_with_units(width):
+    mapping = place("node:2@10 package:2@3 core:4@1", np.random.default_rng(1).permutation(16))
+    evaluation = evaluate(ring(16, 10**9), mapping)
+    text = evaluation_table(evaluation, width, complete=False, unit="B")
+    assert max(map(len, text.splitlines())) <= width
+    row = next(line for line in text.splitlines() if line.startswith("volume between nodes"))
+    assert row.split()[3:5] == [f"{evaluation.mapping.traffic.inter_node_volume // 10**9}", "GB"]
+    assert f"{evaluation.mapping.comm_cost:,}" in text
+    whole = evaluation_table(evaluation, width, unit="B")
+    assert len(text.splitlines()) < len(whole.splitlines()) / 1.5
+    assert "(ICV)" in whole
+    assert "(ICV)" not in text
 
 
 def test_without_baselines_there_is_one_column_of_numbers():

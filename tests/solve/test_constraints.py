@@ -10,9 +10,9 @@ from helpers.errors import mentions
 from helpers.graphs import grid
 from helpers.strategies import graphs, machines
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.machines.base import TableDistance
 from hopbytes.machines.common.table import Table
-from hopbytes.solve.constraints import constraints
+from hopbytes.machines.place_distances import TableDistance
+from hopbytes.solve.constraints import collect_constraints
 
 PRESETS = ["fast", "eco", "strong"]
 
@@ -175,6 +175,6 @@ def test_fixed_tasks_beyond_a_cap_are_refused():
 
 
 def test_constraints_say_what_they_hold():
-    said = constraints(3, TREE, fixed={1: 4})
+    said = collect_constraints(3, TREE, fixed={1: 4})
     assert said
-    assert not constraints(3, TREE)
+    assert not collect_constraints(3, TREE)

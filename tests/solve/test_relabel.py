@@ -5,7 +5,7 @@ import numpy as np
 import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.solve.relabel import align
+from hopbytes.solve.relabel import relabel_units
 
 
 def cost_of(graph, pe):
@@ -44,7 +44,7 @@ class TestRemapping:
         graph = grid(24)
         best = hb.map_tasks(graph, TREE, preset="strong", seed=2)
         elsewhere = ((best.pe // 4 + 1) % 4 * 4 + (best.pe % 4 + 2) % 4).astype(np.int32)
-        assert np.array_equal(align(TREE, best.pe, elsewhere, np.ones(16, np.int64)), elsewhere)
+        assert np.array_equal(relabel_units(TREE, best.pe, elsewhere, np.ones(16, np.int64)), elsewhere)
         again = hb.map_tasks(graph, TREE, preset="strong", initial=elsewhere, migration_price=1)
         assert again.info["migrations"] < graph.n / 10
 

@@ -7,10 +7,10 @@ import hopbytes as hb
 from helpers.graphs import grid
 from hopbytes.algorithms.base import Effort
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries, held
-from hopbytes.solve.feasibility import repaired
+from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.presets import presets
-from hopbytes.solve.problem import Request, pose
-from hopbytes.solve.zero_load import piled_up
+from hopbytes.solve.problem import Request, formulate
+from hopbytes.solve.zero_load import zero_load_excess
 
 WHERE = hb.machine("node:4@10 core:4@1")
 WIDTH = 48
@@ -25,23 +25,23 @@ LOADS = {
 
 def moved_afterwards(graph):
     """Cost when idle tasks are free for all searches and spread by repair alone."""
-    problem, chain = pose(graph, WHERE, Request()), presets["eco"]()
+    problem, chain = formulate(graph, WHERE, Request()), presets["eco"]()
     effort = Effort(0, 1)
     pe = chain.mapper.map(problem.graph, problem.where, problem.bounds, effort)
-    pe, bounds, _ = repaired(problem, pe, effort)
+    pe, bounds, _ = enforce_bounds(problem, pe, effort)
     for refiner in chain.refiners:
         pe = refiner.refine(problem.graph, problem.where, pe, bounds, effort)
-    return problem.comm_cost(repaired(problem, pe, effort)[0])
+    return problem.comm_cost(enforce_bounds(problem, pe, effort)[0])
 
 
 @pytest.mark.parametrize("name", LOADS)
 def test_both_bounds_hold_and_searches_know_them(name):
     graph = grid(WIDTH, loads=LOADS[name])
     found = hb.map_tasks(graph, WHERE)
-    idle = np.bincount(found.pe[LOADS[name] == 0], minlength=16)
-    assert idle.max() <= -(-103 * np.count_nonzero(LOADS[name] == 0) // 1600)
+    zero_load = np.bincount(found.pe[LOADS[name] == 0], minlength=16)
+    assert zero_load.max() <= -(-103 * np.count_nonzero(LOADS[name] == 0) // 1600)
     assert found.info["balance"] == "met"
-    assert piled_up(pose(graph, WHERE, Request()), found.pe) == 0
+    assert zero_load_excess(formulate(graph, WHERE, Request()), found.pe) == 0
     assert found.info["comm_cost"] <= moved_afterwards(graph)
 
 
@@ -70,8 +70,8 @@ def test_fixed_tasks_stay_where_they_are_beside_idle_ones():
 
 
 def test_holding_tasks_keeps_what_they_cost_where_they_are():
-    unary = from_entries(np.array([0, 1]), np.array([2, 1]), np.array([4, 3]), np.array([9, 0, 7]))
-    still = held(unary, np.array([True, False, True]), np.array([0, 1, 3], np.int32))
+    linear_cost = from_entries(np.array([0, 1]), np.array([2, 1]), np.array([4, 3]), np.array([9, 0, 7]))
+    still = held(linear_cost, np.array([True, False, True]), np.array([0, 1, 3], np.int32))
     assert still.at(np.array([0, 1, 3], np.int32)).tolist() == [9, 3, 7]
     assert still.at(np.array([2, 2, 2], np.int32)).tolist() == [FORBIDDEN, 0, FORBIDDEN]
     assert held(None, np.array([True]), np.array([1], np.int32)).at(np.array([0], np.int32))[0] == FORBIDDEN

@@ -47,7 +47,7 @@ def test_nothing_but_that_mark_is_an_empty_file(tmp_path, pack):
 
 def test_head_does_not_consume(tmp_path):
     path = tmp_path / "a"
-    path.write_bytes(gzip.compress(TEXT))
+    path.write_bytes(gzip.compress(TEXT, mtime=0))
     with open_source(path) as source:
         assert source.head() == TEXT[:4096]
         assert source.stream.read() == TEXT
@@ -82,7 +82,7 @@ def test_a_name_that_promises_compression_is_held_to_it(tmp_path):
         content(path)
 
 
-@pytest.mark.parametrize("data", [b"", gzip.compress(b"")], ids=["plain", "gzip"])
+@pytest.mark.parametrize("data", [b"", gzip.compress(b"", mtime=0)], ids=["plain", "gzip"])
 def test_empty(tmp_path, data):
     path = tmp_path / "a"
     path.write_bytes(data)
@@ -102,7 +102,7 @@ def test_folder_and_missing_and_unreadable(tmp_path):
 
 
 def test_standard_input(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT))))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT, mtime=0))))
     with open_source("-") as source:
         assert source.name == "standard input"
         assert source.path is None

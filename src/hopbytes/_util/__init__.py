@@ -1,1 +1,1 @@
-"""Small tools that know nothing of mapping: registries, options, checked arguments, integers, deadlines."""
+"""General tools without knowledge of mapping: registries, options, argument checks, integers, deadlines."""

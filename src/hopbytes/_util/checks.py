@@ -1,4 +1,4 @@
-"""Arguments of public functions: what is of a wrong kind is named in one line, not deep inside."""
+"""Checks of the arguments of public functions, so that a wrong type is reported in one line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 def name_of(what: str, value: T, *kinds: type) -> T:
-    """Return `value` if it is a text or of one of some kinds.
+    """Return `value` if it is a text or an instance of one of `kinds`.
 
     Raises
     ------
     UnsupportedError
-        ``"mapper 3, expected a name or a Mapper"``.
+        It is neither; the text is like ``"mapper 3, expected a name or a Mapper"``.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def whole(what: str, value: object, lowest: int) -> int:
     Raises
     ------
     UnsupportedError
-        Smaller, larger, or no integer; truth values are none.
+        The value is out of range or not an integer; truth values do not count as integers.
 
     Examples
     --------
@@ -51,15 +51,15 @@ def whole(what: str, value: object, lowest: int) -> int:
     return int(value)
 
 
-def check_functions(**told: object) -> None:
-    """Raise UnsupportedError for what is neither None nor can be called."""
-    for what, value in told.items():
+def check_functions(**given: object) -> None:
+    """Raise UnsupportedError for an argument that is neither None nor callable."""
+    for what, value in given.items():
         if value is not None and not callable(value):
             raise UnsupportedError(f"{what} {value!r}, expected a function")
 
 
 def check_truths(**given: object) -> None:
-    """Raise UnsupportedError for what is neither None nor a truth value.
+    """Raise UnsupportedError for an argument that is neither None nor a truth value.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def check_truths(**given: object) -> None:
 
 
 def check_texts(**given: object) -> None:
-    """Raise UnsupportedError for what is neither None nor a text."""
+    """Raise UnsupportedError for an argument that is neither None nor a text."""
     for what, value in given.items():
         if value is not None and not isinstance(value, str):
             raise UnsupportedError(f"{what} {value!r}, expected a text")
@@ -83,7 +83,7 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
     Raises
     ------
     UnsupportedError
-        Neither a text nor texts.
+        The value is neither a text nor a collection of texts.
 
     Examples
     --------
@@ -95,4 +95,4 @@ def texts_of(what: str, value: object) -> tuple[str, ...]:
         listed = tuple(several)
         if all(isinstance(each, str) for each in listed):
             return listed
-    raise UnsupportedError(f"{what} {value!r}, expected a text or several")
+    raise UnsupportedError(f"{what} {value!r}, expected a text or several texts")

@@ -1,4 +1,4 @@
-"""When a call with a time limit has to stop."""
+"""The deadline of a call with a time limit."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from hopbytes.errors import UnsupportedError
 
 
 class Clock:
-    """Time since the call began, and when to stop so that verification still fits.
+    """Time since the call began, and the time at which searches must stop to leave time for verification.
 
     Parameters
     ----------
     limit : float or None
-        Seconds that the call may take; None: as many as it likes.
+        Seconds that the call may take; None means no limit.
 
     Raises
     ------
     UnsupportedError
-        The limit is no finite number of seconds >= 0.
+        The limit is not a finite number of seconds >= 0.
 
     Notes
     -----
-    `deadline` is a time of :func:`time.monotonic`, None without a limit.
+    `deadline` is a time of :func:`time.monotonic`, or None without a limit.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -44,7 +44,10 @@ class Clock:
         return time.monotonic() - self._began
 
     def reserve(self, evaluation: Callable[[], Any]) -> None:
-        """Keep back three times what one evaluation takes: the final one, translation and checks."""
+        """Subtract three times the duration of one evaluation from the deadline.
+
+        This time is needed for the final evaluation, the translation of the result and its verification.
+        """
         before = time.monotonic()
         evaluation()
         if self.deadline is not None:

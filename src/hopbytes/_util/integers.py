@@ -1,4 +1,4 @@
-"""Numbers from outside as the integers everything here is computed with, and the limits they have to keep."""
+"""Conversion of input numbers to the integers used in all computations, and the limits of these."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, ScaleError
 
-#: Largest sum of volumes, of messages or of loads, and most tasks.
+#: Largest sum of volumes, of messages or of loads, and largest number of tasks.
 MAX_SUM = 2**63 - 1
 MAX_TASKS = 2**31 - 2
 
 
 def bad_graph(what: str) -> FormatError:
-    """Return the error for arrays that are no graph."""
+    """Return the error for arrays that do not form a graph."""
     return FormatError("graph", None, what)
 
 
 def check_total(name: str, total: int) -> int:
-    """Return a sum that 63 bits hold; ScaleError with the factor to divide by where they do not."""
+    """Return a sum; ScaleError, with the factor to divide by, if it exceeds 2^63 - 1."""
     if total > MAX_SUM:
         factor = -(-total // MAX_SUM)
         raise ScaleError(f"{name} sum to {total}, more than 2^63 - 1: divide them by {factor} or more")
@@ -29,7 +29,7 @@ def check_total(name: str, total: int) -> int:
 
 
 def task_numbers(name: str, values: ArrayLike) -> Int32:
-    """Return numbers of tasks as int32; FormatError where they are no such numbers."""
+    """Return task numbers as int32; FormatError if they are not integers in 0..MAX_TASKS."""
     array = _array(name, values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise bad_graph(f"{name} must be a 1-d array of integers")
@@ -41,18 +41,18 @@ def task_numbers(name: str, values: ArrayLike) -> Int32:
 
 
 def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64 | None, int]:
-    """Return `values` as int64 and the factor they were multiplied by.
+    """Return `values` as int64 and the factor by which they were multiplied.
 
-    Whole numbers keep factor 1. Decimals are multiplied by the smallest power of ten, at most 10^9
-    and keeping the sum below 2^53, that makes all of them integers; what is still fractional then is
+    The factor of integers is 1. Decimals are multiplied by the smallest power of ten that makes all of them
+    integers, at most 10^9 and such that the sum stays below 2^53; values that are still fractional are
     rounded half to even.
 
     Raises
     ------
     FormatError
-        Wrong length, negative, NaN or infinite values.
+        The length is wrong, or a value is negative, NaN or infinite.
     ScaleError
-        A value beyond 2^63 - 1.
+        A value exceeds 2^63 - 1.
     """
     if values is None:
         return None, 1
@@ -63,7 +63,7 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
         return np.empty(0, np.int64), 1
     if array.dtype == np.bool_:
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iuf":  # spans of time are signed integers to NumPy's hierarchy of types
+    if array.dtype.kind not in "iuf":  # np.issubdtype would accept time spans as signed integers
         raise bad_graph(f"{name} must be real numbers")
     if not bool(np.all((array >= 0) & (array < np.inf))):
         place = int(np.flatnonzero(~((array >= 0) & (array < np.inf)))[0])
@@ -83,7 +83,7 @@ def _array(name: str, values: ArrayLike) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError:
-        raise bad_graph(f"{name} are lists of unequal length, expected one of numbers") from None
+        raise bad_graph(f"{name} are lists of unequal length, expected one list of numbers") from None
 
 
 def _fractional(values: NDArray[np.floating[Any]]) -> bool:

@@ -1,4 +1,4 @@
-"""From what users type to instances: ``name`` or ``name:key=value,key=value``."""
+"""Conversion between texts like ``name:key=value,key=value`` and instances of registered classes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,39 @@ from hopbytes.errors import UnsupportedError
 T = TypeVar("T")
 
 _WORDS = {int: "integer", float: "number", str: "word", bool: "true or false"}
-#: Options are counts and limits that compiled code takes; nothing sensible is larger.
+#: Bound of integer options, which compiled code takes as 32-bit counts and limits.
 LARGEST_INTEGER = 2**31 - 1
+#: Options of 0.1.0 and their present names; they are understood until the release after the next, and not
+#: listed.
+FORMER_NAMES = {
+    "bisections": "bisection_repetitions", "combines": "recombinations",
+    "crowded_up_to": "dense_pattern_up_to",
+    "growths": "region_growings", "kaminpar_inner_tries": "kaminpar_inner_partitions",
+    "kaminpar_tries": "kaminpar_partitions", "middle": "contraction_limit",
+    "middle_combines": "coarse_recombinations", "patience": "fruitless_moves", "reach": "neighbourhood",
+    "resplits": "repartitionings", "runs": "repetitions", "shake_work": "perturbation_work",
+    "shakes": "perturbations", "stale": "fruitless_generations", "tries": "initial_partitions",
+    "venture_percent": "overload_percent", "ways": "shared_hierarchies",
+}  # fmt: skip
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def build(registry: Registry[type[T]], choice: str | T) -> T:
-    """Return the thing that `choice` names, with its options set.
+    """Return an instance of the class that `choice` names, with its options set.
 
     Parameters
     ----------
     registry : Registry of dataclasses
-        Their fields are the options.
+        The registry of classes; their fields are the options.
     choice : str or instance
-        ``"random"``, ``"multisection:tries=3"``; an instance is returned as it is. Dashes and
+        ``"random"``, ``"multisection:initial_partitions=3"``; an instance is returned as it is. Dashes and
         underscores mean the same.
 
     Raises
     ------
     UnsupportedError
-        An unknown name (with the nearest known one), an unknown option or a value of the wrong type
-        (with all options and their types).
+        The name is unknown (the text names the nearest one), or an option is unknown or has a value of the
+        wrong type (the text lists all options and their types).
 
     Examples
     --------
@@ -50,27 +62,30 @@ def build(registry: Registry[type[T]], choice: str | T) -> T:
     for item in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = item.partition("=")
         key = key.strip().replace("-", "_")
+        if key not in _hints(kind) and FORMER_NAMES.get(key) in _hints(kind):
+            key = FORMER_NAMES[key]
         hint = _hints(kind).get(key)
         if hint is None or not equals:
-            meant = _meant(key, value, list(_hints(kind)))
+            suggestion = _suggestion(key, value, list(_hints(kind)))
             raise UnsupportedError(
-                f"{registry.kind} {name!r}: option {item!r} is unknown{meant}, {_listed(kind)}"
+                f"{registry.kind} {name!r}: option {item!r} is unknown{suggestion}, {_listed(kind)}"
             )
         if key in given:
-            raise UnsupportedError(f"{registry.kind} {name!r}: option {key!r} twice, expected it once")
+            what = f"option {key!r} occurs twice, expected it once"
+            raise UnsupportedError(f"{registry.kind} {name!r}: {what}")
         given[key] = _value(registry.kind, name, kind, key, value.strip(), hint)
     return kind(**given)
 
 
-def _meant(key: str, value: str, known: list[str]) -> str:
+def _suggestion(key: str, value: str, known: list[str]) -> str:
     near = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.6)
     return f" (did you mean {near[0]}={value.strip()}?)" if near else ""
 
 
 def describe(registry: Registry[type[T]], thing: T) -> str:
-    """Return the text from which :func:`build` makes `thing` again (all options, also the defaults).
+    """Return the text from which :func:`build` creates an equal instance, with all options.
 
-    Something that is not registered goes by the name of its class.
+    An instance of a class that is not registered is described by the name of its class.
     """
     name = registry.name_of(type(thing)) or type(thing).__name__
     items = [f"{field.name}={_text(getattr(thing, field.name))}" for field in _fields(type(thing))]
@@ -95,7 +110,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
-    """Types an option may have: ``int | None`` gives (int, NoneType)."""
+    """Return the types that an option may have: ``int | None`` gives (int, NoneType)."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return typing.get_args(hint)
     return (hint,)

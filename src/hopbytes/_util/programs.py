@@ -1,4 +1,4 @@
-"""Programs that are started, heard to their end, and stopped when nobody waits for them any more."""
+"""Start programs, collect their output, and stop them on a timeout or an interruption."""
 
 from __future__ import annotations
 
@@ -12,72 +12,74 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hopbytes.errors import HopbytesError, UnsupportedError
 
-#: Seconds that a program may take to start everywhere.
-PATIENCE = 300.0
-#: Seconds between asking a program to stop and ending it.
-MERCY = 10.0
-#: More than any program that is asked here has to say.
-MOST_BYTES = 2**31
+#: Seconds within which a program must have started on all nodes.
+START_TIMEOUT = 300.0
+#: Seconds between SIGTERM and SIGKILL.
+TERMINATE_TIMEOUT = 10.0
+#: Limit of the output of a program, to bound memory.
+MAX_OUTPUT_BYTES = 2**31
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def heard(
+def run_program(
     words: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
-    within: float = PATIENCE,
-    sign: str = "",
+    timeout: float = START_TIMEOUT,
+    marker: str = "",
     hint: str = "",
     expected: str = "a launcher",
-    most: int = MOST_BYTES,
+    max_bytes: int = MAX_OUTPUT_BYTES,
 ) -> tuple[str, int]:
-    """Run a program without input and return what it printed and its exit code.
+    """Run a program without input and return its output and its exit code.
 
     Parameters
     ----------
     words : sequence of str
+        The program and its arguments.
     environment : mapping, optional
-        All variables; by default ours.
-    within : float
-        Seconds in which it has to end, or to print `sign` where one is given.
-    sign : str
-        What it prints once it is under way; from then on it may take as long as it likes.
+        All environment variables; by default those of this process.
+    timeout : float
+        Seconds within which the program must end, or print `marker` if that is given.
+    marker : str
+        Text that the program prints when all of its processes have started; after it there is no time limit.
     hint : str
-        What is probably the matter when it does not.
+        The probable cause of a timeout, for the error message.
     expected : str
-        What the first word should have been.
-    most : int
-        Bytes that are kept of what it prints.
+        What the first word should have been, for the error message.
+    max_bytes : int
+        Largest accepted size of the output.
 
     Raises
     ------
     UnsupportedError
-        It cannot be started.
+        The program cannot be started.
     HopbytesError
-        It took too long, or printed too much, and was stopped.
+        The program exceeded the timeout or the size of the output and was stopped.
     """
     with _started(words, environment, expected) as child:
         stream = child.stdout
         assert stream is not None
-        pieces, last = [], ""
-        limit: float | None = time.monotonic() + within
+        pieces, last, size = [], "", 0
+        limit: float | None = time.monotonic() + timeout
         with selectors.DefaultSelector() as ready:
             ready.register(stream, selectors.EVENT_READ)
             while True:
                 left = None if limit is None else limit - time.monotonic()
                 if (left is not None and left <= 0) or not ready.select(left):
-                    what = "did not get under way" if sign else "did not come back"
-                    said = f"{words[0]} {what} in {within:g} seconds and was stopped"
-                    raise HopbytesError(f"{said}: {hint}" if hint else said)
+                    what = "did not start all of its processes" if marker else "did not end"
+                    message = f"{words[0]} {what} within {timeout:g} seconds and was stopped"
+                    raise HopbytesError(f"{message}: {hint}" if hint else message)
                 piece = os.read(stream.fileno(), 1 << 16).decode(errors="replace")
                 if not piece:
                     break
                 pieces.append(piece)
-                most -= len(piece)
-                if most < 0:
-                    raise HopbytesError(f"{words[0]} printed without end and was stopped")
-                last = last[-len(sign) :] + piece
-                if sign and sign in last:
+                size += len(piece)
+                if size > max_bytes:
+                    what = f"printed more than {max_bytes} bytes and was stopped"
+                    raise HopbytesError(f"{words[0]} {what}, expected less output")
+                last = last[-len(marker) :] + piece
+                if marker and marker in last:
                     limit = None
         return "".join(pieces), child.wait()
 
@@ -86,9 +88,9 @@ def heard(
 def _started(
     words: Sequence[str], environment: Mapping[str, str] | None, expected: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Give a started program; whatever happens, it has ended afterwards.
+    """Start a program and yield it; it is stopped when the context ends, also on an exception.
 
-    Signals wait until it is known that it was started, and to whom it belongs.
+    Signals are blocked until the process is registered for this, so that none can leave it running.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
@@ -111,12 +113,12 @@ def _started(
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:
-    """End a program that may still run: a launcher that is asked to takes its processes with it."""
+    """Stop a program that may still run, first by SIGTERM, on which a launcher ends its processes."""
     if child.poll() is not None:
         return
     child.terminate()
     try:
-        child.wait(MERCY)
+        child.wait(TERMINATE_TIMEOUT)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()

@@ -1,7 +1,7 @@
-"""Name → thing, where the thing called `name` lives in the file ``name.py`` of one of a few folders.
+"""Registries of named objects; the object `name` is defined in the file ``name.py`` of a known package.
 
-Adding an algorithm, a topology or a format is adding one file; this module is why. A name that is asked for
-loads its own file and no other, so that commands start quickly however much there is; only listing loads all.
+An algorithm, a topology or a format is therefore added by adding one file. Looking up a name imports only its
+own file, so that commands start quickly; listing a registry imports all files.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """The things of one kind, by name.
+    """The registered objects of one kind, by name.
 
     Parameters
     ----------
     kind : str
-        Word for messages: ``"mapper"``.
+        Name of the kind in messages: ``"mapper"``.
     packages : str or tuple of str
-        Dotted names of the folders whose files register themselves on import (or of a file that holds all).
+        Dotted names of the packages whose modules register themselves on import, or of one module that
+        registers all objects.
     prefixes : tuple of str
-        What file names may have before the name of the thing.
+        Possible prefixes of file names before the name of the object.
     aliases : mapping of str to str
-        Other words for things; they are understood, but not listed.
+        Alternative names, which are accepted but not listed.
     """
 
     def __init__(
@@ -44,30 +45,30 @@ class Registry(Generic[T]):
         self._discovered = False
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that files a thing under `name` (unique within the kind)."""
+        """Return a decorator that registers an object under `name`, which must be unique in the registry."""
 
-        def file_under_name(thing: T) -> T:
+        def add(thing: T) -> T:
             if name in self._things:
                 raise ValueError(f"two {self.kind}s are called {name!r}")
             self._things[name] = thing
             return thing
 
-        return file_under_name
+        return add
 
     def _discover(self, beginning: str = "") -> None:
-        """Import all files whose name begins so."""
+        """Import all modules whose names start with `beginning`."""
         if self._discovered:
             return
         self._discovered = not beginning
         for name in self._packages:
             package = importlib.import_module(name)
-            # A registry kept in one file (presets) has no folder to walk.
+            # A registry in a single module (presets) has no package to search.
             for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
                 if module.name.startswith(beginning):
                     importlib.import_module(f"{name}.{module.name}")
 
     def _load(self, name: str) -> None:
-        """Import the file that would hold `name`, if there is one."""
+        """Import the module that defines `name`, if it exists."""
         if self._discovered or name in self._things or not name.isidentifier():
             return
         for package in self._packages:
@@ -79,7 +80,7 @@ class Registry(Generic[T]):
                     importlib.import_module(module)
 
     def __getitem__(self, name: str) -> T:
-        """Return the thing called `name`; UnsupportedError with the nearest name if there is none."""
+        """Return the object `name`; UnsupportedError, with the nearest name, if there is none."""
         if not isinstance(name, str) or name not in self:
             self._discover()
             raise unknown_name(self.kind, name, self._things)
@@ -91,15 +92,15 @@ class Registry(Generic[T]):
         return name in self._things
 
     def name_of(self, thing: T) -> str | None:
-        """Return the name under which `thing` is filed, None if it is not; loads nothing."""
-        return next((name for name, filed in self._things.items() if filed is thing), None)
+        """Return the name under which `thing` is registered, or None; imports nothing."""
+        return next((name for name, known in self._things.items() if known is thing), None)
 
     def __iter__(self) -> Iterator[str]:
-        """Names in alphabetical order."""
+        """Iterate over all names in alphabetical order."""
         self._discover()
         return iter(sorted(self._things))
 
     def items(self, beginning: str = "") -> list[tuple[str, T]]:
-        """Return (name, thing) in alphabetical order, at least those in files whose name begins so."""
+        """Return (name, object) in alphabetical order, at least of modules whose names start so."""
         self._discover(beginning)
         return sorted(self._things.items())

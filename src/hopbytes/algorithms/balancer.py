@@ -9,18 +9,18 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
-from hopbytes.engine import interruptible, moderate_unary
+from hopbytes.engine import interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary
-from hopbytes.machines.base import TreeDistance
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph, Csr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Repaired:
+class Rebalanced:
     """What a repair did.
 
     Parameters
@@ -40,14 +40,14 @@ class Repaired:
     change: int | None = 0
 
 
-def meet_caps(
+def meet_bounds(
     graph: CommGraph,
     where: Allocation,
     pe: Int32,
     loads: Int64 | None,
     caps: Int64,
-    unary: Unary | None = None,
-) -> Repaired:
+    linear_cost: LinearCost | None = None,
+) -> Rebalanced:
     """Move tasks off overfull PEs: the cheapest per unit of load first, to the nearest PE with room.
 
     Where no PE has room for a whole task, tasks are exchanged for lighter ones. If that does not do,
@@ -71,30 +71,30 @@ def meet_caps(
     overfull PEs, times a logarithm; not with n x k.
     """
     if _overload(pe, loads, caps) == 0:
-        return Repaired(np.array(pe, np.int32))
-    best = _run(graph, where, pe, loads, caps, unary, fill_empty=False)
+        return Rebalanced(np.array(pe, np.int32))
+    best = _run(graph, where, pe, loads, caps, linear_cost, fill_empty=False)
     over = _overload(best.pe, loads, caps)
     if over == 0 or loads is None:
         return best
-    for anew in _rescheduled(best.pe, loads, caps, unary):
-        tried = _run(graph, where, anew, loads, caps, unary, fill_empty=False)
+    for anew in _rescheduled(best.pe, loads, caps, linear_cost):
+        tried = _run(graph, where, anew, loads, caps, linear_cost, fill_empty=False)
         if _overload(tried.pe, loads, caps) < over:
             over = _overload(tried.pe, loads, caps)
-            best = Repaired(tried.pe, int(np.count_nonzero(tried.pe != pe)), best.swaps + tried.swaps, None)
+            best = Rebalanced(tried.pe, int(np.count_nonzero(tried.pe != pe)), best.swaps + tried.swaps, None)
         if over == 0:
             break
     return best
 
 
-def _rescheduled(pe: Int32, loads: Int64, caps: Int64, unary: Unary | None) -> Iterator[Int32]:
+def _rescheduled(pe: Int32, loads: Int64, caps: Int64, linear_cost: LinearCost | None) -> Iterator[Int32]:
     """Place the tasks of the overfull PEs and some roomy ones anew; then of twice as many, up to all.
 
     So most of the placement survives where a small part is enough. Tasks that may not go everywhere
     stay, and the others share what room they leave.
     """
     free = loads > 0
-    if unary is not None:
-        free &= ~unary.restricted()
+    if linear_cost is not None:
+        free &= ~linear_cost.restricted()
     left = np.maximum(caps - group_sums(pe, np.where(free, 0, loads), len(caps)), 1)
     room = caps - group_sums(pe, loads, len(caps))
     fullest = np.argsort(room, kind="stable")
@@ -113,11 +113,13 @@ def _rescheduled(pe: Int32, loads: Int64, caps: Int64, unary: Unary | None) -> I
         helpers *= 2
 
 
-def fill_empty(graph: CommGraph, where: Allocation, pe: Int32, unary: Unary | None = None) -> Repaired:
+def fill_empty(
+    graph: CommGraph, where: Allocation, pe: Int32, linear_cost: LinearCost | None = None
+) -> Rebalanced:
     """Give every empty PE a task from the nearest PE that holds two or more."""
     if np.all(np.bincount(pe, minlength=where.k)):
-        return Repaired(np.array(pe, np.int32))
-    return _run(graph, where, pe, None, np.ones(where.k, np.int64), unary, fill_empty=True)
+        return Rebalanced(np.array(pe, np.int32))
+    return _run(graph, where, pe, None, np.ones(where.k, np.int64), linear_cost, fill_empty=True)
 
 
 def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:
@@ -125,9 +127,10 @@ def _overload(pe: Int32, loads: Int64 | None, caps: Int64) -> int:
 
 
 def _run(
-    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, unary: Unary | None,
+    graph: CommGraph, where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64,
+    linear_cost: LinearCost | None,
     *, fill_empty: bool,
-) -> Repaired:
+) -> Rebalanced:
     pe = np.array(pe, np.int32)
     distance = where.distance
     if isinstance(distance, TreeDistance):
@@ -137,24 +140,24 @@ def _run(
     else:
         labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
     symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
-    if unary is not None:
-        unary = unary.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
+    if linear_cost is not None:
+        linear_cost = linear_cost.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
     # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
     arcs, table = len(symmetric.targets), not isinstance(distance, TreeDistance)
     seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
     near = seen.arrays[2] if table else seen.arrays[1]
     rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
-    priced = moderate_unary(unary, symmetric.weights, arcs, seen.scale)
+    priced = rescale_linear_cost(linear_cost, symmetric.weights, arcs, seen.scale)
     moves, swaps, change = interruptible(
         lambda: kernels.repair(
             Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, labels, near, control,
-            fill_empty=fill_empty, unary=priced,
+            fill_empty=fill_empty, linear_cost=priced,
         ),
         control, None, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
         to_the_end=True,
     )
-    forbidden_left = unary is not None and abs(change) >= FORBIDDEN // 2
-    return Repaired(pe, moves, swaps, None if rounded or forbidden_left else change)
+    forbidden_left = linear_cost is not None and abs(change) >= FORBIDDEN // 2
+    return Rebalanced(pe, moves, swaps, None if rounded or forbidden_left else change)
 
 
 def _mean_of_directions(table: Int64) -> Int64:

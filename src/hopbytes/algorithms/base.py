@@ -14,7 +14,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes._util.registry import Registry
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.control import stop_asked
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
@@ -32,7 +32,8 @@ mappers: Registry[type[Mapper]] = Registry(
     "mapper", ("hopbytes.algorithms.mappers", "hopbytes.algorithms.papers")
 )
 refiners: Registry[type[Refiner]] = Registry(
-    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_")
+    "refiner", ("hopbytes.algorithms.refiners", "hopbytes.algorithms.papers"), ("", "refine_"),
+    aliases={"resplit": "pairwise_repartitioning"},  # its name in 0.1.0
 )
 
 
@@ -55,7 +56,7 @@ class Bounds:
     load: Int64
     count: Int64 | None = None
     exact: bool = False
-    unary: Unary | None = None
+    linear_cost: LinearCost | None = None
 
     def rank(self, graph: CommGraph, where: Allocation, pe: Int32) -> tuple[int, int]:
         """Return what to compare placements by: less is better, and keeping the bounds comes first.
@@ -71,7 +72,7 @@ class Bounds:
         -------
         tuple of int
             Load beyond `load`, summed over PEs (0 with `exact`, where counts are not looked at); then J,
-            the sum over stored arcs of volume x distance, and the costs of `unary`.
+            the sum over stored arcs of volume x distance, and the costs of `linear_cost`.
 
         Notes
         -----
@@ -90,7 +91,9 @@ class Bounds:
         over = 0
         if not self.exact:
             over = int(np.maximum(group_sums(pe, graph.loads, where.k) - self.load, 0).sum())
-        return over, CommCost().value(graph, where, pe) + (0 if self.unary is None else self.unary.total(pe))
+        return over, CommCost().value(graph, where, pe) + (
+            0 if self.linear_cost is None else self.linear_cost.total(pe)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gc
-import importlib
 import io
 import os
 import sys
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
 from hopbytes._version import __version__
-from hopbytes.cli import slips
+from hopbytes.cli.commands import command_of
 from hopbytes.cli.ending import clean_end
-from hopbytes.cli.spread import spread_options
+from hopbytes.cli.help_text import overview
 from hopbytes.errors import HopbytesError, printable
 
-#: Exit codes; 2 (usage) comes from the option parser.
-FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
+#: Exit codes.
+FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+
+#: Variable by which a shell asks for completions.
+COMPLETE = "_HOPBYTES_COMPLETE"
 
 #: What keeps text from a stream.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -29,15 +31,18 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 #: Allocations between collections of garbage: loading makes many objects, and hardly any becomes garbage.
 COLLECT_EVERY = 100_000
 
-#: Verbs in the order of ``--help``; the function of verb `name` is ``hopbytes.cli.verb_<name>.<name>``.
+#: Verbs in the order in which people meet them; the function of verb `name` is
+#: ``hopbytes.cli.verb_<name>.<name>``, with underscores for dashes.
 VERBS = (
-    "map", "eval", "write", "run", "verify", "where", "replay", "record", "probe", "measure",
-    "show", "list", "convert", "compare",
+    "record", "probe", "map", "eval", "compare", "run", "verify", "write", "locate", "bench-pattern",
+    "measure", "show", "list", "convert", "compare-runs", "completion",
 )  # fmt: skip
+#: Former names of verbs: understood for one release.
+OLD_VERBS = {"where": "locate", "replay": "bench-pattern"}
 
 
-class GuardedGroup(TyperGroup):
-    """Import a verb when it is asked for; turn what it raises into one line on stderr and an exit code."""
+class Program(click.Group):
+    """The program: a verb is imported when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all verbs."""
@@ -45,68 +50,46 @@ class GuardedGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a verb; None for any other word."""
-        if cmd_name in VERBS and cmd_name not in self.commands:
-            self.commands[cmd_name] = _command(cmd_name)
-        return self.commands.get(cmd_name)
+        name = OLD_VERBS.get(cmd_name, cmd_name)
+        if name in VERBS and name not in self.commands:
+            self.commands[name] = command_of(name)
+        return self.commands.get(name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the verb; a wrong word is compared with all of them."""
-        if args and args[0] not in VERBS:
-            for verb in VERBS:
-                self.get_command(ctx, verb)
+        if args[0] in OLD_VERBS and not ctx.resilient_parsing:
+            complain(f"'{args[0]}' is called '{OLD_VERBS[args[0]]}' now")
+        elif args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(_unknown_verb(args[0]))
         return super().resolve_command(ctx, args)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the verb."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except KeyboardInterrupt:
-            complain("interrupted")
-            code = INTERRUPTED
-        except BrokenPipeError:
-            # Whoever read our output has gone; the interpreter must not complain about it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = PIPE_CLOSED
-        except (HopbytesError, OSError, MemoryError) as error:
-            complain(sentence(error))
-            code = FAILED
-        except ImportError as error:  # part of the installation is missing, or has no room in memory
-            complain(f"cannot be loaded: {' '.join(str(error).split())[-200:]}")
-            code = FAILED
-        raise typer.Exit(code)
+
+def _unknown_verb(word: str) -> str:
+    """Return what to say about a word that is no verb."""
+    import difflib
+
+    near = difflib.get_close_matches(word, VERBS, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{word!r} is no verb{hint} (verbs: {', '.join(VERBS)})"
 
 
-class Verb(TyperCommand):
-    """A verb, about to run: load NumPy for it; say what was probably meant by options it does not have."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options; an error names what was probably meant."""
-        typed = list(args)
-        try:
-            slips.check(typed)
-            return super().parse_args(ctx, args)
-        except slips.UsageError as error:
-            slips.explain(error, typed, {name for parameter in self.params for name in parameter.opts})
-            raise
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the verb."""
-        load_numpy()
-        return super().invoke(ctx)
-
-
-def load_numpy() -> None:
-    """Import NumPy without a thread per core for its linear algebra: the few matrices here are small."""
-    name = "OPENBLAS_NUM_THREADS"
-    if name in os.environ:
-        return
-    os.environ[name] = "1"
-    try:
-        importlib.import_module("numpy")
-    finally:
-        del os.environ[name]  # programs that a verb starts are not to see it
+def wrong_use(error: click.UsageError) -> str:
+    """Return one line about a wrong command line, with the verb whose help tells more."""
+    message = " ".join(error.message.split())
+    parameter = getattr(error, "param", None)
+    if isinstance(error, click.MissingParameter):
+        word = (parameter.metavar or parameter.name) if parameter is not None else "an argument"
+        names = getattr(parameter, "opts", [word])
+        name = max(names, key=len) if names and names[0].startswith("-") else word
+        message = f"{name} is missing"
+    elif isinstance(error, click.BadParameter) and parameter is not None:
+        message = f"{'/'.join(sorted(parameter.opts, key=len)[-1:])}: {message}"
+    elif getattr(error, "possibilities", None):
+        known = " or ".join(error.possibilities)  # type: ignore[attr-defined]
+        message = f"{message.rstrip('.')}; did you mean {known}?"
+    verb = error.ctx.command.name if error.ctx is not None and error.ctx.parent is not None else None
+    page = f"hopbytes {verb} --help" if verb else "hopbytes --help"
+    return f"{message.rstrip('.')} ('{page}' tells more)"
 
 
 def sentence(error: BaseException) -> str:
@@ -132,44 +115,63 @@ def complain(text: str) -> None:
         print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
 
 
-app = typer.Typer(
-    cls=GuardedGroup,
-    name="hopbytes",
-    help="Topology-aware process mapping: who talks to whom and a machine in, a verified placement out.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+def _answer(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version or the help of the program."""
+    if not wanted or ctx.resilient_parsing:
+        return
+    if parameter.name == "version":
+        print(f"hopbytes {__version__}")
+    else:
+        print(overview(ctx.command))
+    ctx.exit()
+
+
+def _asking(*names: str) -> click.Option:
+    return click.Option(names, is_flag=True, is_eager=True, expose_value=False, callback=_answer)
+
+
+app = Program(
+    "hopbytes",
+    help="Map MPI ranks, GPUs or graph vertices to cores so that communication stays local.",
+    params=[_asking("--version"), _asking("-h", "--help")],
+    add_help_option=False,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    callback=lambda: None,
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"hopbytes {__version__}")
-        raise typer.Exit
+def answer(arguments: list[str]) -> int:
+    """Do what the words of a command line ask for; return the exit code.
 
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
-    ] = False,
-) -> None:
-    pass
-
-
-def _command(verb: str) -> Any:
-    alone = typer.Typer(
-        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=app.rich_markup_mode,
-        context_settings=app.info.context_settings,
-    )
-    function = getattr(importlib.import_module(f"hopbytes.cli.verb_{verb}"), verb)
-    # Typer keeps the line ends of a docstring, which fit no terminal but the author's.
-    told = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
-    alone.command(verb, cls=Verb, help=told)(spread_options(function))
-    return typer.main.get_command(alone)
+    What a verb raises becomes one line on stderr and an exit code.
+    """
+    try:
+        if not arguments:
+            print(overview(app))
+            return 0
+        with app.make_context("hopbytes", list(arguments)) as ctx:
+            app.invoke(ctx)
+        sys.stdout.flush()
+        return 0
+    except click.exceptions.Exit as done:
+        sys.stdout.flush()
+        return done.exit_code
+    except click.UsageError as error:
+        complain(wrong_use(error))
+        return WRONG_USE
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except (HopbytesError, OSError, MemoryError) as error:
+        complain(sentence(error))
+    except ImportError as error:  # part of the installation is missing, or has no room in memory
+        complain(f"cannot be loaded: {' '.join(str(error).split())[-200:]}")
+    return FAILED
 
 
 def prepare_streams() -> None:
@@ -177,8 +179,9 @@ def prepare_streams() -> None:
 
     A stream that was closed goes nowhere; were it left closed, the next file opened would take its
     number, and what others print would end in that file. A character that the encoding lacks is
-    written as its number.
+    written plainly (``..`` for an ellipsis), others as their numbers.
     """
+    codecs.register_error("hopbytes", _plainer)
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
@@ -190,7 +193,19 @@ def prepare_streams() -> None:
             setattr(sys, name, open(descriptor, "w", closefd=False))  # noqa: SIM115 (stays open)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="hopbytes")
+
+
+#: How signs are written in encodings that lack them.
+PLAINER = str.maketrans({"…": "..", "×": "x", "→": "->", "≥": ">=", "≤": "<=", "·": "*", "–": "-"})
+
+
+def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Replace what an encoding lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(PLAINER)
+    return text.encode("ascii", "backslashreplace").decode(), error.end
 
 
 def _forget_what_has_no_room() -> None:
@@ -209,8 +224,12 @@ def main() -> None:
     gc.set_threshold(COLLECT_EVERY)
     try:
         with clean_end():
-            app(prog_name="hopbytes")  # also under `python -m hopbytes`
-    except OSError as error:  # --help and --version, printed before any verb
+            if COMPLETE in os.environ:  # the shell asks for completions, see `hopbytes completion`
+                from hopbytes.cli.completion import complete
+
+                sys.exit(complete(app, os.environ[COMPLETE]))
+            sys.exit(answer(sys.argv[1:]))
+    except OSError as error:  # what could not be written at the end
         complain(sentence(error))
         sys.exit(FAILED)
     finally:

@@ -1,7 +1,7 @@
 """Options that mean the same in every verb, in groups: one dataclass per group.
 
-A verb takes a group as one parameter; :func:`hopbytes.cli.spread.spread_options` shows typer the fields
-of the group as separate options and puts them together again before the verb is called. A group turns
+A verb takes a group as one parameter; :func:`hopbytes.cli.spread.spread_options` makes separate options of
+the fields of the group and puts them together again before the verb is called. A group turns
 itself into what the library takes, and does nothing else.
 """
 
@@ -13,42 +13,65 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
+from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
 
-Maker: TypeAlias = Callable[..., Any]
-# Defaults stand in the help texts, in brackets, because not all of them are constants.
-shown: Maker = partial(typer.Option, show_default=False)
-_input: Maker = partial(shown, rich_help_panel="Input")
-problem: Maker = partial(shown, rich_help_panel="Problem")
-_method: Maker = partial(shown, rich_help_panel="Method")
-_output: Maker = partial(shown, rich_help_panel="Output")
+Maker: TypeAlias = Callable[..., Declared]
+_input: Maker = partial(option, panel="Input")
+problem: Maker = partial(option, panel="Problem")
+_method: Maker = partial(option, panel="Method")
+_output: Maker = partial(option, panel="Output")
 
 PatternFile: TypeAlias = Annotated[
-    str, typer.Argument(metavar="PATTERN", help="Who talks to whom: a pattern file, or - for stdin.")
+    str,
+    argument(
+        metavar="PATTERN",
+        help="Which task sends how much to which: a file (.pattern, .csv, .mtx, .graph …), a generator "
+        "(stencil:16x16, ml:tp=8,pp=4,dp=8), or - for standard input.",
+        values="patterns",
+    ),
 ]
-Json: TypeAlias = Annotated[bool, _output("--json", help="Print one line of JSON on stdout.")]
-Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Say nothing but errors.")]
+Json: TypeAlias = Annotated[bool, _output("--json", help="Print one line of JSON, with exact numbers.")]
+Quiet: TypeAlias = Annotated[bool, _output("--quiet", "-q", help="Print nothing but errors.")]
 All: TypeAlias = Annotated[
-    bool, _output("--all", help="Print every metric, and compare with random placements as well.")
+    bool, _output("--all", help="Print every metric, and compare with random mappings as well.")
 ]
+ORDER_HELP = "fill (mpirun), block (srun), cyclic, bynode, socket or plane=N"
 ComparedOrder: TypeAlias = Annotated[
     str | None,
     _output(
-        "--placement",
-        metavar="ORDER",
-        help="Compare with this order of a launcher: fill (mpirun), block (srun), cyclic, bynode, plane=N.",
+        "--compare-with", metavar="ORDER", rare=True, old=("--placement",), values="orders",
+        help=f"Launcher's order to compare with: {ORDER_HELP}.", default="that of the launcher of --format",
     ),
 ]
 OutputFile: TypeAlias = Annotated[
     str | None,
-    _output("--output", "-o", metavar="FILE", help="Where to write (stdout); several files take it as stem."),
+    _output(
+        "--output", "-o", metavar="FILE", default="standard output", values="files",
+        help="File to write. Some formats write FILE and FILE.hosts or FILE.place.sh.",
+    ),
 ]
-
+FORCE_HELP = "Overwrite a file that hopbytes did not write."
+Force: TypeAlias = Annotated[bool, _output("--force", help=FORCE_HELP)]
+#: Where verbs that ask a machine write.
+MachineFile: TypeAlias = Annotated[
+    str,
+    _output(
+        "--output", "-o", metavar="FILE", default="standard output", values="files",
+        help="File to write; other verbs take it as --on FILE.",
+    ),
+]
+MappingFormat: TypeAlias = Annotated[
+    str | None,
+    _input(
+        "--mapping-format", metavar="FORMAT", rare=True, values="placement formats",
+        help="Format of MAPPING if its name and content do not tell.",
+    ),
+]
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -63,7 +86,7 @@ def seconds(text: str) -> float:
             return sum(float(number) * _SECONDS[unit] for number, unit in parts)
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
+        raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
 
 
 @dataclass(frozen=True)
@@ -73,12 +96,16 @@ class ReadingOptions:
     input_format: Annotated[
         str | None,
         _input(
-            "--input-format", metavar="FORMAT", help="Of the pattern, when its name and content do not tell."
+            "--input-format", metavar="FORMAT", rare=True, values="pattern formats",
+            help="Format of the pattern if it is not recognised: csv, edges, metis, …",
         ),
     ] = None
     max_bytes: Annotated[
         int | None,
-        _input("--max-bytes", metavar="N", min=1, help="Largest input taken, after decompression."),
+        _input(
+            "--max-bytes", metavar="N", least=1, rare=True,
+            help="Largest input that is read, in bytes after decompression.",
+        ),
     ] = None
 
     def keywords(self) -> dict[str, Any]:
@@ -104,14 +131,23 @@ class SpreadOptions:
     )
     tasks_per_node: Annotated[
         int | None,
-        problem("--tasks-per-node", metavar="N", min=1, help="Exactly N tasks on every node in use."),
+        problem(
+            "--tasks-per-node", metavar="N", least=1, help="Put exactly N tasks on every node in use.",
+        ),
     ] = None
     pack: Annotated[
-        bool, problem("--pack", help="Fill node after node, as mpirun does (default: the cheapest slots).")
+        bool,
+        problem(
+            "--pack", help="Fill node after node, as mpirun does. Without this and --spread, the slots with "
+            "the lowest cost are used.",
+        ),
     ] = False
     spread: Annotated[
         bool,
-        problem("--spread", help="Equally many on every node, as srun does: more memory bandwidth each."),
+        problem(
+            "--spread", help="Put equally many tasks on every node, as srun does; each task gets more memory "
+            "bandwidth.",
+        ),
     ] = False
 
     def keywords(self) -> dict[str, Any]:
@@ -127,19 +163,23 @@ class ProblemOptions:
         bool | None,
         problem(
             "--partition/--processes",
-            help="Many tasks per slot within a bound, or one each. Default: one each for recorded processes "
-            "and launchers, else a partition from 8 tasks per slot on.",
+            help="Partition (many tasks per PE, balanced) or processes (one per PE).",
+            default="processes for recorded patterns and launch formats; else partition if tasks ≥ 8 × PEs",
         ),
     ] = None
     imbalance: Annotated[
         str,
         problem(
             "--imbalance", metavar="E",
-            help="Partition: no load above (1 + E) times the mean; 0.03 or 3% (0.03).",
+            help="Partition: no PE gets more than 1 + E times the mean load; 0.03 or 3%.",
         ),
     ] = "0.03"
     strict_balance: Annotated[
-        bool, problem("--strict-balance", help="Fail where weighted tasks force a larger bound.")
+        bool,
+        problem(
+            "--strict-balance", rare=True,
+            help="Stop with an error where the loads of single tasks need a larger bound.",
+        ),
     ] = False
 
     def keywords(self, *, launches: bool) -> dict[str, Any]:
@@ -156,44 +196,66 @@ class MethodOptions:
     """Which algorithm runs, and how hard it tries."""
 
     preset: Annotated[
-        str | None, _method("--preset", metavar="NAME", help="See 'hopbytes list presets' (eco).")
+        str | None,
+        _method(
+            "--preset", metavar="NAME", default="eco", values="presets",
+            help="Effort: fast, eco, strong, best (until a limit or Ctrl-C) or routed.",
+        ),
     ] = None
     mapper: Annotated[
         str | None,
         _method(
-            "--mapper", metavar="NAME[:KEY=VALUE,…]", help="Instead of a preset: 'hopbytes list mappers'."
+            "--mapper", metavar="NAME[:KEY=VALUE,…]", rare=True, values="mappers",
+            help="Algorithm to run instead of a preset ('hopbytes list mappers').",
         ),
     ] = None
     refine: Annotated[
         list[str] | None,
-        _method("--refine", metavar="NAME[:KEY=VALUE,…]", help="Improve it afterwards. May be repeated."),
+        _method(
+            "--refine", metavar="NAME[:KEY=VALUE,…]", rare=True, values="refiners",
+            help="Algorithm that improves the mapping afterwards; may be repeated.",
+        ),
     ] = None
     objective: Annotated[
-        str, _method("--objective", metavar="NAME", help="What is made small (comm_cost).")
+        str,
+        _method(
+            "--objective", metavar="NAME", values="objectives",
+            help="What is minimised: comm_cost (volume × distance); on networks also hop_bytes, hops, "
+            "max_congestion, max_messages or hybrid.",
+        ),
     ] = "comm_cost"
     weight: Annotated[
-        str, _method("--weight", metavar="WHAT", help="What an arc weighs: bytes (unsaid), messages or time.")
+        str,
+        _method(
+            "--weight", metavar="WHAT", rare=True, values="weights",
+            help="What is sent, as it counts: bytes, messages, or time (latency and bandwidth).",
+        ),
     ] = "bytes"
-    unit_messages: Annotated[bool, _method("--unit-messages", help="Every arc weighs 1.")] = False
-    seed: Annotated[int, _method("--seed", metavar="N", help="Same seed, same placement (0).")] = 0
+    unit_messages: Annotated[
+        bool, _method("--unit-messages", rare=True, help="Count every pair of tasks as one message.")
+    ] = False
+    seed: Annotated[
+        int, _method("--seed", metavar="N", rare=True, help="Seed; the same seed gives the same mapping.")
+    ] = 0
     threads: Annotated[
         int | None,
-        _method("--threads", metavar="N", min=1, help="Workers (all CPUs); the placement stays the same."),
+        _method(
+            "--threads", metavar="N", least=1, default="all CPUs", rare=True,
+            help="Number of threads; the mapping does not depend on it.",
+        ),
     ] = None
     time_limit: Annotated[
         float | None,
         _method(
             "--time-limit", metavar="TIME", parser=seconds,
-            help="Stop then, counted from the end of reading: seconds, or 90s, 5m, 1h.",
+            help="Stop after this time, counted from the end of reading: 90, 90s, 5m or 1h30m.",
         ),
     ] = None
     work_limit: Annotated[
         int | None,
         _method(
-            "--work-limit",
-            metavar="N",
-            min=0,
-            help="Begin nothing more after N arcs looked at: as a time limit, but repeatable.",
+            "--work-limit", metavar="N", least=0, rare=True,
+            help="Deterministic budget: start no new search after N scanned edges.",
         ),
     ] = None
 
@@ -208,7 +270,7 @@ class MethodOptions:
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks`."""
         if self.unit_messages and self.weight != "bytes":
-            raise typer.BadParameter(f"--unit-messages and --weight {self.weight} exclude each other")
+            raise UsageError(f"--unit-messages and --weight {self.weight} exclude each other")
         return {
             "preset": self.preset,
             "mapper": self.mapper,
@@ -233,9 +295,12 @@ class WritingOptions:
 
     format: Annotated[
         str | None,
-        _output("--format", metavar="FORMAT", help="Of the output; unsaid: by the name of the file."),
+        _output(
+            "--format", metavar="FORMAT", default="by the suffix of the file", values="formats",
+            help="Format to write: openmpi, slurm, hydra, torchrun, … ('hopbytes list formats').",
+        ),
     ] = None
-    force: Annotated[bool, _output("--force", help="Overwrite a file that hopbytes did not write.")] = False
+    force: Annotated[bool, _output("--force", help=FORCE_HELP, rare=True)] = False
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.convert`."""
@@ -252,7 +317,7 @@ class WritingOptions:
 
         if _standard(output) and self.format is None:
             return False
-        return bool(format_to_write(output or "-", self.format, "placement").can.launcher)
+        return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
 
     def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
         """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
@@ -265,7 +330,7 @@ class WritingOptions:
         from hopbytes.formats.exchange import check_target
 
         if not _standard(output) or self.format is not None:
-            check_target("-" if output is None else output, self.format, holds="placement", force=self.force)
+            check_target("-" if output is None else output, self.format, holds="mapping", force=self.force)
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
         """Write a placement; to stdout, and then as plain lines, unless told otherwise."""

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from hopbytes.cli.common_options import Maker
+from hopbytes.cli.declare import option
 
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
     from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
 
-_launching: Any = partial(typer.Option, show_default=False, rich_help_panel="Launching")
+_launching: Maker = partial(option, panel="Launching", rare=True)
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,15 @@ class LaunchingOptions:
     launched: Annotated[
         str | None,
         _launching(
-            "--launched",
-            metavar="ORDER",
-            help="Format newrank: how ranks start, block, cyclic or a file with the PE of each.",
+            "--launched", metavar="ORDER",
+            help="Format newrank: order in which ranks start: block, cyclic or a file with the PE of each.",
         ),
     ] = None
     allowed: Annotated[
         str | None,
-        _launching("--allowed", metavar="CPUSET", help="CPUs of each node the job may use: 0-15,32-47."),
+        _launching(
+            "--allowed", metavar="CPUSET", help="CPUs of each node that the job may use, such as 0-15,32-47."
+        ),
     ] = None
 
     def keywords(self) -> dict[str, Any]:
@@ -46,11 +48,17 @@ class BlockOptions:
 
     for_format: Annotated[
         str | None,
-        _launching("--for", metavar="FORMAT", help="Map so that FORMAT can say it; written but to .json."),
+        _launching(
+            "--for", metavar="FORMAT", values="placement formats",
+            help="Restrict the mapping to what FORMAT can express; it is also the format of the output, "
+            "except for FILE.json.",
+        ),
     ] = None
     block: Annotated[
         int | None,
-        _launching("--block", metavar="N", min=1, help="Keep blocks of N consecutive ranks together."),
+        _launching(
+            "--block", metavar="N", least=1, help="Keep blocks of N consecutive ranks on one node together."
+        ),
     ] = None
 
     def made_for(self, form: str) -> BlockOptions:
@@ -81,7 +89,7 @@ def given_mapping(
 
     options = {"where": where, "n": n, "graph": graph}
     given = {name: value for name, value in options.items() if value is not None}
-    found = hb.read(path, form, holds="placement", **given)
+    found = hb.read(path, form, holds="mapping", **given)
     if not isinstance(found, Mapping):
         raise UnsupportedError(f"{path}: PEs of an unknown machine, expected --on to say which")
     return found

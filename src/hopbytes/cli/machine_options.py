@@ -7,30 +7,38 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
-
-from hopbytes.cli.common_options import Maker, shown
+from hopbytes.cli.common_options import Maker
+from hopbytes.cli.declare import UsageError, option
 
 if TYPE_CHECKING:
     from hopbytes.model.allocation import Allocation
 
-_machine: Maker = partial(shown, rich_help_panel="Machine")
+_machine: Maker = partial(option, panel="Machine")
+_infiniband: Maker = partial(option, panel="InfiniBand", rare=True)
 
 Hosts: TypeAlias = Annotated[
     str | None,
-    _machine("--hosts", metavar="LIST", help="Host names in machine order: n[001-016],m or a file of them."),
+    _machine(
+        "--hosts", metavar="LIST", values="files",
+        help="Host names in the order of the machine: n[001-016],m or a file with them.",
+    ),
 ]
 Rails: TypeAlias = Annotated[
     str | None,
-    _machine("--rails", metavar="RULE", help="Adapters of hosts on ib: first, same, spread or gpu."),
+    _infiniband(
+        "--rails", metavar="RULE", help="Adapter that each host on ib: uses: first, same, spread or gpu."
+    ),
 ]
 Adapters: TypeAlias = Annotated[
     str | None,
-    _machine("--adapters", metavar="NAMES", help="Adapters to use on ib: mlx5_[0-3] or mlx5_*."),
+    _infiniband("--adapters", metavar="NAMES", help="Adapters to use on ib: such as mlx5_[0-3] or mlx5_*."),
 ]
 NodeNameMap: TypeAlias = Annotated[
     str | None,
-    _machine("--node-name-map", metavar="FILE", help="Names for adapters on ib: GUID \"HOST ADAPTER\"."),
+    _infiniband(
+        "--node-name-map", metavar="FILE", values="files",
+        help="Names for adapters on ib: a file with lines GUID \"HOST ADAPTER\".",
+    ),
 ]
 
 
@@ -41,31 +49,54 @@ class MachineOptions:
     on: Annotated[
         str | None,
         _machine(
-            "--on", metavar="SPEC", help="Levels, outermost first: 'node:8@10 core:4@1'; or table:FILE."
+            "--on", metavar="SPEC", values="machines",
+            help="The machine. 'node:8@10 core:4@1' is 8 nodes of 4 cores, outermost first, distance "
+            "behind the @; or node.xml (lstopo), job (the running job), job.machine.json (hopbytes probe), "
+            "torus:8x8x8, … ('hopbytes list machines').",
         ),
     ] = None
     hierarchy: Annotated[
         str | None,
-        _machine("--hierarchy", metavar="A:B:…", help="Instead of --on: counts, innermost level first."),
+        _machine(
+            "--hierarchy", metavar="A:B:…", rare=True,
+            help="Instead of --on: units per level, innermost first, such as 4:8:6.",
+        ),
     ] = None
     distance: Annotated[
         str | None,
-        _machine("--distance", metavar="D:E:…", help="Of --hierarchy; with --on LEVEL=N,… replaces some."),
+        _machine(
+            "--distance", metavar="D:E:…", rare=True,
+            help="Distances of the levels of --hierarchy, innermost first, such as 1:10:100.",
+        ),
+    ] = None
+    level_distance: Annotated[
+        str | None,
+        _machine(
+            "--level-distance", metavar="LEVEL=N,…", rare=True,
+            help="Replace distances of levels of --on, such as node=20,core=2.",
+        ),
     ] = None
     hosts: Hosts = None
     exclude: Annotated[
         list[str] | None,
-        _machine("--exclude", metavar="WHAT", help="Leave out core=0 or node=n[3-5], say. May be repeated."),
+        _machine(
+            "--exclude", metavar="WHAT", rare=True,
+            help="Leave out units, such as core=0 or node=n[3-5]; may be repeated.",
+        ),
     ] = None
     reserve: Annotated[
         str | None,
         _machine(
-            "--reserve", metavar="N/LEVEL", help="Leave N cores of every unit of a level free: 1/package."
+            "--reserve", metavar="N/LEVEL", rare=True,
+            help="Leave N cores of every unit of a level free, such as 1/package.",
         ),
     ] = None
     capacity: Annotated[
         list[str] | None,
-        _machine("--capacity", metavar="WHAT:N", help="PEs that can take N times the load: node=0-3:2."),
+        _machine(
+            "--capacity", metavar="WHAT:N", rare=True,
+            help="PEs that take N times the load of others, such as node=0-3:2; may be repeated.",
+        ),
     ] = None
     rails: Rails = None
     adapters: Adapters = None
@@ -73,15 +104,22 @@ class MachineOptions:
     cores_per_task: Annotated[
         int | None,
         _machine(
-            "--cores-per-task", metavar="N", min=1, help="Cores of a node that each task gets (the job's; 1)."
+            "--cores-per-task", metavar="N", least=1, default="what the job asked for, else 1",
+            help="Cores of a node that each task gets.",
         ),
     ] = None
     per: Annotated[
         list[str] | None,
         _machine(
-            "--per",
-            metavar="LEVEL[=N]",
-            help="LEVEL: a slot is a whole unit of it (core, pu, …). LEVEL=N: N tasks on each. Repeatable.",
+            "--per", metavar="LEVEL", rare=True, default="core",
+            help="One task per unit of a level, with all its cores: l3, package, gpu, pu.",
+        ),
+    ] = None
+    tasks_per: Annotated[
+        list[str] | None,
+        _machine(
+            "--tasks-per", metavar="LEVEL=N", rare=True,
+            help="Put exactly N tasks on each unit of a level, such as l3=2; may be repeated.",
         ),
     ] = None
 
@@ -105,13 +143,15 @@ class MachineOptions:
 
         units = [item for item in self.per or () if "=" not in item]
         if len(units) > 1:
-            raise typer.BadParameter(f"--per {' --per '.join(units)}: a slot can be a unit of one level only")
+            raise UsageError(f"--per {' --per '.join(units)}: a slot can be a unit of one level only")
         if (self.on is None) == (self.hierarchy is None):
-            raise typer.BadParameter("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
+            raise UsageError("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
+        if self.distance is not None and self.level_distance is not None:
+            raise UsageError("--distance and --level-distance exclude each other")
         where: Allocation = hb.machine(
             self.on,
             hierarchy=self.hierarchy,
-            distance=self.distance,
+            distance=self.distance or self.level_distance,
             hosts=self.hosts,
             exclude=tuple(self.exclude or ()),
             reserve=self.reserve,
@@ -125,12 +165,14 @@ class MachineOptions:
         return where
 
     def tasks_per_unit(self) -> dict[str, int] | None:
-        """Return the counts of ``--per LEVEL=N``, a keyword of :func:`hopbytes.map_tasks`."""
-        return dict(_level_count(item) for item in self.per or () if "=" in item) or None
+        """Return the counts of ``--tasks-per LEVEL=N``, a keyword of :func:`hopbytes.map_tasks`."""
+        # Until 0.1.0 counts came by --per, too.
+        counts = [*(self.tasks_per or ()), *(item for item in self.per or () if "=" in item)]
+        return dict(map(_level_count, counts)) or None
 
 
 def _level_count(item: str) -> tuple[str, int]:
     level, _, count = item.partition("=")
     if not level or not count.isdecimal():
-        raise typer.BadParameter(f"--per {item}: expected LEVEL=N like package=4")
+        raise UsageError(f"--tasks-per {item}: expected LEVEL=N such as package=4")
     return level, int(count)

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hopbytes.errors import printable
 
 if TYPE_CHECKING:
+    from hopbytes.cli.common_options import WritingOptions
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launching.present import Advice
+    from hopbytes.model.mapping import Mapping
 
 T = TypeVar("T")
 
@@ -31,19 +33,26 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def print_table(evaluation: Evaluation, *, complete: bool) -> None:
-    """Print the metrics, or those most people want; no wider than the window on a terminal."""
-    if not sys.stdout.isatty():
-        from hopbytes.cost.metrics.plain_text import plain_table
-
-        print_text(plain_table(evaluation, complete))
-        return
-    from rich.console import Console
-
+def print_table(evaluation: Evaluation, *, complete: bool, unit: str) -> None:
+    """Print the metrics, or those most people want; no wider than the terminal, or 80 columns in a pipe."""
+    from hopbytes.report.layout import width
     from hopbytes.report.tables import evaluation_table
 
-    console = Console()
-    console.print(evaluation_table(evaluation, console.width, complete=complete))
+    print_text(evaluation_table(evaluation, width(widest=200), complete=complete, unit=unit))
+
+
+def written(
+    writing: WritingOptions, mapping: Mapping, output: str | None, extra: dict[str, Any], *, json: bool
+) -> Receipt | None:
+    """Write a mapping where it is wanted; somebody at a terminal gets a line per node instead of per task."""
+    if json and output is None:
+        return None
+    if output is not None or writing.format is not None or not sys.stdout.isatty():
+        return writing.write(mapping, output, **extra)
+    from hopbytes.report.ranks_text import ranks_per_node
+
+    print_text("\n".join([*ranks_per_node(mapping), "(-o FILE writes the mapping)", ""]))
+    return None
 
 
 def print_text(text: str) -> None:

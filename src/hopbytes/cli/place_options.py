@@ -18,20 +18,30 @@ class PlaceOptions:
 
     fixed: Annotated[
         str | None,
-        problem("--fixed", metavar="FILE", help="Lines TASKS PE: these tasks must be on that PE."),
+        problem(
+            "--fixed", metavar="FILE", rare=True, values="files",
+            help="File with lines TASKS PE: these tasks must be on that PE.",
+        ),
     ] = None
     forbidden: Annotated[
         str | None,
-        problem("--forbidden", metavar="FILE", help="Lines TASKS PES: these tasks must not be on those."),
+        problem(
+            "--forbidden", metavar="FILE", rare=True, values="files",
+            help="File with lines TASKS PES: these tasks must not be on those PEs.",
+        ),
     ] = None
     initial: Annotated[
         str | None,
-        problem("--initial", metavar="FILE", help="The placement there is now: start from it, keep to it."),
+        problem(
+            "--initial", metavar="FILE", rare=True, values="files",
+            help="Current mapping; the result stays close to it.",
+        ),
     ] = None
     migration_price: Annotated[
         int,
         problem(
-            "--migration-price", metavar="N", min=0, help="What each task costs that leaves --initial (0)."
+            "--migration-price", metavar="N", least=0, rare=True,
+            help="Cost of migrating one task away from --initial, in units of J.",
         ),
     ] = 0
 
@@ -49,5 +59,5 @@ class PlaceOptions:
 
             found["forbidden"] = read_forbidden(self.forbidden, graph.n, where.k)
         if self.initial is not None:
-            found["initial"] = hb.read(self.initial, holds="placement", where=where, n=graph.n, graph=graph)
+            found["initial"] = hb.read(self.initial, holds="mapping", where=where, n=graph.n, graph=graph)
         return found

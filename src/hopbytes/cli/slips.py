@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from typing import Any
 
-import typer
+from click import NoSuchOption, UsageError
 
 #: Option that is meant by a name other programs have for it.
 MEANT = {
@@ -20,9 +21,6 @@ LAUNCHERS = re.compile(
     r"(mpirun|mpiexec|mpiexec\.\w+|srun|prterun|prun|aprun|jsrun|flux|ibrun|mpirun_rsh|palsrun|orterun)(-.*)?"
 )
 LEVEL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*:(\[[0-9,]+\]|[0-9]+)(@[0-9]+)?(:[a-z]+=[^ ]*)*")
-
-#: The class of all errors about the use of options, wherever this version of typer keeps it.
-UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def check(args: list[str]) -> None:
@@ -43,7 +41,7 @@ def _check_swapped(machine: str, others: list[str]) -> None:
         meant = next((word for word in others if _is_machine(word)), None)
         if meant is not None:
             right = f'{machine} --on "{meant}"'
-            raise typer.BadParameter(f"the machine comes by --on, the pattern first: {right}")
+            raise UsageError(f"the machine comes by --on, the pattern first: {right}")
 
 
 def _check_quoted(words: list[str]) -> None:
@@ -55,7 +53,7 @@ def _check_quoted(words: list[str]) -> None:
             break
         levels.append(word)
     if len(levels) > 1:
-        raise typer.BadParameter(f'quote the machine: --on "{" ".join(levels)}"')
+        raise UsageError(f'quote the machine: --on "{" ".join(levels)}"')
 
 
 def _is_pattern(word: str) -> bool:
@@ -76,7 +74,10 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
     options : set of str
         The options the verb has.
     """
-    unknown = getattr(error, "option_name", None)
+    unknown = error.option_name if isinstance(error, NoSuchOption) else None
+    if unknown is not None:
+        error.message = f"no such option: {unknown}"
+        error.possibilities = difflib.get_close_matches(unknown, sorted(options), n=2, cutoff=0.75)
     launcher = next((word for word in args if LAUNCHERS.fullmatch(os.path.basename(word))), None)
     if launcher is not None and "--" not in args:
         rest = " ".join(args[args.index(launcher) :])
@@ -87,6 +88,7 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
         error.message = f"{error.message.rstrip('.')}; did you mean {MEANT[unknown]}?"
         error.possibilities = None
     elif "unexpected extra argument" in error.message:
+        error.message = error.message.replace("Got unexpected extra", "unexpected")
         machine = next((word for word in args if _is_machine(word)), None)
         if machine is not None and "--on" in options and not any(w.split("=")[0] == "--on" for w in args):
             error.message = f'{error.message.rstrip(".")}; the machine comes by --on: --on "{machine}"'

@@ -1,4 +1,4 @@
-"""Let a verb take a group of options as one parameter, while typer sees each option."""
+"""Let a verb take a group of options as one parameter, while the command line sees each option."""
 
 from __future__ import annotations
 

@@ -1,13 +1,21 @@
-"""Ending a search early: the first signal asks for what there is, the second one gives up."""
+"""Ending a search early: a signal is answered at once, and obeyed within a second."""
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+#: Seconds that the program has to end by itself after Ctrl-C, where nothing is half-written.
+GRACE = 0.4
+#: Exit code of a program that Ctrl-C has ended.
+INTERRUPTED = 130
 
 
 @contextmanager
@@ -49,3 +57,64 @@ def early_stop(wanted: bool) -> Iterator[Callable[[], bool] | None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Answer Ctrl-C at once, also while compiled code keeps the main thread busy, and end soon after.
+
+    Parameters
+    ----------
+    asked : callable
+        Called from another thread when Ctrl-C came.
+    patient : callable
+        Asked then; while it says yes, the first Ctrl-C asks for what has been found and ends nothing.
+
+    Notes
+    -----
+    Python runs handlers of signals in the main thread, between two steps of Python: in the middle of a
+    coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up socket hears
+    the signal at once, and ends the process where :data:`GRACE` was not enough. Inside the block nothing may
+    be half-written.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    hears, told = socket.socketpair()
+    told.setblocking(False)
+    over = threading.Event()
+
+    def listen() -> None:
+        first = True
+        while not over.is_set():
+            numbers = hears.recv(64)
+            if not numbers or over.is_set():
+                return
+            if signal.SIGINT in numbers:
+                with suppress(Exception):  # the answer must not keep the end from coming
+                    asked()
+                if not (first and patient()):
+                    if not over.wait(GRACE):
+                        _end_now()
+                    return
+                first = False
+
+    listener = threading.Thread(target=listen, name="hopbytes-signals", daemon=True)
+    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    listener.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        over.set()
+        told.close()
+        listener.join()
+        hears.close()
+
+
+def _end_now() -> None:
+    """End the process as Ctrl-C does; workers of partitioners end with it."""
+    with suppress(OSError, ValueError):
+        clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+        os.write(2, f"{clear}hopbytes: interrupted\n".encode())
+    os._exit(INTERRUPTED)

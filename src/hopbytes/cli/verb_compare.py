@@ -1,31 +1,52 @@
-"""``hopbytes compare``: benchmark results against a baseline."""
+"""``hopbytes compare``: two mappings of one pattern side by side."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from hopbytes.cli.common_options import Json
+from hopbytes.cli.common_options import Json, MappingFormat, PatternFile, ReadingOptions
+from hopbytes.cli.declare import UsageError, argument, option
+from hopbytes.cli.launching_options import given_mapping
+from hopbytes.cli.machine_options import MachineOptions
 
 
 def compare(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="JSON lines written by bench/run.py.")],
-    baseline: Annotated[
-        str,
-        typer.Option(metavar="TOOL[:PRESET]", help="A tool alone: each preset against its namesake."),
-    ] = "sharedmap",
+    pattern: PatternFile,
+    machine: MachineOptions,
+    reading: ReadingOptions,
+    first: Annotated[
+        str | None,
+        argument(
+            metavar="MAPPING", values="files",
+            help="Stored mapping (.json); with --on, a file of any placement format.",
+        ),
+    ] = None,
+    second: Annotated[
+        str | None, argument(metavar="OTHER", values="files", help="The mapping to compare it with.")
+    ] = None,
+    mapping_format: MappingFormat = None,
+    baseline: Annotated[str | None, option("--baseline", metavar="TOOL", hidden=True)] = None,
     json: Json = False,
 ) -> None:
-    """Compare benchmark results with a baseline: geometric means, wins, failures, broken bounds."""
-    from hopbytes.cli.output import print_json, print_text
-    from hopbytes.report.benchmark_comparison import compare as standings
-    from hopbytes.report.benchmark_text import describe
-    from hopbytes.report.results import read_results
+    """Compare two mappings of PATTERN: what is sent where, and how many tasks would move."""
+    from hopbytes.cli.output import print_json, print_text, tell
+    from hopbytes.report.mapping_comparison import compare_mappings
 
-    comparison = standings(read_results(results), baseline)
+    if first is None:
+        from pathlib import Path
+
+        from hopbytes.cli.verb_compare_runs import compare_runs
+
+        tell("benchmark runs are compared by 'hopbytes compare-runs'")
+        compare_runs(Path(pattern), baseline or "sharedmap", json)
+        return
+    if second is None:
+        raise UsageError("say what to compare with: hopbytes compare PATTERN MAPPING OTHER")
+    where = None if machine.unsaid else machine.allocation()
+    graph = reading.read(pattern)
+    mappings = [given_mapping(path, mapping_format, where, graph.n, graph) for path in (first, second)]
+    comparison = compare_mappings(graph, *mappings)
     if json:
         print_json(comparison.to_dict())
     else:
-        print_text(describe(comparison))
+        print_text(comparison.text(first, second))

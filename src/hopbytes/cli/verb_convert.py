@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hopbytes.cli.common_options import Quiet, ReadingOptions, WritingOptions
+from hopbytes.cli.declare import argument, option
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="A pattern file, or - for stdin.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="The file to write, or - for stdout.")],
+    source: Annotated[
+        str, argument(metavar="IN", help="Pattern to read, or - for standard input.", values="patterns")
+    ],
+    target: Annotated[
+        str, argument(metavar="OUT", help="File to write, or - for standard output.", values="files")
+    ],
     reading: ReadingOptions,
     writing: WritingOptions,
     symmetrize: Annotated[
         bool,
-        typer.Option(
+        option(
             "--symmetrize",
-            rich_help_panel="Output",
-            help="Give both directions of a pair the same volume, which METIS files need.",
+            panel="Output",
+            help="Give both directions of a pair the same volume, as METIS files need.",
         ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Read the pattern IN and write it to OUT in another format."""
+    """Convert a pattern to another format."""
     import hopbytes as hb
     from hopbytes.cli.output import tell
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from hopbytes.cli.common_options import All, Json, PatternFile, ReadingOptions, SpreadOptions
+from hopbytes.cli.common_options import (
+    ORDER_HELP,
+    All,
+    Json,
+    MappingFormat,
+    PatternFile,
+    ReadingOptions,
+    SpreadOptions,
+)
+from hopbytes.cli.declare import UsageError, argument, option
 from hopbytes.cli.launching_options import given_mapping
 from hopbytes.cli.machine_options import MachineOptions
 
@@ -18,36 +25,39 @@ def eval(
     spread: SpreadOptions,
     mapping: Annotated[
         str | None,
-        typer.Argument(metavar="[MAPPING]", help="A stored mapping; with --on any placement."),
+        argument(
+            metavar="[MAPPING]", help="Stored mapping (.json); with --on, a file of any placement format.",
+            values="files",
+        ),
     ] = None,
     placement: Annotated[
         str | None,
-        typer.Option(
-            "--placement",
-            metavar="ORDER",
-            help="What a launcher does: fill (mpirun), block (srun), cyclic, bynode or plane=N. Judged "
-            "instead of MAPPING; beside MAPPING it is what that is compared with.",
+        option(
+            "--placement", metavar="ORDER", values="orders",
+            help=f"Judge what a launcher does instead of a MAPPING: {ORDER_HELP}.",
         ),
     ] = None,
-    mapping_format: Annotated[
+    compare_with: Annotated[
         str | None,
-        typer.Option(
-            "--mapping-format", metavar="FORMAT", help="Of MAPPING, when its name and content do not tell."
+        option(
+            "--compare-with", metavar="ORDER", values="orders", default="fill", rare=True,
+            help=f"Launcher's order to compare with: {ORDER_HELP}.",
         ),
     ] = None,
+    mapping_format: MappingFormat = None,
     json: Json = False,
     all: All = False,
 ) -> None:
-    """Print what a placement of PATTERN is worth beside the launcher's own: a verdict and a table."""
+    """Evaluate a mapping of PATTERN beside what the launcher does by itself: a verdict and a table."""
     import hopbytes as hb
     from hopbytes.cli.output import print_json, print_table, print_text, tell
     from hopbytes.launching.usual import usual_order
     from hopbytes.machines.selection.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
-    from hopbytes.report.verdict import verdict
+    from hopbytes.report.verdict import verdict, volume_unit
 
     if mapping is None and placement is None:
-        raise typer.BadParameter("say what to judge: either MAPPING or --placement ORDER")
+        raise UsageError("say what to evaluate: either MAPPING or --placement ORDER")
     # A stored mapping brings its machine along.
     where = None if mapping is not None and machine.unsaid else machine.allocation()
     tell(*(where.notices if where is not None else ()))
@@ -59,10 +69,10 @@ def eval(
         placement = None
     else:
         placed = given_mapping(mapping, mapping_format, where, graph.n, graph)
-    launcher = placement or usual_order(mapping_format, placed.where)
+    launcher = compare_with or placement or usual_order(mapping_format, placed.where)
     evaluation = hb.evaluate(graph, placed, random_seeds=RANDOM_SEEDS * (all or json), launcher=launcher)
     if json:
         print_json({"verdict": verdict(evaluation, placed), **evaluation.to_dict()})
     else:
         print_text("\n".join([*verdict(evaluation, placed), ""]))
-        print_table(evaluation, complete=all)
+        print_table(evaluation, complete=all, unit=volume_unit(evaluation, placed))

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hopbytes.cli.common_options import Json
+from hopbytes.cli.declare import argument
 
 
 def list(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to list: mappers, machines, …")],
+    kind: Annotated[
+        str | None,
+        argument(
+            metavar="[KIND]", values="kinds",
+            help="What to list: mappers, refiners, presets, machines, patterns, formats or objectives.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """List what is registered under a kind, with its options."""
-    from hopbytes.cli.output import print_json, print_text
-    from hopbytes.report.catalogue import catalogue, describe
+    """List algorithms, presets, machines, patterns, formats or objectives with their options.
 
-    rows = catalogue(kind)
+    Without KIND, the kinds are listed.
+    """
+    from hopbytes.cli.output import print_json, print_text
+    from hopbytes.report.catalogue import catalogue, describe, kinds
+
+    rows = kinds() if kind is None else catalogue(kind)
     if json:
         print_json(rows)
     else:

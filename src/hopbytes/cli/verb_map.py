@@ -35,35 +35,34 @@ def map(
     json: Json = False,
     quiet: Quiet = False,
     all: All = False,
-    placement: ComparedOrder = None,
+    compare_with: ComparedOrder = None,
 ) -> None:
-    """Place every task of PATTERN on the machine, verify the placement and write it.
+    """Map every task of PATTERN to the machine, verify the mapping and write it.
 
-    The placement goes to -o FILE, or to stdout unless --json is given. A summary goes to stderr.
-    With a limit or preset best, Ctrl-C (or SIGTERM) ends the search and writes the best found; a
-    second one gives up.
+    The mapping goes to -o FILE, otherwise to standard output unless --json is given; a summary goes to
+    standard error. With a limit or with preset best, Ctrl-C (or SIGTERM) ends the search and writes the
+    best mapping found; a second one gives up.
     """
-    from hopbytes.cli.output import advice_for, launch_lines, print_json, seconds_of, tell
-    from hopbytes.cli.stopping import early_stop
+    from hopbytes.cli.output import advice_for, launch_lines, print_json, tell, written
+    from hopbytes.cli.watching import watched
     from hopbytes.launching.usual import usual_order
-    from hopbytes.report.progress import progress_bar
     from hopbytes.report.summary import map_record, map_summary
 
     where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
     writing.check(output)
-    graph, read_seconds = seconds_of(lambda: reading.read(pattern))
-    options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()
-    options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
-    options |= writing.constraints(options, launching.launched)
-    with progress_bar(quiet=quiet) as progress, early_stop(method.anytime) as stop:
-        mapping = blocks.map(graph, where, progress=progress, stop=stop, **options)
+    with watched(pattern, reading, method, quiet=quiet) as watch:
+        graph = watch.graph
+        options = problem.keywords(launches=writing.launches(output)) | method.keywords() | spread.keywords()
+        options |= places.keywords(graph, where) | {"per": machine.tasks_per_unit()}
+        options |= writing.constraints(options, launching.launched)
+        mapping = watch.map(blocks, where, options)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
-    receipt = writing.write(mapping, output, **extra) if output is not None or not json else None
-    record = map_record(graph, mapping, read_seconds, receipt)
+    receipt = written(writing, mapping, output, extra, json=json)
+    record = map_record(graph, mapping, watch.read_seconds, receipt)
     advice = advice_for(receipt, writing.format, record)
     if json:
         print_json(record)
     elif not quiet:
-        launcher = placement or usual_order(writing.format, where)
+        launcher = compare_with or usual_order(writing.format, where)
         summary = map_summary(graph, mapping, launcher=launcher, chance=all)
         tell(*record["notices"], *summary, *launch_lines(advice))

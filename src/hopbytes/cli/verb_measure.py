@@ -4,40 +4,42 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from hopbytes.cli.common_options import Quiet
+from hopbytes.cli.common_options import Force, MachineFile, Quiet
+from hopbytes.cli.declare import argument, option
 from hopbytes.cli.machine_options import MachineOptions
 
 
 def measure(
     command: Annotated[
         list[str],
-        typer.Argument(
-            metavar="-- COMMAND", help="Starts MPI ranks, one per slot: mpirun -n 64 --bind-to core."
+        argument(
+            metavar="-- COMMAND", values="words",
+            help="Command that starts MPI ranks, one per slot: mpirun -n 64 --bind-to core.",
         ),
     ],
     machine: MachineOptions,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; --on takes the file.")
-    ] = "-",
+    output: MachineFile = "-",
     cc: Annotated[
         str | None,
-        typer.Option("--cc", metavar="MPICC", help="Build the ping-pong in C with it (instead of mpi4py)."),
+        option(
+            "--cc", metavar="MPICC", values="files", default="mpi4py is used",
+            help="MPI compiler to build the ping-pong in C with.",
+        ),
     ] = None,
     batches: Annotated[
         int,
-        typer.Option("--batches", metavar="N", min=5, help="Times per pair and size; the median counts (5)."),
+        option(
+            "--batches", metavar="N", least=5,
+            help="Measurements per pair and message size; their median counts.",
+        ),
     ] = 5,
     keep_distances: Annotated[
-        bool, typer.Option("--keep-distances", help="Store latency and bandwidth only.")
+        bool, option("--keep-distances", help="Store latency and bandwidth, but no new distances.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a file that hopbytes did not write.")
-    ] = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a machine by ping-pong between pairs of ranks at every level, and store it for --on."""
+    """Measure latency and bandwidth of every level of a machine by ping-pong, and store them for --on."""
     from hopbytes.cli.output import tell
     from hopbytes.discovery.store import measure_to_file
 

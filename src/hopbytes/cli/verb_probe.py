@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from hopbytes.cli.common_options import Quiet
+from hopbytes.cli.common_options import Force, MachineFile, Quiet
+from hopbytes.cli.declare import argument
 
 
 def probe(
     command: Annotated[
         list[str],
-        typer.Argument(
-            metavar="-- COMMAND", help="Starts one process on every node: srun -N16 --ntasks-per-node=1."
+        argument(
+            metavar="-- COMMAND", values="words",
+            help="Command that starts one process on every node: srun -N16 --ntasks-per-node=1.",
         ),
     ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; --on takes the file.")
-    ] = "-",
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a file that hopbytes did not write.")
-    ] = False,
+    output: MachineFile = "-",
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Ask each node of a job for its tree, the CPUs that may be used, and its GPUs: one file for --on."""
+    """Ask each node of a job for its cores, allowed CPUs and GPUs, and store them in one file for --on."""
     from hopbytes.cli.output import tell
     from hopbytes.discovery.probe import probe_to_file
 

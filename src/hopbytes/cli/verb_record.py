@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hopbytes.cli.common_options import Quiet, WritingOptions
+from hopbytes.cli.declare import Exit, option
 from hopbytes.cli.launch_words import CommandWords, command_words
 
 
@@ -14,43 +13,49 @@ def record(
     writing: WritingOptions,
     command: CommandWords = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the pattern goes.")
+        str, option("--output", "-o", metavar="FILE", help="File for the pattern.", values="files")
     ] = "app.pattern",
     collectives: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--collectives", metavar="MODEL",
-            help="Expand collective calls: ring, binomial, pairs, ignore (Open MPI's own, else ring).",
+            help="How collective calls become messages: ring, binomial, pairs or ignore.",
+            default="what Open MPI itself sends, else ring",
         ),
     ] = None,
     skip_first: Annotated[
-        float, typer.Option("--skip-first", metavar="SECONDS", min=0, help="Do not count the beginning.")
+        float,
+        option("--skip-first", metavar="SECONDS", least=0, help="Ignore what is sent in the first seconds."),
     ] = 0.0,
     phase: Annotated[
-        int | None, typer.Option("--phase", metavar="N", min=2, help="Only what follows MPI_Pcontrol(N).")
+        int | None,
+        option("--phase", metavar="N", least=2, help="Record only what follows MPI_Pcontrol(N)."),
     ] = None,
     per_communicator: Annotated[
-        bool, typer.Option("--per-communicator", help="Keep bytes per communicator as well.")
+        bool, option("--per-communicator", help="Store the bytes of each communicator as well.")
     ] = False,
     compiler: Annotated[
         str | None,
-        typer.Option("--cc", metavar="MPICC", help="Count by an interposer built with this compiler."),
+        option(
+            "--cc", metavar="MPICC", values="files",
+            help="MPI compiler to build the counting library with.",
+        ),
     ] = None,
     no_hosts: Annotated[
-        bool, typer.Option("--no-hosts", help="Do not ask for the host of every rank by one more launch.")
+        bool, option("--no-hosts", help="Omit the second launch that asks for the host of every rank.")
     ] = False,
     launcher: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--launcher", metavar="KIND",
-            help="Kind of launcher that a wrapper stands for: openmpi, hydra, slurm, …, other.",
+            help="Kind of launcher behind a wrapper script: openmpi, hydra, slurm, …, other.",
         ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a program unchanged and write its communication pattern.
+    """Run a program unchanged and record its communication pattern.
 
-    Input, output, signals and exit code are the program's own. The last line says what to do next.
+    Input, output, signals and exit code are those of the program. The last line says what to do next.
     """
     import hopbytes as hb
     from hopbytes.cli.app import complain
@@ -67,7 +72,7 @@ def record(
     )
     if done.graph is None:
         complain(done.problem)
-        raise typer.Exit(done.code or 1)
+        raise Exit(done.code or 1)
     output = target_of(output, done.graph)
     receipt = hb.write(done.graph, output, writing.format, force=writing.force)
     if not quiet:
@@ -77,4 +82,4 @@ def record(
         size = f"{graph.total_volume:,} bytes in {messages:,} messages"
         tell(f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}")
         tell(*next_step(output, words, graph, launcher))
-    raise typer.Exit(done.code)
+    raise Exit(done.code)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hopbytes.cli.common_options import (
     MethodOptions,
     OutputFile,
@@ -14,6 +12,7 @@ from hopbytes.cli.common_options import (
     SpreadOptions,
     WritingOptions,
 )
+from hopbytes.cli.declare import Exit, UsageError, option
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import BlockOptions, LaunchingOptions
 from hopbytes.cli.machine_options import MachineOptions
@@ -21,7 +20,11 @@ from hopbytes.cli.machine_options import MachineOptions
 
 def run(
     pattern: Annotated[
-        str, typer.Option("--pattern", metavar="FILE", help="Who talks to whom: recorded from this program.")
+        str,
+        option(
+            "--pattern", metavar="FILE", values="patterns",
+            help="Communication pattern, recorded from this program.",
+        ),
     ],
     machine: MachineOptions,
     spread: SpreadOptions,
@@ -32,20 +35,24 @@ def run(
     launching: LaunchingOptions,
     command: CommandWords = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the command and keep the files, start nothing.")
+        bool, option("--dry-run", help="Write the files and print the command, but start nothing.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Take options away that also say where ranks go.")
+        bool,
+        option("--replace", help="Remove conflicting placement options from the command."),
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Start a probe first; the program only if every rank is right.")
+        bool,
+        option(
+            "--check", help="Start a probe first, and the program only if every rank is where it belongs."
+        ),
     ] = False,
     output: OutputFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Map the program for the machine it runs on, write the launch files, and launch it.
+    """Map a program for the machine it runs on, write the launch files and start it.
 
-    Input, output, signals and exit code are the program's own. Launch files are removed afterwards
+    Input, output, signals and exit code are those of the program. Launch files are removed afterwards
     unless -o names them.
     """
     from hopbytes.cli.output import tell
@@ -58,7 +65,7 @@ def run(
     words = command_words(command)
     typed = checked_command(words, None, replace=replace)
     if not typed.program:
-        raise typer.BadParameter("say which program to launch, for instance: -- mpirun -n 64 ./app")
+        raise UsageError("say which program to launch, for instance: -- mpirun -n 64 ./app")
     where = machine.or_on(machine_said(LaunchCommand.parse(words))).allocation()
     graph = reading.read(pattern)
     typed.check_count(graph.n)
@@ -72,4 +79,4 @@ def run(
     code = launch(
         mapping, typed, output, dry_run=dry_run, check=check, force=writing.force, say=say, **extra
     )
-    raise typer.Exit(code)
+    raise Exit(code)

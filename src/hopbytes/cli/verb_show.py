@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from hopbytes.cli.common_options import Json, ReadingOptions
+from hopbytes.cli.common_options import Force, Json, ReadingOptions
+from hopbytes.cli.declare import UsageError, argument, option
 from hopbytes.cli.machine_options import Adapters, Hosts, NodeNameMap, Rails
 
 
 def show(
     thing: Annotated[
         str,
-        typer.Argument(metavar="THING", help="A machine spec, a file, or a name that 'hopbytes list' shows."),
+        argument(
+            metavar="THING", values="things",
+            help="Machine, pattern, mapping, or a name that 'hopbytes list' prints.",
+        ),
     ],
     reading: ReadingOptions,
     route: Annotated[
         tuple[str, str] | None,
-        typer.Option("--route", metavar="A B", help="Only the links from node A to B, names or numbers."),
+        option("--route", metavar="A B", help="Print only the links from node A to B (names or numbers)."),
     ] = None,
     hosts: Hosts = None,
     rails: Rails = None,
@@ -27,15 +29,14 @@ def show(
     json: Json = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Draw a machine: FILE.svg, or .png and .pdf (matplotlib)."
+        option(
+            "--output", "-o", metavar="FILE", values="files",
+            help="Draw a machine: FILE.svg, or FILE.png or FILE.pdf (these two need matplotlib).",
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a file that hopbytes did not write.")
-    ] = False,
+    force: Force = False,
 ) -> None:
-    """Describe a machine spec, a pattern or mapping file, or a registered name."""
+    """Describe a machine, a pattern, a mapping, or an algorithm, preset or format."""
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.thing import draw_thing, explain
 
@@ -43,7 +44,7 @@ def show(
     given = {name: value for name, value in told.items() if value is not None}
     if output is not None:
         if route is not None or json:
-            raise typer.BadParameter("-o draws a machine: leave --route and --json away")
+            raise UsageError("-o draws a machine: --route and --json cannot be given with it")
         draw_thing(thing, output, force=force, machine_options=given)
         tell(f"{output} written")
         return

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from hopbytes.cli.common_options import Json, OutputFile, Quiet, WritingOptions
+from hopbytes.cli.common_options import Json, MappingFormat, OutputFile, Quiet, WritingOptions
+from hopbytes.cli.declare import Exit, argument, option
 from hopbytes.cli.launch_words import CommandWords, command_words
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
 from hopbytes.cli.machine_options import MachineOptions
@@ -15,8 +14,9 @@ from hopbytes.cli.machine_options import MachineOptions
 def verify(
     mapping: Annotated[
         str,
-        typer.Argument(
-            metavar="MAPPING", help="Stored by 'map -o FILE.json'; with --on any readable placement."
+        argument(
+            metavar="MAPPING", values="files",
+            help="Stored by 'map -o FILE.json'; with --on, a file of any placement format.",
         ),
     ],
     machine: MachineOptions,
@@ -25,23 +25,26 @@ def verify(
     command: CommandWords = None,
     as_typed: Annotated[
         bool,
-        typer.Option("--as-typed", help="Run the command as it is, with launch files of its own."),
+        option("--as-typed", help="Run the command as it is, with its own launch files."),
     ] = False,
+    mapping_format: MappingFormat = None,
     output: OutputFile = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Start a tiny probe in place of the program and compare host, CPUs and GPUs of every rank.
+    """Check that a launch puts every rank where a mapping wants it.
 
-    Launch files are written for MAPPING and put into the command, which need not name a program. Exit
-    code 0 when every rank is where it belongs, 1 when not, else that of the launcher.
+    A small probe starts in place of the program and reports host, CPUs and GPUs of every rank. Launch
+    files are written for MAPPING and put into the command, which need not name a program. The exit code
+    is 0 if every rank is where it belongs, 1 if not, else that of the launcher.
     """
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.launching.verify import verify_launch
     from hopbytes.textio.hostlist import read_hosts
 
     where = machine.allocation() if machine.given else None
-    stored = given_mapping(mapping, writing.format or ("json" if where is None else None), where)
+    form = mapping_format or writing.format or ("json" if where is None else None)
+    stored = given_mapping(mapping, form, where)
     hosts = None if machine.hosts is None or where is not None else read_hosts(machine.hosts)
     outcome = verify_launch(
         stored, command_words(command), stem=output, as_typed=as_typed, hosts=hosts, force=writing.force,
@@ -57,4 +60,4 @@ def verify(
         if not quiet:
             tell(outcome.summary())
     if outcome.code:
-        raise typer.Exit(outcome.code)
+        raise Exit(outcome.code)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from hopbytes.cli.common_options import OutputFile, Quiet, WritingOptions
+from hopbytes.cli.common_options import MappingFormat, OutputFile, Quiet, WritingOptions
+from hopbytes.cli.declare import argument
 from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
 from hopbytes.cli.machine_options import MachineOptions
 
@@ -14,23 +13,19 @@ from hopbytes.cli.machine_options import MachineOptions
 def write(
     mapping: Annotated[
         str,
-        typer.Argument(
-            metavar="MAPPING", help="Stored by 'map -o FILE.json'; with --on any readable placement."
+        argument(
+            metavar="MAPPING", values="files",
+            help="Stored by 'map -o FILE.json'; with --on, a file of any placement format.",
         ),
     ],
     machine: MachineOptions,
     writing: WritingOptions,
     launching: LaunchingOptions,
-    mapping_format: Annotated[
-        str | None,
-        typer.Option(
-            "--mapping-format", metavar="FORMAT", help="Of MAPPING, when its name and content do not tell."
-        ),
-    ] = None,
+    mapping_format: MappingFormat = None,
     output: OutputFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the files a launcher needs from a stored mapping: map once, launch often."""
+    """Write launch files from a stored mapping: map once, launch often."""
     from hopbytes.cli.output import advice_for, launch_lines, tell
     from hopbytes.textio.hostlist import read_hosts
 

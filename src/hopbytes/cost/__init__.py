@@ -1,1 +1,1 @@
-"""What a mapping costs: objectives, metrics, and the time of its messages."""
+"""The cost of a mapping: objectives, metrics, and the time of its messages."""

@@ -1,1 +1,1 @@
-"""What the nodes of a job are, and how fast messages between them are: probe and ping-pong."""
+"""Discovery of the nodes of a job (probe) and of the speed of messages between them (ping-pong)."""

@@ -1,4 +1,4 @@
-"""From times of messages to latency and bandwidth."""
+"""Fit latency and bandwidth to measured times of messages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hopbytes.errors import FormatError
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Latency in seconds, bandwidth in bytes per second, and the largest relative error of the line."""
+    """Latency in seconds, bandwidth in bytes per second, and the largest relative error of the fit."""
 
     latency: float
     bandwidth: float
     error: float
 
     def seconds(self, size: float) -> float:
-        """Predicted time of a message."""
+        """Return the predicted time of a message of `size` bytes."""
         return self.latency + size / self.bandwidth
 
 
@@ -30,18 +30,19 @@ def fit(times: Mapping[int, Sequence[float]]) -> Fit:
     Parameters
     ----------
     times : mapping of int to sequence of float
-        Bytes → seconds, one number per batch (of every pair).
+        Message size in bytes → times in seconds, one for each batch of every pair.
 
     Returns
     -------
     Fit
-        Least squares of relative errors on the median of each size, so that the small messages, which show
-        the latency, count as much as the large ones. A line that would cross zero below is put through it.
+        The least squares fit of relative errors to the median of each size; relative errors give the small
+        messages, which determine the latency, the same weight as the large ones. If the fitted latency is
+        negative, the line is fitted again with latency 0.
 
     Raises
     ------
     FormatError
-        Fewer than two sizes, or times that do not grow with the size.
+        There are fewer than two sizes, or times do not increase with the size.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def fit(times: Mapping[int, Sequence[float]]) -> Fit:
         latency = 0.0
         per_byte = float((weighted[:, 1] @ np.ones(len(sizes))) / (weighted[:, 1] @ weighted[:, 1]))
     if per_byte <= 0:
-        what = "messages take no longer the larger they are"
-        raise FormatError("measure", None, f"{what}, expected times that grow with the size")
+        what = "the times of messages do not increase with their size"
+        raise FormatError("measure", None, f"{what}, expected increasing times")
     predicted = latency + per_byte * bytes_sent
     return Fit(float(latency), float(1 / per_byte), float(np.abs(predicted / seconds - 1).max()))

@@ -1,4 +1,4 @@
-"""Start the ping-pong program under MPI, and put what it measured into a machine."""
+"""Run the ping-pong program under MPI and store the measured latencies and bandwidths in a machine."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 
-from hopbytes._util.programs import PATIENCE, heard
+from hopbytes._util.programs import START_TIMEOUT, run_program
 from hopbytes.discovery.fit import Fit, fit
 from hopbytes.discovery.plan import SIZES, RankPlace, pairs_of_levels, pes_of_ranks, rounds_of
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import Level, Machine, TreeDistance
-from hopbytes.machines.common.delegating_machine import Timed
+from hopbytes.machines.base import Machine
+from hopbytes.machines.common.measured_machine import MeasuredMachine
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.textio.cpu_lists import parse_list
 
 WHERE = re.compile(r"#hopbytes-measure where ([0-9]{1,9}) (\S{1,255}) ([0-9,-]*) \.")
 TIME = re.compile(r"#hopbytes-measure time ([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,12}) (\S{1,40}) \.")
-#: Distances are nanoseconds of a message of this many bytes, unless they are to stay as they are.
+#: Measured distances are the nanoseconds of a message of this size.
 REFERENCE_BYTES = 8192
 FEWEST_BATCHES = 5
-#: The probable reason when ranks do not find each other.
+#: Hint for ranks that do not form one MPI world.
 OTHER_MPI = "is the program's MPI the launcher's? (--cc with its compiler, or mpi4py of that MPI)"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A machine with measured levels, and how well a line described each.
+    """A machine with measured levels, and the quality of the fit for each level.
 
     Parameters
     ----------
     machine : Machine
     fits : dict of str to Fit
-        By name of the level, outermost first; levels that no two ranks differ at are missing.
+        Fits by the name of the level, outermost first, for levels at which two ranks differ.
     pairs : dict of str to int
-        Pairs measured for each.
+        Number of pairs that were measured for each level.
     """
 
     machine: Machine
@@ -63,16 +65,18 @@ def measure(
     Parameters
     ----------
     command : sequence of str
-        What starts MPI ranks, one on each of some or all slots: ``["srun", "-n8", "--cpu-bind=cores"]``
+        The launch command that starts one MPI rank on each of some or all slots:
+        ``["srun", "-n8", "--cpu-bind=cores"]``
     where : Allocation
     compiler : str, optional
-        MPI compiler (``mpicc``): the program is then C, built in a temporary folder; else Python with mpi4py.
+        MPI compiler (``mpicc``) for the C version of the program, which is built in a temporary folder; by
+        default the Python version with mpi4py is used.
     batches : int
-        Measurements of each pair and size, of which the median counts; at least 5.
+        Number of measurements of each pair and size, whose median is used; at least 5.
     sizes : sequence of int
-        Bytes of the messages.
+        Message sizes in bytes.
     keep_distances : bool
-        Leave distances as they are; otherwise they become nanoseconds of a message of 8192 bytes.
+        Keep the machine's distances; by default they become the nanoseconds of a message of 8192 bytes.
 
     Returns
     -------
@@ -81,20 +85,21 @@ def measure(
     Raises
     ------
     UnsupportedError
-        A machine whose distances are not those of levels; a program that does not start or fails.
+        The distances of the machine are not those of levels, or the program does not start or fails.
     InfeasibleError
-        Ranks whose slots are not known; fewer than two of them.
+        The slots of the ranks cannot be determined, or there are fewer than two ranks.
     FormatError
-        Output that misses times, times that do not grow with the size.
+        Times are missing in the output or do not increase with the size.
 
     Notes
     -----
-    The program runs twice: first every rank says where it is, then pairs of ranks that first differ at each
-    level (three per level) exchange messages, one pair at a time.
+    The program runs twice: first every rank prints its host and CPUs, then up to three pairs of ranks per
+    level for which this is the outermost level at which they differ exchange messages, one pair at a time.
     """
     if not isinstance(where.distance, TreeDistance):
         spec = where.machine.spec()[:60]
-        raise UnsupportedError(f"measuring '{spec}', expected levels: a tree, slurm:, hwloc:, job or local")
+        what = "the machine has no levels to measure, expected a tree, slurm:, hwloc:, job or local"
+        raise UnsupportedError(f"'{spec}': {what}")
     if batches < FEWEST_BATCHES:
         raise FormatError("--batches", None, f"{batches}, expected at least {FEWEST_BATCHES}")
     with tempfile.TemporaryDirectory(prefix="hopbytes-") as folder:
@@ -106,7 +111,7 @@ def measure(
         plan = ",".join(f"{a}-{b}" for level in pairs for a, b in pairs[level])
         sweep = ",".join(f"{size}:{rounds_of(size)}" for size in sizes)
         running = [*command, *program, "run", str(batches), sweep, plan]
-        times = read_times(_output(running, sign="#hopbytes-measure time"))
+        times = read_times(_output(running, marker="#hopbytes-measure time"))
     names = [level.name for level in where.machine.levels]
     fits = {}
     for level, chosen in pairs.items():
@@ -116,7 +121,7 @@ def measure(
                 found = times.get((*pair, size), [])
                 if len(found) != batches:
                     what = f"{len(found)} of {batches} times of ranks {pair[0]} and {pair[1]}, {size} bytes"
-                    raise FormatError("measure", None, f"{what}, expected all: run it again")
+                    raise FormatError("measure", None, f"{what} arrived, expected all: measure again")
                 of_level.setdefault(size, []).extend(found)
         fits[names[level]] = fit(of_level)
     machine = with_measured(where.machine, fits, keep_distances)
@@ -124,9 +129,9 @@ def measure(
 
 
 def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) -> Machine:
-    """Return the machine with latency, bandwidth and, unless they are to be kept, distances of its levels.
+    """Return the machine with measured latency, bandwidth and, unless `keep_distances`, distances.
 
-    A level nobody measured takes the distance of the one inside it.
+    A level without a measurement gets the distance of the next inner level.
     """
     tiers: list[Level] = []
     inner = 0
@@ -143,27 +148,28 @@ def with_measured(machine: Machine, fits: dict[str, Fit], keep_distances: bool) 
         return replace(machine, tiers=outermost_first)
     if isinstance(machine, NodeMachine):
         return replace(machine, known_tiers=outermost_first, replaced={})
-    base = machine.base if isinstance(machine, Timed) else machine
-    return Timed(base.with_distances({tier.name: tier.distance for tier in outermost_first}), outermost_first)
+    base = machine.base if isinstance(machine, MeasuredMachine) else machine
+    base = base.with_distances({tier.name: tier.distance for tier in outermost_first})
+    return MeasuredMachine(base, outermost_first)
 
 
 def read_places(lines: Sequence[str]) -> list[RankPlace]:
-    """Return where every rank says it is. FormatError when some are missing."""
+    """Return the host and CPUs that every rank printed; FormatError if ranks are missing or repeated."""
     places: dict[int, RankPlace] = {}
     for line in lines:
         for found in WHERE.finditer(line):
             if int(found[1]) in places:
-                what = f"rank {found[1]} said twice where it is, expected ranks that know of each other"
+                what = f"rank {found[1]} occurs twice, expected ranks of one MPI world"
                 raise FormatError("measure", None, f"{what}: {OTHER_MPI}")
             places[int(found[1])] = RankPlace(found[2], frozenset(parse_list(found[3], "measure")))
     if not places or sorted(places) != list(range(len(places))):
-        what = f"{len(places)} ranks said where they are"
-        raise FormatError("measure", None, f"{what}, expected all of them: is the program started by MPI?")
+        what = f"{len(places)} ranks printed their hosts"
+        raise FormatError("measure", None, f"{what}, expected all ranks: does the command start MPI ranks?")
     return [places[rank] for rank in range(len(places))]
 
 
 def read_times(lines: Sequence[str]) -> dict[tuple[int, int, int], list[float]]:
-    """Return seconds by rank, rank and size."""
+    """Return the measured seconds by first rank, second rank and message size."""
     times: dict[tuple[int, int, int], list[float]] = {}
     for line in lines:
         for found in TIME.finditer(line):
@@ -188,10 +194,10 @@ def _built(compiler: str, folder: str) -> str:
     return program
 
 
-def _output(command: Sequence[str], within: float = PATIENCE, sign: str = "") -> list[str]:
-    said, code = heard(
-        command, within=within, sign=sign, expected="a command that starts MPI", hint=OTHER_MPI
+def _output(command: Sequence[str], timeout: float = START_TIMEOUT, marker: str = "") -> list[str]:
+    printed, code = run_program(
+        command, timeout=timeout, marker=marker, expected="a command that starts MPI", hint=OTHER_MPI
     )
     if code:
-        raise UnsupportedError(f"{' '.join(command)[:100]}: failed with exit code {code}")
-    return said.splitlines()
+        raise UnsupportedError(f"{' '.join(command)[:100]}: failed with exit code {code}, expected 0")
+    return printed.splitlines()

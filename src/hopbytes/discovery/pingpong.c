@@ -1,10 +1,10 @@
 /* Ping-pong between pairs of ranks. The same program as pingpong.py, for machines without mpi4py.
  *
- *   pingpong where                        every rank says its host and CPUs
- *   pingpong run BATCHES SIZE:ROUNDS,... A-B,...   pair after pair; rank A says seconds per message
+ *   pingpong where                        every rank prints its host and CPUs
+ *   pingpong run BATCHES SIZE:ROUNDS,... A-B,...   one pair after the other; rank A prints seconds per message
  *
- * Every line begins with #hopbytes-measure, because the user's MPI may print lines of its own, and is written at
- * once: launchers hand on pieces as they come, with those of other ranks between them. */
+ * Every line begins with #hopbytes-measure, because the MPI library may print lines as well. Every line is written
+ * by one call, because launchers forward pieces of output as they arrive and mix those of different ranks. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <errno.h>
@@ -16,7 +16,8 @@
 
 enum { CPUS = 65536, LINE = 8 * CPUS };
 
-/* One write; more only where the system itself takes a part. MPIs may make stdio write every piece alone. */
+/* Write a line by one call of write, or by several if the system writes only a part. stdio is not used, because
+ * some MPI libraries make it unbuffered. */
 static void say(const char *line, size_t size) {
   while (size > 0) {
     const ssize_t done = write(STDOUT_FILENO, line, size);
@@ -25,7 +26,7 @@ static void say(const char *line, size_t size) {
   }
 }
 
-/* CPUs as the kernel lists them: 0-3,8. */
+/* Print the CPUs of this process in the kernel's notation: 0-3,8. */
 static size_t list_cpus(char *text, size_t room) {
   size_t used = 0;
   cpu_set_t *set = CPU_ALLOC(CPUS);
@@ -55,7 +56,7 @@ static void say_where(int rank) {
   free(line);
 }
 
-/* Seconds of one message there or back, the mean of one batch. */
+/* Return the seconds of one message in one direction, the mean of a batch of round trips. */
 static double batch(int first, int partner, char *buffer, int size, long rounds) {
   const double begin = MPI_Wtime();
   for (long round = 0; round < rounds; ++round) {
@@ -97,7 +98,7 @@ int main(int argc, char **argv) {
       int a = 0, b = 0;
       if (sscanf(word, "%d-%d", &a, &b) != 2) MPI_Abort(MPI_COMM_WORLD, 2);
       if (rank == a || rank == b) run_pair(rank, a, b, atoi(argv[2]), argv[3]);
-      MPI_Barrier(MPI_COMM_WORLD); /* nobody else talks meanwhile */
+      MPI_Barrier(MPI_COMM_WORLD); /* the other ranks wait, so that only one pair communicates at a time */
     }
   }
   MPI_Finalize();

@@ -1,6 +1,6 @@
 """Ping-pong between pairs of ranks by mpi4py; the same program as ``pingpong.c``.
 
-It imports nothing of this package, so that ``python pingpong.py`` starts quickly on every rank.
+The program imports nothing from this package, so that ``python pingpong.py`` starts quickly on every rank.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def main(arguments: list[str]) -> None:
                 if rank == a:
                     for seconds in times:
                         _say(f"time {a} {b} {size} {seconds:.12e}")
-        world.Barrier()  # nobody else talks meanwhile
+        world.Barrier()  # the other ranks wait, so that only one pair communicates at a time
 
 
 def _batch(world: Any, first: bool, partner: int, buffer: Any, rounds: int) -> float:
-    """Seconds of one message there or back."""
+    """Return the seconds of one message in one direction, the mean of a batch of round trips."""
     from mpi4py import MPI
 
     begin = MPI.Wtime()

@@ -1,4 +1,4 @@
-"""Which pairs of ranks are measured, and with which messages."""
+"""Selection of the pairs of ranks that are measured, and of the message sizes."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.node.job_environment import same_host
 from hopbytes.model.allocation import Allocation
 
-#: Sizes of messages in bytes: latency at one end, bandwidth at the other.
+#: Message sizes in bytes; small messages determine the latency, large ones the bandwidth.
 SIZES = (1, 64, 512, 4096, 16384, 65536, 262144, 1048576, 4194304)
 PAIRS_PER_LEVEL = 3
-#: Bytes that a batch moves, and bounds on its round trips.
+#: Approximate number of bytes in a batch, and bounds of its number of round trips.
 BATCH_BYTES, MOST_ROUNDS, FEWEST_ROUNDS = 2**22, 200, 2
 
 
 @dataclass(frozen=True, slots=True)
 class RankPlace:
-    """Where a rank says it runs: host name and the CPUs it may use (numbers of the operating system)."""
+    """Host name of a rank, and the CPUs that it may use (numbers of the operating system)."""
 
     host: str
     cpus: frozenset[int]
 
 
 def rounds_of(size: int) -> int:
-    """Round trips in a batch of messages of `size` bytes."""
+    """Return the number of round trips in a batch of messages of `size` bytes."""
     return max(FEWEST_ROUNDS, min(MOST_ROUNDS, BATCH_BYTES // (size + 1)))
 
 
 def pes_of_ranks(places: Sequence[RankPlace], where: Allocation) -> list[int]:
-    """Find the PE that every rank runs on.
+    """Find the PE on which every rank runs.
 
     Parameters
     ----------
     places : sequence of RankPlace
-        In the order of ranks.
+        Hosts and CPUs in the order of ranks.
     where : Allocation
 
     Returns
     -------
     list of int
-        PE of each rank: the one whose CPUs hold all of the rank's on its host, where both are known; else
-        ranks are counted through the PEs in order, which needs as many ranks as PEs.
+        PE of each rank. If the CPUs of PEs are known, it is the PE whose CPUs include all CPUs of the rank.
+        Otherwise rank i runs on PE i, provided that there are as many ranks as PEs.
 
     Raises
     ------
     InfeasibleError
-        Ranks that are not bound to one PE each, and not as many as PEs.
+        Ranks are not bound to one PE each, and their number is not that of the PEs.
     FormatError
-        A host that is no node of the machine.
+        A host is not a node of the machine.
     """
     found = [_pe_of(place, where) for place in places] if where.os_pus(0) is not None else []
     pes = [pe for pe in found if pe is not None]
@@ -70,7 +70,8 @@ def _pe_of(place: RankPlace, where: Allocation) -> int | None:
     nodes = int(where.machine.node_of_core()[-1]) + 1
     node = next((i for i, host in enumerate(hosts) if same_host(place.host, host)), None)
     if node is None and hosts and nodes > 1:
-        raise FormatError("measure", None, f"a rank on {place.host!r}, which is no host of the machine")
+        what = f"a rank runs on {place.host!r}, expected a host of the machine"
+        raise FormatError("measure", None, what)
     if nodes == 1:
         node = 0
     if node is None or not place.cpus:
@@ -83,7 +84,7 @@ def _pe_of(place: RankPlace, where: Allocation) -> int | None:
 
 
 def pairs_of_levels(where: Allocation, pes: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    """Choose pairs of ranks for every level that some of them first differ at.
+    """Choose pairs of ranks for every level that is the outermost one at which some ranks differ.
 
     Parameters
     ----------
@@ -94,8 +95,8 @@ def pairs_of_levels(where: Allocation, pes: Sequence[int]) -> dict[int, list[tup
     Returns
     -------
     dict
-        Index into ``machine.levels`` → up to three pairs of ranks, from the first, the middle and the last
-        unit outside that has two units of the level.
+        Index into ``machine.levels`` → up to three pairs of ranks: from the first, the middle and the last
+        unit of the next outer level that contains ranks in two units of this level.
 
     Notes
     -----
@@ -111,7 +112,7 @@ def pairs_of_levels(where: Allocation, pes: Sequence[int]) -> dict[int, list[tup
         for unit in np.unique(outer):
             ranks = np.flatnonzero(outer == unit)
             inner, first = np.unique(units[ranks], return_index=True)
-            if len(inner) > 1:  # the first unit and the last: as far apart as they get
+            if len(inner) > 1:  # take ranks of the first and the last unit, which are farthest apart
                 pairs.append((int(ranks[first[0]]), int(ranks[first[-1]])))
         if pairs:
             places = sorted({0, len(pairs) // 2, len(pairs) - 1})[:PAIRS_PER_LEVEL]

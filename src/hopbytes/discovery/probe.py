@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from hopbytes._util.programs import heard
+from hopbytes._util.programs import run_program
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.common.node_machine import NodeMachine, distinct
+from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.machine import Stored
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.sysfs import PATTERNS, node_from_files
@@ -82,10 +83,10 @@ def script() -> str:
 
 
 def _output(command: Sequence[str]) -> list[str]:
-    said, code = heard(command, expected="a command that starts programs")
+    printed, code = run_program(command, expected="a command that starts programs")
     if code:
         raise UnsupportedError(f"{' '.join(command[:-3])[:80]}: failed with exit code {code}")
-    return said.splitlines()
+    return printed.splitlines()
 
 
 @dataclass
@@ -135,8 +136,7 @@ def read_probe(lines: Iterable[str], job: Job | None = None) -> NodeMachine:
             raise FormatError(WHERE, None, f"{what}, expected all: run it again")
     names, job = _in_order(list(said), job)
     trees = [_node(name, said[real]) for name, real in names]
-    nodes, which = distinct(trees)
-    return Stored("machine:", nodes, which, tuple(name for name, _ in names), its_job=job)
+    return Stored("machine:", NodeInventory.of(trees), tuple(name for name, _ in names), job=job)
 
 
 def _node(name: str, host: _Host) -> NodeTree:
@@ -177,6 +177,6 @@ def probe_to_file(command: Sequence[str], output: str, *, force: bool = False) -
         may_write(output, force)
     machine = probe(command)
     atomic_write({output: machine_text(machine, f"probe: {' '.join(command)}"[:500])})
-    nodes, kinds = len(machine.tree_of_node), len(machine.nodes)
+    nodes, kinds = machine.inventory.n_nodes, len(machine.inventory.trees)
     alike = "one kind" if kinds == 1 else f"{kinds} kinds"
     return f"{nodes} node{'s' * (nodes > 1)} of {alike}, {machine.n_cores} hardware threads"

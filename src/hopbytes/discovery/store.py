@@ -1,4 +1,4 @@
-"""Measure, store, and say what was measured."""
+"""Measure the levels of a machine, store the machine, and describe the measurement."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hopbytes.model.allocation import Allocation
 def measure_to_file(
     command: Sequence[str], where: Allocation, output: str, *, force: bool = False, **options: Any
 ) -> str:
-    """Store the machine that :func:`hopbytes.discovery.measure.measure` finds, and return a table for people.
+    """Write the machine of :func:`hopbytes.discovery.measure.measure` to a file and return a table as text.
 
     Parameters
     ----------
     command, where
         See :func:`hopbytes.discovery.measure.measure`, which also takes `options`.
     output : str
-        Machine file to write, complete or not at all; ``-`` is standard output.
+        Machine file, which is written completely or not at all; ``-`` is standard output.
     force : bool
         Overwrite a file that hopbytes did not write.
     """

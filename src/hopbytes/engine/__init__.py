@@ -1,7 +1,7 @@
-"""The compiled search kernels (partitioning, refinement) with typed signatures, kept interruptible.
+"""The compiled search kernels (partitioning, refinement) with typed signatures; calls are interruptible.
 
-These are heuristics: they have no definition to compare with, so they have no twin in
-:mod:`hopbytes.reference`; tests check their properties instead.
+The searches are heuristics: their results have no definition to compare with, so most have no twin in
+:mod:`hopbytes.reference`; tests check properties of the results instead.
 """
 
 from hopbytes.engine.control import (
@@ -9,8 +9,8 @@ from hopbytes.engine.control import (
     SMALL,
     Spend,
     interruptible,
-    moderate,
-    moderate_unary,
+    rescale_linear_cost,
+    rescale_to_63_bits,
     stop_asked,
     stopping_when,
 )
@@ -18,6 +18,7 @@ from hopbytes.engine.partition import partition_many
 from hopbytes.engine.refinement import refine_placement
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
 from hopbytes.engine.swap_search import swap_refine
+from hopbytes.engine.work_meter import WorkMeter, metered_by
 
 __all__ = [
     "MOST",
@@ -25,11 +26,13 @@ __all__ = [
     "PartitionSettings",
     "SearchSettings",
     "Spend",
+    "WorkMeter",
     "interruptible",
-    "moderate",
-    "moderate_unary",
+    "metered_by",
     "partition_many",
     "refine_placement",
+    "rescale_linear_cost",
+    "rescale_to_63_bits",
     "stop_asked",
     "stopping_when",
     "swap_refine",

@@ -1,4 +1,4 @@
-"""Dense quadratic assignment by a small population of tabu searches, until its work or its time is spent."""
+"""Dense quadratic assignment by a memetic search: a small population improved by tabu searches."""
 
 from __future__ import annotations
 
@@ -7,55 +7,56 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.control import Spend
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
+from hopbytes.kernels import Int32, Int64
 
-#: Searches of one generation. A constant, so that the answer does not depend on the number of threads.
+#: Searches per generation. A constant, so that the result does not depend on the number of threads.
 WIDTH = 2
-#: From this spread of local optima on (standard deviation over mean, times the root of n) good solutions
-#: lie in few valleys far apart: many short searches find the valley. Below, all optima are nearly
-#: alike and a search gains by staying longer. (Averages over n terms scatter by one over the root of n.)
+#: The spread of local optima (standard deviation over mean, times the root of n) from which on they count as
+#: diverse. Good solutions then lie in few regions far apart, and many short searches find the best region.
+#: With a smaller spread all optima are nearly alike and longer searches gain more. (Averages over n terms
+#: vary by one over the root of n.)
 WIDE_SPREAD = 0.12
 
 
 @dataclass(frozen=True, slots=True)
 class EvolutionSettings:
-    """How to breed (see :func:`evolve`).
+    """Parameters of the population (see :func:`evolve`).
 
     Parameters
     ----------
     population : int
-        Solutions kept.
+        Number of solutions that are kept.
     short, long : int
-        Exchanges of one tabu search over n, for wide and for narrow spread of local optima.
-    stale : int
-        Children in a row that enter nothing, per member, after which the population is renewed.
-    crowd : int
-        Most tasks for which there is time for a population; with more, one placement is searched on and on.
+        Exchanges of one tabu search over n, for diverse and for similar local optima.
+    fruitless_children : int
+        Consecutive children per member that do not enter the population, after which it is replaced.
+    population_up_to : int
+        Largest number of tasks for a population; for more tasks a single solution is improved.
     renewals : int
-        Populations in a row without a new best after which the search ends, limits or not; small
-        problems are solved long before.
+        Consecutive populations without a new best after which the search ends, whatever the limits; small
+        problems are usually solved long before.
     """
 
     population: int = 16
     short: int = 2
     long: int = 10
-    stale: int = 4
+    fruitless_children: int = 4
     renewals: int = 20
-    crowd: int = FEW_TASKS
+    population_up_to: int = FEW_TASKS
 
 
 @dataclass(slots=True, eq=False)
 class _Population:
     members: Int32
     costs: Int64
-    stale: int = 0
+    fruitless_children: int = 0
 
     def add(self, place: Int32, cost: int, limit: int) -> None:
-        """Take a child in, in place of the worst one when full; twins and the worse stay out."""
-        self.stale += 1
+        """Let a child enter, in place of the worst member if full; reject duplicates and worse ones."""
+        self.fruitless_children += 1
         same_cost = self.costs == cost
         if np.any(np.all(self.members[same_cost] == place, axis=1)):
             return
@@ -67,7 +68,7 @@ class _Population:
             if cost >= self.costs[worst]:
                 return
             self.members[worst], self.costs[worst] = place, cost
-        self.stale = 0
+        self.fruitless_children = 0
 
 
 def evolve(
@@ -90,36 +91,36 @@ def evolve(
     start : int32[n]
         A permutation of the places.
     seed : int
-        All randomness derives from it; the answer does not depend on `threads`.
+        Seed of all random decisions; the result does not depend on `threads`.
     limit : int, optional
-        Work after which no further search begins, in arcs (eight pairs of tasks count as one arc); the
-        last searches are cut so that they do not go far beyond.
+        Work units (scanned edges; eight pairs of tasks count as one) after which no search begins; the
+        last searches are shortened so that they do not exceed it by much.
     deadline : float, optional
-        ``time.monotonic()`` to stop at. Searches at work then are thrown away, so that a `limit` of the
-        work done by the others gives the same permutation again.
+        ``time.monotonic()`` at which to stop. The searches that run then are discarded, so that a `limit`
+        equal to the work of the others gives the same permutation again.
     spend : callable, optional
-        Told the work of every generation.
+        Called with the work of every generation.
     watch : callable, optional
-        Told the cost whenever a better permutation is found.
+        Called with the cost whenever a better permutation is found.
 
     Returns
     -------
     int32[n], int
-        The best permutation met, never worse than `start`, and the exchanges made.
+        The best permutation found, never worse than `start`, and the number of exchanges.
 
     Raises
     ------
     ValueError
-        Neither `limit` nor `deadline`.
+        Neither `limit` nor `deadline` is given.
 
     Notes
     -----
-    Memetic search after Benlic and Hao (2015): children take over what their parents agree on and half of
-    the rest from each (uniform crossover), and are improved by a tabu search. Differences: how long those
-    searches are is decided by the spread of local optima, populations that no longer change are given up
-    for fresh ones, and generations of two are bred side by side. Of more than `crowd` tasks one placement is
-    searched on from its best, the farther from there the longer nothing better was found. O(n^2) per
-    exchange. The search of a population ends by itself when fresh populations keep ending at no better cost.
+    Memetic search after Benlic and Hao (2015): children inherit what their parents agree on and half of
+    the rest from each (uniform crossover), and are improved by a tabu search. Differences: the spread of
+    local optima decides how long those searches are, populations that no longer change are replaced by new
+    ones, and every generation consists of two children. With more than `population_up_to` tasks a single
+    solution is improved by iterated local search, whose perturbations grow while no better solution is found.
+    O(n^2) per exchange. The search ends by itself when new populations repeatedly end at no better cost.
 
     Examples
     --------
@@ -133,23 +134,23 @@ def evolve(
         raise ValueError("evolve needs an amount of work or a deadline")
     if problem.n < 2:
         return start.copy(), 0
-    run = _Run(problem, start.copy(), np.random.default_rng(seed), limit, deadline, threads, spend, watch)
-    if problem.n > settings.crowd:
-        run.follow()
+    run = _Search(problem, start.copy(), np.random.default_rng(seed), limit, deadline, threads, spend, watch)
+    if problem.n > settings.population_up_to:
+        run.improve_best()
         return run.best, run.exchanges
     length, first = run.prepare(settings)
-    run.breed(first, length, settings)
-    barren = 0
-    while not run.over and barren < settings.renewals:
+    run.improve_population(first, length, settings)
+    fruitless = 0
+    while not run.over and fruitless < settings.renewals:
         before = run.least
-        run.breed(None, length, settings)
-        barren = 0 if run.least < before else barren + 1
+        run.improve_population(None, length, settings)
+        fruitless = 0 if run.least < before else fruitless + 1
     return run.best, run.exchanges
 
 
 @dataclass(slots=True, eq=False)
-class _Run:
-    """What is left to do, the best so far, and one generation at a time."""
+class _Search:
+    """The state of a search: its limits, the best permutation so far, and the generations."""
 
     problem: DenseProblem
     best: Int32
@@ -168,50 +169,52 @@ class _Run:
         self.least = self.problem.cost(self.best)
 
     def prepare(self, settings: EvolutionSettings) -> tuple[int, Int32]:
-        """Descend from random permutations: a first population, and how long to search.
+        """Descend from random permutations; return the length of tabu searches and a first population.
 
-        The best permutation so far, which somebody made with care, comes first.
+        The best permutation so far, which is usually a good initial mapping, is its first member.
         """
         n, found = self.problem.n, [self.best[None, :]]
         while sum(map(len, found)) < settings.population and not self.over:
-            found.append(self.improve(self.randomly(WIDTH), 20 * n, fruitless=1)[0])
+            found.append(self.improve(self.random_permutations(WIDTH), 20 * n, fruitless=1)[0])
         members = np.vstack(found)
         costs = np.array([self.problem.cost(each) for each in members[1:]], np.float64)
         spread = costs.std() / max(costs.mean(), 1.0) * np.sqrt(n) if len(costs) else 0.0
         return n * (settings.short if spread > WIDE_SPREAD else settings.long), members
 
-    def follow(self) -> None:
-        """Search from the best, then from ever farther around it until something better is found."""
-        n, barren = self.problem.n, 0
+    def improve_best(self) -> None:
+        """Improve the best permutation, perturbing it more strongly until a better one is found."""
+        n, fruitless = self.problem.n, 0
         while not self.over:
             begin, before = self.best.copy(), self.least
-            if barren:
-                shaken = self.rng.choice(n, min(n, 2 + barren), replace=False)
-                begin[shaken] = begin[self.rng.permutation(shaken)]
+            if fruitless:
+                perturbed = self.rng.choice(n, min(n, 2 + fruitless), replace=False)
+                begin[perturbed] = begin[self.rng.permutation(perturbed)]
             self.improve(begin[None, :], 2 * n)
-            barren = 0 if self.least < before else barren + 1
+            fruitless = 0 if self.least < before else fruitless + 1
 
-    def breed(self, first: Int32 | None, length: int, settings: EvolutionSettings) -> None:
-        """Raise one population until it no longer changes."""
+    def improve_population(self, first: Int32 | None, length: int, settings: EvolutionSettings) -> None:
+        """Improve one population until it no longer changes."""
         size = settings.population
         pool = _Population(np.empty((0, self.problem.n), np.int32), np.empty(0, np.int64))
         for begin in range(0, size, WIDTH):
             if self.over:
                 break
-            parents = self.randomly(WIDTH) if first is None else first[begin : begin + WIDTH]
-            self.rear(pool, parents, length, size)
-        pool.stale = 0
-        while not self.over and len(pool.costs) > 1 and pool.stale < settings.stale * size:
+            parents = self.random_permutations(WIDTH) if first is None else first[begin : begin + WIDTH]
+            self.improve_generation(pool, parents, length, size)
+        pool.fruitless_children = 0
+        most = settings.fruitless_children * size
+        while not self.over and len(pool.costs) > 1 and pool.fruitless_children < most:
             pairs = [self.rng.choice(len(pool.costs), 2, replace=False) for _ in range(WIDTH)]
-            self.rear(pool, np.stack([self.child(*pool.members[pair]) for pair in pairs]), length, size)
+            children = np.stack([self.child(*pool.members[pair]) for pair in pairs])
+            self.improve_generation(pool, children, length, size)
 
-    def rear(self, pool: _Population, begin: Int32, length: int, size: int) -> None:
-        """Improve a generation and let it into the population."""
+    def improve_generation(self, pool: _Population, begin: Int32, length: int, size: int) -> None:
+        """Improve a generation and let it enter the population."""
         for place, cost in zip(*self.improve(begin, length), strict=True):
             pool.add(place, int(cost), size)
 
     def improve(self, begin: Int32, iterations: int, fruitless: int = 0) -> tuple[Int32, Int64]:
-        """Search from all rows of `begin`; of a generation that was not finished nothing remains."""
+        """Search from all rows of `begin`; an unfinished generation is discarded."""
         if self.limit is not None:
             left = (self.limit - self.arcs) // max(1, len(begin)) // (self.problem.n**2 // 8 + 1)
             iterations = min(iterations, left)
@@ -241,24 +244,24 @@ class _Run:
                 self.tell_cost(self.least)
         return place, costs
 
-    def randomly(self, count: int) -> Int32:
+    def random_permutations(self, count: int) -> Int32:
         return np.stack([self.rng.permutation(self.problem.n) for _ in range(count)]).astype(np.int32)
 
     def child(self, one: Int32, other: Int32) -> Int32:
-        """Cross two permutations: what is equal stays, the rest comes from either, what clashes is drawn."""
+        """Cross two permutations: equal places stay, the others come from either or are random."""
         n = len(one)
-        turn = self.rng.permutation(n)
+        order = self.rng.permutation(n)
         pick = self.rng.random(n) < 0.5
         used, place = np.zeros(n, bool), np.full(n, -1, np.int32)
         same = one == other
         place[same] = one[same]
         used[one[same]] = True
-        for task in turn[~same[turn]]:
+        for task in order[~same[order]]:
             pair = (one[task], other[task]) if pick[task] else (other[task], one[task])
-            for wish in pair:
-                if not used[wish]:
-                    place[task], used[wish] = wish, True
+            for choice in pair:
+                if not used[choice]:
+                    place[task], used[choice] = choice, True
                     break
-        homeless = np.flatnonzero(place < 0)
-        place[homeless] = self.rng.permutation(np.flatnonzero(~used)).astype(np.int32)
+        unplaced = np.flatnonzero(place < 0)
+        place[unplaced] = self.rng.permutation(np.flatnonzero(~used)).astype(np.int32)
         return place

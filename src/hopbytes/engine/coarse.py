@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend
-from hopbytes.kernels.base import compiled
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.base import Int32, Int64, compiled
+from hopbytes.kernels.linear_cost import LinearCost
 
-#: More levels than a coarsening that shrinks by a twentieth at least can have.
+#: A coarsening has fewer levels than this, because every level has at most 19/20 of the vertices of the one
+#: before.
 _MOST_LEVELS = 1000
 
 
@@ -19,39 +19,40 @@ def coarsen_once(
     targets: Int32,
     weights: Int64 | None,
     loads: Int64 | None,
-    caps: Int64,
+    max_block_weights: Int64,
     *,
     per_block: int,
     fewest: int,
     seed: int = 0,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> list[Int32]:
-    """Contract heavy edges between light vertices until few are left (``core/coarsen.hpp``).
+    """Contract heavy edges between light vertices until few vertices are left (``core/coarsen.hpp``).
 
     Parameters
     ----------
-    caps : int64[k]
-        Largest load per block; clusters are light enough to fill blocks evenly.
+    max_block_weights : int64[k]
+        Maximum block weights; clusters are light enough to fill the blocks evenly.
     per_block, fewest : int
-        Vertices to stop at: the larger of ``per_block * k`` and `fewest`.
-    unary : Unary or None
-        Vertices with different forbidden blocks do not meet.
+        Number of vertices to stop at: the larger of ``per_block * k`` and `fewest`.
+    linear_cost : LinearCost or None
+        Vertices with different forbidden blocks are never clustered together.
 
     Returns
     -------
     list of int32[...]
-        For every level, the finest first, the coarse vertex of each of its vertices. Empty where the graph
-        is small enough.
+        For every level, the finest first, the coarse vertex of each of its vertices. Empty if the graph is
+        already small enough.
     """
     n = len(indptr) - 1
-    # Levels shrink by a factor of nearly three; a coarsening that does not ends earlier.
+    # Levels usually shrink by a factor of nearly three; if they shrink less, the coarsening ends earlier.
     maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
-    call = Call.prepare(indptr, targets, weights, loads, unary=unary)
+    call = Call.prepare(indptr, targets, weights, loads, linear_cost=linear_cost)
     levels = compiled.coarsen_once(
-        call.graph, call.unary, call.steering, caps, per_block, fewest, seed % 2**64, maps, sizes
+        call.graph, call.linear_cost, call.control_arrays, max_block_weights, per_block, fewest,
+        seed % 2**64, maps, sizes,
     )
     if spend is not None:
-        spend(int(call.steering[1][0]), True)
+        spend(int(call.control_arrays[1][0]), True)
     ends = np.cumsum(np.concatenate([[n], sizes[: max(0, levels - 1)]]))
     return np.split(maps[: ends[-1]].copy(), ends[:-1]) if levels else []

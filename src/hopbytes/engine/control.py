@@ -1,4 +1,4 @@
-"""Compiled calls that Ctrl-C and deadlines can stop, and numbers they can add up."""
+"""Compiled calls that Ctrl-C and deadlines can stop, and scaling of numbers that sums could overflow."""
 
 from __future__ import annotations
 
@@ -11,34 +11,37 @@ from typing import TypeVar
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
-from hopbytes.kernels import checked_sum
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels import Int32, Int64, checked_sum
+from hopbytes.kernels.linear_cost import LinearCost
 
 Result = TypeVar("Result")
 
-#: Told by a search how many arcs it looked at, and whether it ended by itself (False: it was hurried).
+#: Called with the number of scanned edges of a search and whether it ended by itself (False: it was stopped).
 Spend = Callable[[int, bool], None]
 
-#: What Python writes into the control word that compiled code polls.
+#: Values of the control flag, which compiled code polls.
 GO_ON, HURRY = 0, 1
 
-#: Below this many tasks, arcs and blocks together a call lasts milliseconds: not worth a thread.
+#: Seconds that a call which was interrupted has to end, before it is left alone.
+GRACE = 0.3
+
+#: Below this many tasks, arcs and blocks together a call takes milliseconds, too little for a thread.
 SMALL = 4_000
 
-#: What sums over all arcs of weight x distance may reach in compiled code: gains double it, flows run
-#: both ways through an edge, and 2^60 stands for "endless" there.
+#: The largest permitted sum over all arcs of weight x distance in compiled code: gains double it, flows use
+#: both directions of an edge, and 2^60 stands for infinity there.
 MOST = 2**59
 
 
-#: Asked by everything that runs for long; a variable of the context, because every search needs it.
+#: Asked by everything that runs long. A context variable, because every search needs it.
 _stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 
 @contextmanager
 def stopping_when(asked: Callable[[], bool] | None) -> Iterator[None]:
-    """Let searches inside the block end early once `asked` says yes, as if their deadline had come."""
+    """Make searches inside the block end early once `asked` returns True, as at a deadline."""
     before = _stop.set(asked)
     try:
         yield
@@ -47,23 +50,23 @@ def stopping_when(asked: Callable[[], bool] | None) -> Iterator[None]:
 
 
 def stop_asked() -> bool:
-    """Whether somebody wants what has been found so far."""
+    """Return whether the caller wants the best result so far."""
     asked = _stop.get()
     return asked is not None and asked()
 
 
-def moderate(
+def rescale_to_63_bits(
     weights: Int64 | None, arcs: int, distances: Int64 | None = None
 ) -> tuple[Int64 | None, Int64 | None]:
-    """Scale weights and distances down where sums of their products could exceed :data:`MOST`.
+    """Scale weights and distances down if sums of their products could exceed :data:`MOST`.
 
-    Below that, which is nearly always, the arrays themselves come back. Above it both lose low bits:
-    distances first, down to 20 significant ones, then weights, which stay positive. Searching on rounded
-    numbers is fine; what was found must then be judged on the true ones.
+    The arrays themselves are returned if no sum can overflow, which is nearly always so. Otherwise both lose
+    low bits: distances first, down to 20 significant bits, then weights, which stay positive. Searching with
+    rounded numbers is fine, but results must be judged with the exact ones.
 
     Examples
     --------
-    >>> moderate(np.array([2**60, 1]), 2)
+    >>> rescale_to_63_bits(np.array([2**60, 1]), 2)
     (array([288230376151711744,                  1]), None)
     """
     furthest, shift = excess_bits(weights, arcs, distances)
@@ -75,18 +78,18 @@ def moderate(
     return weights, distances
 
 
-def moderate_unary(
-    unary: Unary | None, weights: Int64 | None, arcs: int, distances: Int64 | None
-) -> Unary | None:
-    """Scale costs of single vertices down as :func:`moderate` does with the products."""
-    if unary is None:
+def rescale_linear_cost(
+    linear_cost: LinearCost | None, weights: Int64 | None, arcs: int, distances: Int64 | None
+) -> LinearCost | None:
+    """Scale linear assignment costs down as :func:`rescale_to_63_bits` scales products."""
+    if linear_cost is None:
         return None
     _, shift = excess_bits(weights, arcs, distances)
-    return unary.scaled(1, 2**shift) if shift else unary
+    return linear_cost.scaled(1, 2**shift) if shift else linear_cost
 
 
 def excess_bits(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tuple[int, int]:
-    """Return the largest distance and how many bits products have too many."""
+    """Return the largest distance and the number of excess bits of sums of products."""
     total = arcs if weights is None else checked_sum(weights)
     furthest = 1 if distances is None or not len(distances) else int(distances.max())
     return furthest, max(0, (total * furthest).bit_length() - MOST.bit_length() + 1)
@@ -103,13 +106,12 @@ def interruptible(
     *,
     to_the_end: bool = False,
 ) -> Result:
-    """Run compiled `work` while the main thread stays free for Ctrl-C and watches the deadline.
+    """Run compiled `work` while the main thread stays free for Ctrl-C and the deadline.
 
-    Compiled code cannot be interrupted from Python, so it runs in a thread of its own; on Ctrl-C or
-    at the deadline the control word tells it to come home, which takes milliseconds; so it does once
-    :func:`stop_asked`, unless the work has to come `to_the_end`. Meanwhile `watch` is told a few times a
-    second what ``control[1]`` counts, and at the end `spend` what was added to `spent`, and whether the
-    work came to its own end.
+    Python cannot interrupt compiled code, so it runs in a thread of its own. On Ctrl-C or at the deadline the
+    control flag makes it return within milliseconds, and also once :func:`stop_asked`, unless the work must
+    run `to_the_end`. Meanwhile `watch` is called a few times a second with the counter ``control[1]``. At the
+    end `spend` is called with the work added to `spent` and whether the work ended by itself.
     """
 
     def late() -> bool:
@@ -120,13 +122,14 @@ def interruptible(
         control[0] = HURRY
     if size < SMALL:
         whole = control[0] != HURRY
-        result = work()
+        with followed(spent):
+            result = work()
         _tell(spend, spent, whole=whole)
         return result
     outcome: list[Result] = []
     failure: list[BaseException] = []
-    # Not Thread.join: once interrupted, it takes the running thread for finished.
-    home = threading.Event()
+    # An event instead of Thread.join(): an interrupted join() regards a running thread as finished.
+    finished = threading.Event()
 
     def run() -> None:
         try:
@@ -134,28 +137,30 @@ def interruptible(
         except BaseException as error:
             failure.append(error)
         finally:
-            home.set()
+            finished.set()
 
     thread = threading.Thread(target=run, name="hopbytes-kernel")
     try:
         thread.start()
     except RuntimeError:
         raise no_thread() from None
-    whole = False
     try:
-        while not home.is_set():
-            left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
-            home.wait(min(max(left, 0.0), 0.2))
-            if watch is not None:
-                watch(int(control[1]))
-            if late():
-                control[0] = HURRY
-        whole = control[0] != HURRY
-    finally:
-        if not home.is_set():
-            control[0] = HURRY
-        home.wait()
-        thread.join()
+        with followed(spent):
+            while not finished.is_set():
+                left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
+                finished.wait(min(max(left, 0.0), 0.2))
+                if watch is not None:
+                    watch(int(control[1]))
+                if late():
+                    control[0] = HURRY
+            whole = control[0] != HURRY
+    except BaseException:
+        control[0] = HURRY
+        # Between two looks at the flag large graphs take seconds. Nobody wants the result any more, and the
+        # thread keeps alive what it works on, so it may end by itself.
+        finished.wait(GRACE)
+        raise
+    thread.join()
     if failure:
         raise failure[0]
     _tell(spend, spent, whole=whole)
@@ -167,6 +172,6 @@ def _tell(spend: Spend | None, spent: Int64 | None, *, whole: bool) -> None:
         spend(int(spent[0]), whole)
 
 
-def call_size(indptr: Int64, targets: Int32, caps: Int64, repeats: int = 1) -> int:
-    """Measure a problem the way :data:`SMALL` does; hundreds of `repeats` of a small one are still small."""
-    return (len(indptr) + len(targets) + len(caps)) * (1 + repeats // 1000)
+def call_size(indptr: Int64, targets: Int32, max_block_weights: Int64, repeats: int = 1) -> int:
+    """Return the size of a problem in units of :data:`SMALL`; hundreds of small `repeats` remain small."""
+    return (len(indptr) + len(targets) + len(max_block_weights)) * (1 + repeats // 1000)

@@ -1,4 +1,4 @@
-"""Distances as compiled searches take them, scaled down where sums could overflow."""
+"""Distances in the form compiled searches take, scaled down if sums could overflow."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Int64, UInt64
-from hopbytes.engine.control import excess_bits, moderate
+from hopbytes.engine.control import excess_bits, rescale_to_63_bits
+from hopbytes.kernels.base import Int64, UInt64
 
-#: Where a packed network (``NetworkDistance`` in core/distance.hpp) says its largest distance.
+#: Position of the largest distance in a packed network (``NetworkDistance`` in core/distance.hpp).
 LARGEST = 4
 
 
 class Prepared(NamedTuple):
     """Arguments of a compiled search.
 
-    `weights` int64[m] or None, scaled by :func:`hopbytes.engine.moderate`; `arrays` labels, bit costs and
-    table; `scale` the distances that decided about scaling.
+    `weights` int64[m] or None, scaled by :func:`hopbytes.engine.rescale_to_63_bits`; `arrays` labels, bit
+    costs and table; `scale` the distances that determine the scaling.
     """
 
     weights: Int64 | None
@@ -28,15 +28,16 @@ class Prepared(NamedTuple):
 def prepare(
     weights: Int64 | None, arcs: int, labels: UInt64 | None, bit_costs: Int64 | None, table: Int64 | None
 ) -> Prepared:
-    """Put distances in the form compiled code takes.
+    """Convert distances to the form compiled code takes.
 
     Parameters
     ----------
     weights : int64[arcs] or None
     labels, bit_costs, table
-        A tree (labels and costs), a dense table, or a network (labels, and as `table` what
-        :class:`hopbytes.machines.network.node_distances.LoweredNetwork` packs). Distances of a network are never
-        scaled, only weights are.
+        A tree (labels and costs), a dense table, or a network (labels, and as `table` the packed array of
+        :class:`hopbytes.machines.network.node_distances.LoweredNetwork`). Distances of a network are never
+        scaled, only
+        weights are.
     """
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
     if labels is not None and table is not None:
@@ -46,7 +47,7 @@ def prepare(
             weights = np.maximum(weights >> shift, 1)
         return Prepared(weights, (labels, np.zeros(65, np.int64), table), scale)
     given = bit_costs if table is None else table
-    seen, near = moderate(weights, arcs, given)
+    seen, near = rescale_to_63_bits(weights, arcs, given)
     if table is not None:
         return Prepared(seen, (nobody, np.zeros(65, np.int64), nothing if near is None else near), given)
     costs = np.zeros(65, np.int64) if near is None else near

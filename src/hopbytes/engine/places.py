@@ -1,4 +1,4 @@
-"""Groups of tasks onto nodes by hops (``core/hop_greedy.hpp``, ``core/hop_swap.hpp``)."""
+"""Placement of groups of tasks on nodes by hops (``core/hop_greedy.hpp``, ``core/hop_swap.hpp``)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import interruptible
 from hopbytes.engine.distances import prepare
-from hopbytes.kernels.base import compiled, optional
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
 
 
-class Vicinity(NamedTuple):
-    """Sites (nodes), the sites around each of them, and the places at each.
+class Neighbourhood(NamedTuple):
+    """Sites (nodes), the sites around each of them, and the places at each site.
 
     Parameters
     ----------
     near : int32[sites * reach]
-        For every site `reach` sites, nearest first (of equals the lower number), itself first of all.
+        For every site its `reach` nearest sites, itself first (ties: the lower number).
     hops : uint16[sites * reach]
-        How far each of them is.
+        Distance of each of them.
     site : int32[P]
         Site of every place.
     place_start, place : int64[sites+1], int32[P]
@@ -47,7 +46,7 @@ class PlaceDistances(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups of tasks that are placed as one, at most one per place.
+    """Groups of tasks that are placed as a whole, at most one group per place.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ class Groups(NamedTuple):
         Symmetric graph between groups without diagonal; weights None means 1 each.
     sizes : int64[G]
     capacities : int64[P]
-        What each place may hold.
+        Capacity of each place.
     """
 
     indptr: Int64
@@ -66,43 +65,43 @@ class Groups(NamedTuple):
 
 
 def hop_greedy(
-    groups: Groups, vicinity: Vicinity, distances: PlaceDistances, seeds: int
+    groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, seeds: int
 ) -> tuple[Int32, int]:
-    """Place groups one after another, each near those it talks to.
+    """Place groups one after another, each near its communication partners.
 
     Returns
     -------
     int32[G], int
         Place of every group; sum over pairs of weight x distance (on rounded numbers where sums could
-        overflow, see :func:`hopbytes.engine.moderate`).
+        overflow, see :func:`hopbytes.engine.rescale_to_63_bits`).
     """
     weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
     place = np.full(len(groups.sizes), -1, np.int32)
     cost = compiled.hop_greedy(
-        groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *vicinity,
+        groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
         *arrays, seeds, place,
     )
     return place, int(cost)
 
 
 def hop_swap(
-    groups: Groups, vicinity: Vicinity, distances: PlaceDistances, place: Int32, delta: int,
+    groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, place: Int32, delta: int,
     deadline: float | None = None,
 ) -> tuple[Int32, int]:
-    """Exchange groups (or move one to a free place) as long as that lowers weight x distance.
+    """Exchange groups (or move one to a free place) while that lowers weight x distance.
 
     Returns
     -------
     int32[G], int
-        The places, and how many exchanges were evaluated.
+        The places, and the number of exchanges evaluated.
     """
     weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
     control, result = np.zeros(2, np.int32), place.copy()
     _, evaluations = interruptible(
         lambda: compiled.hop_swap(
-            groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *vicinity,
+            groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
             *arrays, delta, control, result,
         ),
-        control, deadline, len(groups.targets) + len(vicinity.near),
+        control, deadline, len(groups.targets) + len(neighbourhood.near),
     )
     return result, int(evaluations)

@@ -1,4 +1,4 @@
-"""Lowering the communication cost by moves of tasks and clusters."""
+"""Refinement of a placement by moves of tasks and clusters."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from dataclasses import astuple
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import SearchSettings
-from hopbytes.kernels.base import compiled
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.kernels.linear_cost import LinearCost
 
 DEFAULT_SEARCH = SearchSettings()
 
@@ -22,7 +21,7 @@ def refine_placement(
     weights: Int64 | None,
     loads: Int64 | None,
     pe: Int32,
-    caps: Int64,
+    max_block_weights: Int64,
     *,
     labels: UInt64 | None = None,
     bit_costs: Int64 | None = None,
@@ -36,7 +35,7 @@ def refine_placement(
     threads: int = 1,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a placement by moves of single tasks or of clusters.
 
@@ -44,20 +43,21 @@ def refine_placement(
     ----------
     pe : int32[n]
         The placement to start from; not changed.
-    caps : int64[k]
+    max_block_weights : int64[k]
         Largest load per PE.
     labels, bit_costs
-        Distances of a tree (see :class:`hopbytes.machines.base.TreeDistance`), or
+        Distances of a tree (see :class:`hopbytes.machines.place_distances.TreeDistance`), or
     table : int64[k*k]
-        symmetric distances row by row. Both labels and a table: a network, see ``machines/common/lowering.py``.
+        symmetric distances row by row. Both labels and a table: a network, see
+        :func:`hopbytes.engine.distances.prepare`.
     cycles : int
-        V-cycles (coarsen inside PEs, refine on every level); 0 refines the given graph only.
+        V-cycles (coarsen inside PEs, refine on every level); 0 refines only the given graph.
     chains : int
-        Independent sequences of cycles, side by side; the cheapest result is kept.
+        Independent sequences of cycles, run in parallel; the cheapest result is kept.
     spend : callable or None
-        Told at the end how many arcs were looked at.
-    unary : Unary or None
-        Costs per block of every vertex, in units of weight x distance where each edge counts once.
+        Called at the end with the number of scanned edges.
+    linear_cost : LinearCost or None
+        Linear assignment costs, in units of weight x distance where each edge counts once.
     others : int32[c, n] or None
         Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
         so that it can choose between them region by region.
@@ -65,20 +65,21 @@ def refine_placement(
     Returns
     -------
     int32[n], int
-        A placement that costs no more (after rounding by :func:`moderate`), and the number of moves
-        that were tried.
+        A placement that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
+        moves tried.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     result = pe.copy()
     options = np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64)
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = call.run(
         lambda: compiled.refine_placement(
-            call.graph, call.distances, call.unary, call.steering, caps, seed % 2**64, options, partners,
-            result,
+            call.graph, call.distances, call.linear_cost, call.control_arrays, max_block_weights,
+            seed % 2**64, options, partners, result,
         ),
-        call_size(indptr, targets, caps, chains * max(1, cycles)), deadline, spend,
+        call_size(indptr, targets, max_block_weights, chains * max(1, cycles)), deadline, spend,
     )
     return result, int(moves)

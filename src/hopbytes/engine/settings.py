@@ -1,4 +1,4 @@
-"""How hard the compiled searches try."""
+"""Effort settings of the compiled searches."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from hopbytes._arrays import Int64
+from hopbytes.kernels import Int64
 
-#: Up to so many tasks searches that look at all pairs are worth their time on any pattern, and there is time
-#: for a population of them; with more only where most tasks talk to each other.
+#: With at most so many tasks, searches over all pairs pay off on any pattern, and there is time for a
+#: population of them; with more tasks only where most tasks communicate with each other.
 FEW_TASKS = 400
 
 
@@ -20,80 +20,82 @@ class SearchSettings:
     Parameters
     ----------
     rounds : int
-        Passes over the boundary; a pass without gain ends it.
-    patience : int
-        Moves without a new best after which one search stops.
+        Passes over the boundary; the refinement ends after a pass without gain.
+    fruitless_moves : int
+        Consecutive moves without a new best after which one search stops.
     seeds : int
-        Boundary vertices one search starts from: fewer is slower and better.
+        Boundary vertices from which one search starts: fewer are slower and better.
     flow_rounds : int
         Passes of minimum cuts between pairs of blocks (``core/flow.hpp``); 0 turns them off.
     flow_width : int
-        Load freed on each side of a seam, in units of the room the blocks have left.
-    venture_percent : int
-        How far blocks may be overfull for a while, on the way to a better partition; 0 never. On the way up
-        from a coarse graph it falls to a third, down to 10, whenever that led nowhere.
+        Load of the region on each side of a boundary, in units of the free room of the blocks.
+    overload_percent : int
+        Temporary overload of blocks in unconstrained FM, in per cent; 0 turns it off. During one uncoarsening
+        it falls to a third, but not below 10, after every attempt without a gain.
     """
 
     rounds: int = 10
-    patience: int = 40
+    fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 0
     flow_width: int = 16
-    venture_percent: int = 0
+    overload_percent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionSettings:
-    """How hard to try one partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
+    """Effort of one multilevel partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
 
     Parameters
     ----------
-    runs : int
-        Independent runs from different coarsenings, side by side; the best is kept. 0: one, and only for
-        groups without a candidate.
-    combines : int
-        Recombinations of the best run with the others; beyond those, V-cycles.
-    tries : int
-        Partitions of the middle graph per run.
-    middle : int
-        Vertices of the middle graph.
+    repetitions : int
+        Independent repetitions with different coarsenings, in parallel, of which the best is kept. 0: one,
+        and only for groups without a candidate.
+    recombinations : int
+        Recombinations of the best repetition with the others; beyond those, V-cycles.
+    initial_partitions : int
+        Initial partitions per repetition, compared at the contraction limit.
+    contraction_limit : int
+        Number of vertices of the graph on which initial partitions are compared.
     coarsest : int
         Vertices per block of the smallest graph.
-    growths : int
+    region_growings : int
         Grown bisections per initial bisection.
-    middle_combines : int
-        Recombinations of the tries on the middle graph.
-    bisections : int
-        Where sizes are exact (``core/exact.hpp``): tries of every cut in two, the best of which is kept,
-        and one V-cycle less whenever halves are put together.
-    ways : int
-        Ways down from a large graph and back, if runs are recombined. Half of them are one run's own. On the
-        others as many runs as the graph has times 4000 vertices, if that many are left, are made and
-        recombined on a graph of about 4000 vertices (at least 240 per block) and come back as one. 0, or no
-        fewer than `runs`: every run has its own.
+    coarse_recombinations : int
+        Recombinations of the initial partitions.
+    bisection_repetitions : int
+        Repetitions of every bisection where sizes are exact (``core/exact.hpp``), of which the best is kept;
+        one V-cycle less follows a recursive bisection.
+    shared_hierarchies : int
+        Coarsening hierarchies of a large graph that recombined repetitions share. Half of them serve one
+        repetition each. On each of the others several repetitions (at most one per 4000 vertices of the
+        graph) are made and recombined on a graph of about 4000 vertices (at least 240 per block), and only
+        the best one is uncoarsened. 0, or no fewer than `repetitions`: every repetition has its own.
     """
 
-    runs: int = 1
-    combines: int = 0
-    tries: int = 4
-    middle: int = 1500
+    repetitions: int = 1
+    recombinations: int = 0
+    initial_partitions: int = 4
+    contraction_limit: int = 1500
     coarsest: int = 60
-    growths: int = 4
-    middle_combines: int = 1
-    bisections: int = 1
-    ways: int = 0
+    region_growings: int = 4
+    coarse_recombinations: int = 1
+    bisection_repetitions: int = 1
+    shared_hierarchies: int = 0
     search: SearchSettings = SearchSettings()
 
     @property
     def repeats(self) -> int:
-        """How often, about, a partition of the smallest graph is made."""
-        once = (max(1, self.tries) + self.middle_combines) * max(1, self.growths) * max(1, self.bisections)
-        return max(1, self.runs) * once + self.combines
+        """Approximate number of partitions of the smallest graph."""
+        once = max(1, self.initial_partitions) + self.coarse_recombinations
+        once *= max(1, self.region_growings) * max(1, self.bisection_repetitions)
+        return max(1, self.repetitions) * once + self.recombinations
 
     def array(self, threads: int) -> Int64:
-        """Flatten for the compiled side."""
+        """Return the settings as the array that compiled code takes."""
         own = (
-            self.runs, self.combines, threads, self.tries, self.middle, self.coarsest, self.growths,
-            self.middle_combines, max(1, self.bisections), self.ways,
+            self.repetitions, self.recombinations, threads, self.initial_partitions,
+            self.contraction_limit, self.coarsest, self.region_growings,
+            self.coarse_recombinations, max(1, self.bisection_repetitions), self.shared_hierarchies,
         )  # fmt: skip
         return np.array([*own, *astuple(self.search)], np.int64)

@@ -1,4 +1,4 @@
-"""One task per slot: chains of exchanges, and pairs of units that are cut anew."""
+"""One task per slot: chains of exchanges, and pairwise repartitioning of units."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import SMALL, Spend, call_size
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import compiled, implementation
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, implementation
+from hopbytes.kernels.linear_cost import LinearCost
 
 _implementation = implementation("slots")
 
@@ -22,65 +21,66 @@ def chain_search(
     weights: Int64 | None,
     loads: Int64 | None,
     pe: Int32,
-    caps: Int64,
+    capacities: Int64,
     order: Int32,
     *,
-    patience: int,
+    fruitless_exchanges: int,
     budget: int,
     labels: UInt64 | None = None,
     bit_costs: Int64 | None = None,
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> Searched:
-    """Make chains of exchanges through losses (``core/chains.hpp``).
+    """Make chains of exchanges that may pass through losses (``core/chains.hpp``).
 
     Parameters are those of :func:`hopbytes.engine.slots.pair_search`, and
 
     Parameters
     ----------
     order : int32[n]
-        In which tasks begin a chain.
-    patience : int
-        Exchanges without a new best that end a chain.
+        The order in which tasks start chains.
+    fruitless_exchanges : int
+        Consecutive exchanges without a new best that end a chain.
     budget : int
-        Arcs to look at, about.
+        Approximate number of edges to scan.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     call.run(
         lambda: _implementation.chain_search(
-            call.graph, call.distances, call.unary, call.steering, patience, budget, order, caps, result,
-            counted,
+            call.graph, call.distances, call.linear_cost, call.control_arrays, fruitless_exchanges, budget,
+            order, capacities, result, counted,
         ),
-        min(SMALL, len(targets) * (patience + 1)), deadline, spend,
+        min(SMALL, len(targets) * (fruitless_exchanges + 1)), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1]))
 
 
 @dataclass(frozen=True, slots=True)
-class ResplitSettings:
-    """How hard to try.
+class RepartitionSettings:
+    """Effort of pairwise repartitioning.
 
     Parameters
     ----------
-    tries : int
-        New bisections of a pair of units, beside the one there is.
+    new_bisections : int
+        New bisections of a pair of units, in addition to the present one.
     rounds : int
-        Passes over the pairs; from the second on only over those with a unit that changed.
+        Passes over the pairs; later passes visit only pairs with a unit that changed.
     budget : int
-        Arcs to look at, about.
+        Approximate number of edges to scan.
     """
 
-    tries: int = 1
+    new_bisections: int = 1
     rounds: int = 3
     budget: int = 2**40
 
 
-def resplit_pairs(
+def repartition_pairs(
     indptr: Int64,
     targets: Int32,
     weights: Int64 | None,
@@ -88,7 +88,7 @@ def resplit_pairs(
     k: int,
     unit_start: Int64,
     pairs: Int32,
-    settings: ResplitSettings,
+    settings: RepartitionSettings,
     *,
     seed: int = 0,
     labels: UInt64 | None = None,
@@ -96,17 +96,17 @@ def resplit_pairs(
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[Searched, int]:
-    """Free the tasks of two units at a time and cut them anew (``core/resplit.hpp``).
+    """Divide the tasks of two units anew between them (``core/pairwise_repartition.hpp``).
 
     Parameters
     ----------
     unit_start : int64[units+1]
-        Unit u is the PEs from ``unit_start[u]`` to ``unit_start[u+1] - 1``.
+        Unit u consists of the PEs from ``unit_start[u]`` to ``unit_start[u+1] - 1``.
     pairs : int32[p, 2]
         Pairs of units, in the order in which they are tried.
-    settings : ResplitSettings
+    settings : RepartitionSettings
 
     Returns
     -------
@@ -114,17 +114,18 @@ def resplit_pairs(
         A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
     """
     call = Call.prepare(
-        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(4, np.int64), pe.copy()
     room = np.full(k, len(indptr), np.int64)
     flat = np.ascontiguousarray(pairs, np.int32).reshape(-1)
-    options = np.array([settings.tries, settings.rounds, settings.budget], np.int64)
+    options = np.array([settings.new_bisections, settings.rounds, settings.budget], np.int64)
     call.run(
-        lambda: compiled.resplit_pairs(
-            call.graph, call.distances, call.unary, call.steering, flat, unit_start, options, seed % 2**64,
-            room, result, counted,
+        lambda: compiled.repartition_pairs(
+            call.graph, call.distances, call.linear_cost, call.control_arrays, flat, unit_start, options,
+            seed % 2**64, room, result, counted,
         ),
-        call_size(indptr, targets, room) * (1 + settings.tries), deadline, spend,
+        call_size(indptr, targets, room) * (1 + settings.new_bisections), deadline, spend,
     )
     return Searched(result, int(counted[0]), int(counted[1])), int(counted[2])

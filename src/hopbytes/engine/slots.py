@@ -1,6 +1,7 @@
 """One task per slot: searches over fixed sets of pairs, and greedy constructions.
 
-Unlike the other searches these have a definition, and so a twin in :mod:`hopbytes.reference.slots_reference`.
+These algorithms, unlike the other searches, are fully defined and have a twin in
+:mod:`hopbytes.reference.slots_reference`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import MOST, Spend
-from hopbytes.kernels.base import implementation
-from hopbytes.kernels.linear_cost import Unary
+from hopbytes.kernels.base import Int32, Int64, UInt64, implementation
+from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 
 __all__ = ["ALL_PAIRS", "BLOCKS", "NEAR_PAIRS", "Searched", "pair_search", "place_greedily"]
@@ -22,7 +22,7 @@ _implementation = implementation("slots")
 
 
 class Searched(NamedTuple):
-    """A placement, and what it took: exchanges evaluated and exchanges made."""
+    """A placement, and the numbers of exchanges evaluated and made."""
 
     pe: Int32
     evaluations: int
@@ -36,7 +36,7 @@ def pair_search(
     weights: Int64 | None,
     loads: Int64 | None,
     pe: Int32,
-    caps: Int64,
+    capacities: Int64,
     *,
     reach: int = 0,
     order: Int32 | None = None,
@@ -45,7 +45,7 @@ def pair_search(
     table: Int64 | None = None,
     deadline: float | None = None,
     spend: Spend | None = None,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> Searched:
     """Exchange two tasks at a time until no pair of one kind gains (``core/pair_search.hpp``).
 
@@ -56,26 +56,28 @@ def pair_search(
         Symmetric graph without diagonal; None means 1 each.
     pe : int32[n]
         The placement to start from; not changed.
-    caps : int64[k]
+    capacities : int64[k]
         Largest load per PE.
     reach : int
-        Length of a block (BLOCKS), or edges two tasks may be apart (NEAR_PAIRS).
+        Length of a block (BLOCKS), or largest distance of a pair in edges (NEAR_PAIRS).
     order : int32[n]
-        In which tasks take their first turn (NEAR_PAIRS).
-    unary : Unary or None
-        Prices of single tasks, in units of weight times distance with every edge counted once.
+        Initial order of the queue of tasks (NEAR_PAIRS).
+    linear_cost : LinearCost or None
+        Linear assignment costs, in units of weight times distance with every edge counted once.
     labels, bit_costs, table
         See :func:`hopbytes.engine.refine_placement`.
     """
     call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table, unary=unary
+        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
+        linear_cost=linear_cost
     )
     counted, result = np.zeros(2, np.int64), pe.copy()
     turns = np.empty(0, np.int32) if order is None else order
     most = {ALL_PAIRS: len(pe), BLOCKS: reach, NEAR_PAIRS: len(pe)}[kind]
     call.run(
         lambda: _implementation.pair_search(
-            call.graph, call.distances, call.unary, call.steering, kind, reach, turns, caps, result, counted
+            call.graph, call.distances, call.linear_cost, call.control_arrays, kind, reach, turns, capacities,
+            result, counted,
         ),
         len(targets) + len(pe) * min(most, len(pe)), deadline, spend,
     )
@@ -94,25 +96,25 @@ def place_greedily(
     table: Int64 | None = None,
     deadline: float | None = None,
 ) -> Int32:
-    """Place the task that talks most with those already placed, again and again (``core/constructions.hpp``).
+    """Repeatedly place the task with the largest volume to those already placed (``core/constructions.hpp``).
 
     Parameters
     ----------
     room : int64[k]
-        Number of tasks each PE takes, at least n in all.
+        Number of tasks that each PE takes, at least n in total.
     linked : bool
-        The task goes where it is cheapest; otherwise to the free PE nearest to all tasks placed.
+        Place a task where it is cheapest; otherwise on the free PE nearest to all tasks placed so far.
     """
     call = Call.prepare(indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table)
     names, costs, rows = call.distances
     result = np.empty(len(indptr) - 1, np.int32)
-    if labels is None or table is None:  # distances from a PE to all placed tasks are summed, too
+    if labels is None or table is None:  # sums of distances to all placed tasks must not overflow either
         most = max(int(costs.max(initial=0)), int(rows.max(initial=0))) * max(len(result), len(room))
         less = max(0, most.bit_length() - MOST.bit_length())
         costs, rows = costs >> less, rows >> less
     call.run(
         lambda: _implementation.place_greedily(
-            call.graph, (names, costs, rows), call.steering, linked, room, result
+            call.graph, (names, costs, rows), call.control_arrays, linked, room, result
         ),
         len(targets) + len(result) * (1 if table is None else len(room)), deadline, None,
     )

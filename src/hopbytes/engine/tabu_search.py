@@ -6,37 +6,36 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import MOST, SMALL, Spend, interruptible
 from hopbytes.kernels import checked_sum
-from hopbytes.kernels.base import compiled
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
 
 
 @dataclass(frozen=True, slots=True)
 class TabuSettings:
-    """How long and how wildly to search.
+    """Length and intensity of a tabu search.
 
     Parameters
     ----------
     iterations : int
-        Exchanges made by each search, those of kicks included.
+        Exchanges made by each search, including those of perturbations.
     fruitless : int
-        Exchanges without a new best that end a search; 0 never, 1 makes it a descent.
-    patience : int
-        Exchanges without a new best since the last kick that bring the next one; 0 never kicks.
-    kick_least, kick_most : int
-        Random exchanges of a kick; the number grows while searches end at the same cost.
+        Consecutive exchanges without a new best that end a search; 0: never, 1: a descent.
+    fruitless_before_perturbation : int
+        Exchanges without a new best since the last perturbation that trigger the next one; 0: none.
+    least_perturbation, most_perturbation : int
+        Random exchanges of a perturbation; the number grows while searches end at the same cost.
     tenure_low, tenure_high : int
-        Per cent of n: for so many exchanges a task does not return to a place it left.
+        Tabu tenure, in per cent of n: for so many exchanges a task does not return to a place it left.
     aspiration : int
-        A pair that was not touched for so many exchanges is exchanged; 0 never.
+        A pair that was not exchanged for so many exchanges is exchanged (long-term memory); 0: never.
     """
 
     iterations: int
     fruitless: int = 0
-    patience: int = 0
-    kick_least: int = 3
-    kick_most: int = 3
+    fruitless_before_perturbation: int = 0
+    least_perturbation: int = 3
+    most_perturbation: int = 3
     tenure_low: int = 90
     tenure_high: int = 110
     aspiration: int = 0
@@ -48,43 +47,43 @@ class DenseProblem:
 
     flow: Int64
     distance: Int64
-    unary: Int64
+    linear_cost: Int64
     symmetric: bool
 
     @property
     def n(self) -> int:
-        """Tasks, and as many places."""
+        """Number of tasks and of places."""
         return len(self.flow)
 
     @classmethod
-    def build(cls, flow: Int64, distance: Int64, unary: Int64 | None = None) -> DenseProblem:
-        """Bring a problem into the form that is cheapest to search.
+    def build(cls, flow: Int64, distance: Int64, linear_cost: Int64 | None = None) -> DenseProblem:
+        """Convert a problem to the form that is cheapest to search.
 
         Parameters
         ----------
         flow, distance : int64[n, n]
             Numbers >= 0, also asymmetric, also with diagonals; the cost of a permutation p is
             ``sum(flow[i, j] * distance[p[i], p[j]])`` over all i and j.
-        unary : int64[n, n] or None
-            Numbers >= 0: what task i costs on place p besides.
+        linear_cost : int64[n, n] or None
+            Linear assignment costs >= 0 of task i on place p.
 
         Notes
         -----
-        When one matrix is symmetric the other becomes the sum of both its directions and pairs count
-        once; when neither is, both directions are kept. Products of diagonals join the unary term.
-        Numbers so large that sums could leave 61 bits lose low bits: judge results on the true ones.
+        If one matrix is symmetric, the other becomes the sum of both its directions and pairs count once; if
+        neither is, both directions are kept. Products of diagonals join the linear assignment costs. If sums
+        could exceed 61 bits, all numbers lose low bits: judge results with the exact ones.
         """
         n = len(flow)
         total, furthest = checked_sum(np.ascontiguousarray(flow).reshape(-1)), int(distance.max(initial=0))
-        dearest = 0 if unary is None else int(unary.max(initial=0))
+        dearest = 0 if linear_cost is None else int(linear_cost.max(initial=0))
         shift = max(0, (8 * total * furthest + 8 * dearest).bit_length() - MOST.bit_length())
         if shift:
             less = min(shift, max(0, furthest.bit_length() - 20))
             distance, flow = distance >> less, flow >> (shift - less)
-            unary = None if unary is None else unary >> shift
+            linear_cost = None if linear_cost is None else linear_cost >> shift
         loops = np.diag(flow)[:, None] * np.diag(distance)[None, :]
-        if unary is not None:
-            loops = loops + unary
+        if linear_cost is not None:
+            loops = loops + linear_cost
         flow, distance = flow.astype(np.int64), distance.astype(np.int64)
         np.fill_diagonal(flow, 0)
         np.fill_diagonal(distance, 0)
@@ -103,7 +102,7 @@ class DenseProblem:
         """Cost of a permutation, from scratch; O(n^2)."""
         apart = self.flow * self.distance[np.ix_(place, place)]
         total = int(np.triu(apart).sum() if self.symmetric else apart.sum())
-        return total + (int(self.unary[np.arange(self.n), place].sum()) if len(self.unary) else 0)
+        return total + (int(self.linear_cost[np.arange(self.n), place].sum()) if len(self.linear_cost) else 0)
 
 
 def tabu_many(
@@ -126,35 +125,35 @@ def tabu_many(
     seeds : uint64[m]
     settings : TabuSettings
     threads : int
-        Searches side by side; the answer does not depend on it.
+        Number of searches that run in parallel; the result does not depend on it.
 
     Returns
     -------
     place : int32[m, n]
-        The best permutation each search met.
+        The best permutation of each search.
     change : int64[m]
-        How much more it costs than the one given, never above 0.
+        Its cost minus that of the given permutation, never above 0.
     done : int64[m]
         Exchanges made.
 
     Notes
     -----
-    O(n^2) per exchange and O(n^3) to begin.
+    O(n^2) per exchange and O(n^3) to start.
     """
-    control, spent = np.zeros(2, np.int32), np.zeros(1, np.int64)
+    control, counted_work = np.zeros(2, np.int32), np.zeros(1, np.int64)
     result = np.ascontiguousarray(place, np.int32).copy()
     change, done = np.zeros(len(seeds), np.int64), np.zeros(len(seeds), np.int64)
     interruptible(
         lambda: compiled.tabu_many(
-            problem.flow.reshape(-1), problem.distance.reshape(-1), problem.unary.reshape(-1),
+            problem.flow.reshape(-1), problem.distance.reshape(-1), problem.linear_cost.reshape(-1),
             problem.symmetric, seeds, np.array(astuple(settings), np.int64), threads, control,
-            spent, result.reshape(-1), change, done,
+            counted_work, result.reshape(-1), change, done,
         ),
-        control, deadline, _size(problem.n, len(seeds), settings.iterations), None, spent, spend,
+        control, deadline, _size(problem.n, len(seeds), settings.iterations), None, counted_work, spend,
     )
     return result, change, done
 
 
 def _size(n: int, searches: int, iterations: int) -> int:
-    """Measure a call as :data:`SMALL` does: below it lie a few milliseconds."""
+    """Return the size of a call in the units of :data:`SMALL`: below it, calls take a few milliseconds."""
     return min(SMALL, searches * (n + iterations) * n**2 // 1000)

@@ -1,4 +1,4 @@
-"""Do messages arrive? Follows forwarding tables from every switch to every adapter."""
+"""Which messages arrive, by following forwarding tables from every switch to every adapter."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Arrival:
 
 
 def leaf_switches(fabric: Fabric) -> Int32:
-    """int32[adapters]: switch each adapter is plugged into, -1 for one without a cable to a switch."""
+    """int32[adapters]: switch each adapter is connected to, -1 without a cable to a switch."""
     first = fabric.first_link()
     leaf = np.where(first >= 0, fabric.link_target[first], -1)
     leaf[leaf >= len(fabric.switches)] = -1
@@ -46,7 +46,7 @@ def leaf_switches(fabric: Fabric) -> Int32:
 
 
 def _all_but_neighbour(fabric: Fabric, source: int) -> NDArray[np.bool_]:
-    """Return who an adapter without a switch cannot reach: all but the one at the other end of its cable."""
+    """Return which adapters an adapter without a switch cannot reach: all but the one at its cable."""
     lost = np.ones(len(fabric.adapters), np.bool_)
     first = int(fabric.first_link()[source])
     if first >= 0:

@@ -12,7 +12,7 @@ from hopbytes.fabrics.fabric import Fabric, build_fabric
 from hopbytes.fabrics.ibtables import SwitchTable
 from hopbytes.fabrics.survey import Survey
 
-#: Files looked at; a folder with more is not a folder of one fabric.
+#: Most files that are read; a folder with more is not a folder of one fabric.
 MAX_FILES = 8192
 HEAD_BYTES = 1 << 14
 
@@ -46,12 +46,12 @@ def read_fabric(
     Returns
     -------
     Fabric
-        Without forwarding when the folder has no tables, or they are not wanted.
+        Without forwarding when the folder has no tables, or they were not asked for.
 
     Raises
     ------
     FormatError
-        No discovery file or several, several sets of tables and no word which, whatever the parsers find.
+        No discovery file or several, several sets of tables without `tables`, faults in a file.
 
     Notes
     -----
@@ -120,7 +120,7 @@ def sort_files(path: str, tables: str | None, *, routed: bool = True) -> Files:
         chosen = []
     else:
         chosen = [name for name in candidates if name not in discovery and _is_table(name)]
-        if len(discovery) < 2:  # of two fabrics that is the first thing to say
+        if len(discovery) < 2:  # an error about two fabrics comes first
             _refuse_several_sets(path, folder, chosen)
     return Files(tuple(discovery), tuple(chosen))
 
@@ -135,7 +135,7 @@ def _inside(folder: str) -> list[str]:
         found += [os.path.join(root, name) for name in sorted(names) if not name.startswith(".")]
         if len(found) > MAX_FILES:
             raise FormatError(folder, None, f"more than {MAX_FILES} files, expected those of one fabric")
-    # Files without content also leave out what a kernel makes up on reading, which may never end.
+    # Files of size 0 include those whose content a kernel generates on reading, perhaps without an end.
     return [name for name in found if os.path.isfile(name) and os.path.getsize(name)]
 
 
@@ -155,7 +155,7 @@ def _head(path: str) -> str:
 def _is_discovery(path: str) -> bool:
     try:
         head = _head(path)
-    except FormatError:  # an empty or damaged file that is none of ours, or it will be missed
+    except FormatError:  # an empty or damaged file is ignored; if it was needed, it is reported as missing
         return False
     return ibports.is_mine(head) or ibnetdiscover.is_mine(head)
 

@@ -12,7 +12,7 @@ from hopbytes.fabrics.survey import Device
 from hopbytes.textio.hostlist import HOST_NAME, expand_hosts
 from hopbytes.textio.lines import natural_key, read_lines
 
-#: Descriptions that drivers give before the host has set its own name: they name no host.
+#: Descriptions that drivers give until the host has set its own name: they name no host.
 NAMELESS = re.compile(
     r"MT[0-9]+ .*(?:Mellanox|ConnectX|Connect-IB|InfiniHost).*|(?:Mellanox|NVIDIA|QLogic|Intel) .*"
     r"|(?:localhost(?:\.localdomain)?|\(none\))(?: .*)?",

@@ -29,7 +29,7 @@ KEY_GUID = re.compile(r"[SHR]-([0-9a-fA-F]{1,16})", re.ASCII)
 HEADER_WORD = re.compile(r"(?:Switch|Ca|Hca|Rt)\b", re.ASCII)
 WIDTH = re.compile(r"\bw=(1|4|8|12)\b", re.ASCII)
 
-#: What nodes inside switches that reduce data on the way call themselves: no hosts, no traffic of ours.
+#: Descriptions of aggregation nodes inside switches (in-network reduction), which are no hosts.
 AGGREGATION = "Aggregation Node"
 LARGEST_LMC = 7
 
@@ -74,7 +74,7 @@ def read_ibnetdiscover(path: str) -> Survey:
     """
     survey = Survey(path)
     lines = read_lines(path)
-    # A cable line does not say what it leads to, and the header that does may stand further down.
+    # A cable line does not say to what kind of device it leads; that header may come later in the file.
     headers = (HEADER.fullmatch(line.strip()) for line in lines if HEADER_WORD.match(line.lstrip()))
     switches = {found["key"] for found in headers if found and found["type"] == "Switch"}
     described: dict[str, int] = {}

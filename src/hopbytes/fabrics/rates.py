@@ -1,4 +1,4 @@
-"""What an InfiniBand cable carries: width times the rate of a lane after encoding."""
+"""Rates of InfiniBand cables: width times the rate of a lane after encoding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RATE = re.compile(r"(?<!\S)([0-9]{1,2})x ?([A-Z][A-Z0-9]{1,5}|\?+)(?!\S)", re.AS
 
 
 def bytes_per_second(width: int, speed: str) -> int | None:
-    """Return what a cable carries in one direction, in whole bytes per second (rounded down).
+    """Return the rate of a cable in one direction, in whole bytes per second (rounded down).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Forwarding tables in which a LID stands twice: whose the rows are is known from their port GUIDs."""
+"""Forwarding tables in which a LID occurs twice: the port GUIDs tell to whom the rows belong."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from hopbytes.fabrics.fabric import Fabric
 
 
 def with_shortest_routes(fabric: Fabric) -> Fabric:
-    """Give a fabric routes: from every switch a shortest way to every adapter.
+    """Give a fabric routes: from every switch a shortest path to every adapter.
 
-    Of several links that begin a shortest way, the one to adapter number a is link a modulo their number,
+    Of several links that begin a shortest path, the one to adapter number a is link a modulo their number,
     in the order of ports: neighbouring destinations leave by different links, as subnet managers do it.
 
     Parameters
@@ -41,16 +41,16 @@ def with_shortest_routes(fabric: Fabric) -> Fabric:
         begin = np.searchsorted(source[first], np.arange(switches + 1))  # links ascend by source
         here = np.flatnonzero(leaf == switch)
         count = np.diff(begin)
-        ways = np.flatnonzero(count)
-        place = begin[ways][:, None] + here[None, :] % count[ways][:, None]
-        forward[np.ix_(ways, here)] = inner[first[place]]
+        near = np.flatnonzero(count)
+        place = begin[near][:, None] + here[None, :] % count[near][:, None]
+        forward[np.ix_(near, here)] = inner[first[place]]
     down = np.flatnonzero((fabric.link_source < switches) & (fabric.link_target >= switches))
     forward[fabric.link_source[down], fabric.link_target[down] - switches] = down
     return dataclasses.replace(fabric, forward=forward)
 
 
 def _distances(switches: int, source: Int32, target: Int32, goal: int) -> Int32:
-    """int32[switches]: links of a shortest way from each switch to `goal`; -1 without one, below any way."""
+    """int32[switches]: links of a shortest path from each switch to `goal`; -1 where there is none."""
     distance = np.full(switches, -1, np.int32)
     distance[goal] = 0
     step = 0
@@ -61,6 +61,6 @@ def _distances(switches: int, source: Int32, target: Int32, goal: int) -> Int32:
         at[reached] = True
         reached = np.unique(source[at[target] & (distance[source] < 0)])
         distance[reached] = step
-    # A switch that cannot reach the goal must not look like one that is a step away from it.
+    # A switch that cannot reach the goal must not be taken for one at distance 1 from it.
     distance[distance < 0] = -2
     return distance

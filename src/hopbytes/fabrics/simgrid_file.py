@@ -104,12 +104,12 @@ class _Reader:
             direction = crossed.get("direction").upper()
             links.append(f"{name}_{direction}" if direction in ("UP", "DOWN") else name)
         inside = attributes.get("gw_src") or source, attributes.get("gw_dst") or target
-        ways = [(source, target, Hop(tuple(links), *inside))]
+        directed = [(source, target, Hop(tuple(links), *inside))]
         if element.get("symmetrical", "YES").upper() in ("YES", "TRUE") and source != target:
             back = tuple(_reversed(name) for name in reversed(links))
-            ways.append((target, source, Hop(back, inside[1], inside[0])))
+            directed.append((target, source, Hop(back, inside[1], inside[0])))
         hops = self.platform.zones[self.zone].hops
-        for one, other, hop in ways:
+        for one, other, hop in directed:
             if hops.setdefault((one, other), hop).links != hop.links:
                 raise self.fail(line, f"a second route from {one!r} to {other!r}, expected one")
 

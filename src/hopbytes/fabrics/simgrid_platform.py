@@ -63,7 +63,7 @@ class Zone:
     up, down : dict of host → link
         Of hosts with a link of their own to the middle of a cluster.
     backbone, router : str
-        Link that all traffic of a cluster crosses, and its way out; empty without.
+        Link that all traffic of a cluster crosses, and the router through which it leaves; empty without.
     cluster : Cluster or None
         What the ``<cluster>`` said, which the zone is.
     """

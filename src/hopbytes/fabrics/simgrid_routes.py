@@ -10,9 +10,9 @@ import numpy as np
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.simgrid_platform import Hop, Platform, Zone
 
-#: Zones whose routes are put together from those between neighbours.
+#: Zones whose routes are composed of those between neighbours.
 SEARCHED = ("FLOYD", "DIJKSTRA", "DIJKSTRACACHE")
-#: Routes inside routes inside …: gateways that lead to each other have no end.
+#: Largest depth of routes inside routes: gateways that lead to each other would recurse without end.
 MAX_DEPTH = 200
 
 Way = tuple[list[Hop], ...]
@@ -22,8 +22,8 @@ class PlatformRoutes:
     """Finds the links between any two points of a platform, as SimGrid does.
 
     Two points of different zones meet in the smallest zone that holds both: its route between the parts that
-    they lie in says through which gateways to leave the one and to enter the other, and the ways to and from
-    these are found likewise.
+    they lie in says through which gateways to leave the one and to enter the other, and the routes to
+    and from these are found likewise.
     """
 
     def __init__(self, platform: Platform) -> None:
@@ -31,7 +31,7 @@ class PlatformRoutes:
         self.before: dict[str, dict[str, dict[str, str]]] = {}
 
     def route(self, source: str, target: str, depth: int = 0) -> list[str] | None:
-        """Names of the links from a point to another; None where the platform gives no way.
+        """Names of the links from a point to another; None where the platform has no route.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class PlatformRoutes:
         if found is None:
             return None
         links, first, last = found
-        # A gateway that is nowhere described stands for the way out of its cluster.
+        # A gateway that is not described stands for the router of its cluster.
         first, last = self._known(first, one), self._known(last, other)
         head = self.route(source, first, depth + 1) if one != source else []
         tail = self.route(last, target, depth + 1) if other != target else []
@@ -97,7 +97,7 @@ class PlatformRoutes:
         return links, hops[0].from_point, hops[-1].to_point
 
     def _searched(self, zone: Zone, one: str, other: str) -> list[Hop] | None:
-        """The hops of a way with the fewest links; of several the one that SimGrid takes."""
+        """The hops of a route with the fewest links; of several the one that SimGrid takes."""
         before = self.before.get(zone.name)
         if before is None:
             before = _floyd(zone) if zone.routing == "FLOYD" else {}

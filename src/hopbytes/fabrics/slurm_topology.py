@@ -1,4 +1,4 @@
-"""Slurm's view of the network: topology.conf, topology.yaml and ``scontrol show topology``."""
+"""Networks as Slurm describes them: topology.conf, topology.yaml and ``scontrol show topology``."""
 
 from __future__ import annotations
 

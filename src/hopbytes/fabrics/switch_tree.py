@@ -13,7 +13,7 @@ MAX_HEIGHT = 60
 
 @dataclass(slots=True)
 class Switch:
-    """A switch (or block of nodes) with what hangs below it; `kind` names the level of such units."""
+    """A switch (or block of nodes) with the units below it; `kind` names the level of such units."""
 
     name: str
     line: int | None
@@ -59,7 +59,7 @@ class SwitchTree:
     level_names : tuple of str
         Names to give to the levels from the innermost switches outwards; ``switch2``, … beyond them.
     notices : list of str
-        What the reader has to say.
+        Sentences of the reader for the user.
     """
 
     path: str
@@ -93,7 +93,7 @@ class SwitchTree:
 
         Notes
         -----
-        A switch stands as many levels above the hosts as its longest way down. Trees without a common
+        A switch is as many levels above the hosts as its longest path down has. Trees without a common
         root get one. Levels in which every unit has one child are left out. A host at several switches
         counts at the first. O(switches x levels + hosts).
         """
@@ -126,7 +126,7 @@ class SwitchTree:
             units = below
         hosts = [host for name in units for host in hosts_of[name]]
         rows.append(tuple(len(hosts_of[name]) for name in units))
-        # A unit of a smaller height stands in for the units that are missing above it.
+        # A unit of a smaller height also represents the units that are missing above it.
         own = [[n for n in units if heights[n] == top - level] for level, units in enumerate(names)]
         kinds = [{self.switches[name].kind for name in units} for units in own]
         return self._named(rows, names, kinds, hosts, notices)

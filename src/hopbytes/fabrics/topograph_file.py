@@ -8,7 +8,7 @@ from hopbytes.fabrics.switch_tree import Switch, SwitchTree
 from hopbytes.textio.hostlist import expand_hosts
 from hopbytes.textio.yaml_nodes import Yaml, read_yaml
 
-#: Annotations and labels that name the NVLink domain of a block, and the part of a domain it is, end so.
+#: Ends of annotations and labels that name the NVLink domain of a block, and its part of the domain.
 DOMAIN = ("/domain", "/accelerator")
 PART = ("/sub-domain",)
 
@@ -103,7 +103,8 @@ def _gather(tree: SwitchTree, domain: str, members: list[str]) -> None:
     """Put a unit around the blocks of a domain: below the lowest switch above all of them.
 
     Switches whose blocks all belong to the domain go inside it as they are. Where it has only a part of the
-    blocks of a switch, these leave that switch: what shares NVLink is nearer than what shares a switch.
+    blocks of a switch, these leave that switch, since nodes of one NVLink domain are nearer than
+    nodes of one switch.
     """
     parents = {child: switch.name for switch in tree.switches.values() for child in switch.switches}
     whole = set(members)
@@ -115,14 +116,14 @@ def _gather(tree: SwitchTree, domain: str, members: list[str]) -> None:
     outermost = list(dict.fromkeys(_outermost(name, whole, parents) for name in members))
     if len(outermost) == 1 and tree.switches[outermost[0]].switches:
         return  # one switch has all of the domain and nothing else: it is the domain
-    ways = [_way_up(name, parents) for name in outermost]
-    common = next((name for name in ways[0] if all(name in way for way in ways)), None)
+    paths = [_path_up(name, parents) for name in outermost]
+    common = next((name for name in paths[0] if all(name in path for path in paths)), None)
     torn = {parents[name] for name in outermost if parents.get(name) != common}
     unit = Switch(_free(tree, "domain", domain), None, outermost, kind="domain")
     tree.add(unit)
-    if common is not None:  # where the first of its parts stood
+    if common is not None:  # at the place of the first of its parts
         below = tree.switches[common].switches
-        firsts = [[name, *way][way.index(common)] for name, way in zip(outermost, ways, strict=True)]
+        firsts = [[name, *path][path.index(common)] for name, path in zip(outermost, paths, strict=True)]
         below.insert(min(map(below.index, firsts)), unit.name)
     for name in outermost:
         if name in parents:
@@ -141,11 +142,11 @@ def _outermost(name: str, inside: set[str], parents: dict[str, str]) -> str:
     return name
 
 
-def _way_up(name: str, parents: dict[str, str]) -> list[str]:
+def _path_up(name: str, parents: dict[str, str]) -> list[str]:
     """Switches above a unit, lowest first; ends where they run in a circle."""
-    way: list[str] = []
+    path: list[str] = []
     above = parents.get(name)
-    while above is not None and above not in way:
-        way.append(above)
+    while above is not None and above not in path:
+        path.append(above)
         above = parents.get(above)
-    return way
+    return path

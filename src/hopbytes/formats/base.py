@@ -16,55 +16,58 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.textio.open_input import MAX_BYTES
 
-#: What people call formats after the file or the launcher.
+#: Names that users type for a format, taken from its file or its launcher.
 ALIASES = {
     "rankfile": "openmpi", "ompi": "openmpi", "srun": "slurm", "mpich": "hydra", "impi": "intel",
 }  # fmt: skip
 
-formats: Registry[Format] = Registry("format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES)
+formats: Registry[Format] = Registry(
+    "format", ("hopbytes.formats.patterns", "hopbytes.formats.mappings"), ("graph_", "mapping_"), ALIASES
+)
 
-#: How much of a file formats see when they are asked whether it is theirs.
+#: Length of the start of a file that a format inspects to recognise its own files.
 HEAD_BYTES = 4096
 
-#: What readers may be told beyond the file, each format what it can use: see :func:`hopbytes.read`.
-READING = ("collectives", "counts", "graph", "launched", "n", "threads", "where")
+#: Options of all readers; each format uses those that apply to it, see :func:`hopbytes.read`.
+READ_OPTIONS = ("collectives", "counts", "graph", "launched", "n", "threads", "where")
 
-#: The same of writers, see :func:`hopbytes.write`.
-WRITING = ("allowed", "graph", "hosts", "launched", "metrics", "oversubscribe", "symmetrize", "version")
+#: Options of all writers, see :func:`hopbytes.write`.
+WRITE_OPTIONS = ("allowed", "graph", "hosts", "launched", "metrics", "oversubscribe", "symmetrize", "version")
 
-#: What goes into one file. Large patterns come in pieces, so that the text is never in memory as a whole.
+#: Content of one file. Large patterns are generated in pieces, so that the whole text is never in memory.
 Content: TypeAlias = str | bytes | Iterable[bytes]
 
-#: A file with this phrase in its first 4 KiB is ours and may be overwritten (see files.is_ours).
+#: A file with this phrase in its first 4 KiB was written by hopbytes and may be overwritten (files.is_ours).
 MARK = "written by hopbytes"
 
 
 @dataclass(frozen=True, slots=True)
-class Can:
+class Capabilities:
     """What a launch format can express.
 
     Parameters
     ----------
     any_host_order : bool
-        Nodes may be filled in any order, not only in the launcher's own.
+        Nodes may be filled in any order, not only in the launcher's default order.
     scattered_ranks : bool
-        A node may hold any ranks; otherwise only consecutive ones.
+        A node may hold any set of ranks; otherwise only consecutive ranks.
     per_rank_cores : bool
-        Every rank has its own cores (at least by a script written beside the file).
+        Every rank can be bound to its own cores, if necessary by a script written beside the file.
     per_node_cores : bool
-        Nodes may use different cores.
+        Different nodes may use different cores.
     several_cores_per_rank : bool
+        A rank may be bound to more than one core.
     unequal_nodes : bool
         Nodes may hold different numbers of ranks.
     gpus : bool
-        Every rank sees its own GPUs.
+        Every rank can be shown its own GPUs.
     launcher : str
-        The program that reads the file; "" for files that are not for launchers.
+        The program that reads the file; "" if no launcher reads it.
     tested_with_launcher : bool
-        The tests run that launcher on what is written.
+        The tests run this launcher on written files.
     usual_order : {"fill", "block"}
-        How the launcher places ranks by itself: "fill" fills node after node, "block" gives every node
-        equally many.
+        The launcher's default mapping: "fill" fills one node after the other, "block" gives every node the
+        same number of ranks.
     """
 
     any_host_order: bool = False
@@ -81,18 +84,18 @@ class Can:
 
 @dataclass(frozen=True, slots=True)
 class LaunchLine:
-    """One of several commands for the same files: which of them is right depends on the MPI that is there.
+    """One of several commands for the same files; the installed MPI decides which of them applies.
 
     Parameters
     ----------
     mpi : str
-        For people: ``"Open MPI 5"``.
+        Name shown to the user: ``"Open MPI 5"``.
     family : str
-        Name of the placement format that its launcher reads by itself: ``"openmpi"``, ``"hydra"``.
+        Name of the mapping format that its launcher reads natively: ``"openmpi"``, ``"hydra"``.
     command : str
-        With ``{stem}`` where the file name belongs.
+        The command, with ``{stem}`` in place of the file name.
     version : str
-        Major version the command is for; "" for all.
+        Major version of the MPI to which the command applies; "" for all versions.
     """
 
     mpi: str
@@ -103,24 +106,25 @@ class LaunchLine:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a writer produced.
+    """The result of a writer.
 
     Parameters
     ----------
     files : mapping of suffix → content
-        ``""`` is the file the user named; ``".hosts"`` is written beside it with that suffix added.
-        Nothing is written by the format itself: the caller does it atomically. Formats with comments
-        put :data:`MARK` into one near the top.
+        ``""`` is the file that the user named; ``".hosts"`` is written beside it with that suffix added.
+        A format returns the content only, because the caller writes all files atomically. Formats that
+        have comments put :data:`MARK` into a comment near the top.
     launch : str
-        The exact command to type, with ``{stem}`` where the file name belongs, or "".
+        The exact command to type, with ``{stem}`` in place of the file name; "" if there is none.
     notices : tuple of str
-        Sentences for the user (what could not be said and what was done instead), also with ``{stem}``.
+        Sentences for the user: what the format cannot express and what was done instead. They may also
+        contain ``{stem}``.
     executable : tuple of str
         Suffixes of the files that are scripts.
     placed : Mapping or None
-        The placement that was written, where it is not the very one that was given but just as good.
+        The mapping that was written, if the writer renumbered slots; it has the same cost as the given one.
     lines : tuple of LaunchLine
-        The commands for different MPIs, `launch` among them; empty where one command is for all.
+        The commands for different MPIs, including `launch`; empty if one command serves all of them.
     """
 
     files: Dictionary[str, Content]
@@ -133,23 +137,23 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An opened input: what a reader gets.
+    """An opened input, as it is passed to a reader.
 
     Parameters
     ----------
     name : str
-        For messages.
+        Name of the input in messages.
     stream : BufferedReader
-        Already decompressed, and bounded: it raises FormatError when the input is longer than allowed,
+        Decompressed and bounded content: reading raises FormatError when the input is longer than allowed,
         damaged or unreadable.
     path : str or None
         None for standard input.
     options : mapping
-        What the caller passed to :func:`hopbytes.read` beyond the path.
+        Options that the caller passed to :func:`hopbytes.read` in addition to the path.
     size : int or None
-        Bytes in all; None when nobody knows before the end (pipes, compressed files).
+        Total size in bytes; None if it is unknown before the end is read (pipes, compressed files).
     max_bytes : int
-        The bound of the stream, for formats that contain compressed parts themselves.
+        Largest number of bytes after decompression; formats with compressed members apply it to them too.
     """
 
     name: str
@@ -161,15 +165,15 @@ class Source:
 
     @property
     def title(self) -> str:
-        """File name without folders, what the graph is called."""
+        """File name without folders; it becomes the name of the graph."""
         return os.path.basename(self.name)
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
-        """Return up to `size` bytes from the start without consuming them (before anything is read)."""
+        """Return up to `size` bytes from the start without consuming them; call it before the first read."""
         return self.stream.peek(size)[:size]
 
     def text(self) -> str:
-        """Return the whole rest as text; FormatError at the first line that is not UTF-8."""
+        """Return the remaining content as text; FormatError names the first line that is not UTF-8."""
         data = self.stream.read()
         try:
             return data.decode("utf-8")
@@ -183,41 +187,45 @@ class Format(ABC):
     """One file format. Register an instance: ``formats.register("metis")(Metis())``."""
 
     __slots__ = ()
-    holds: ClassVar[str]  # "pattern" or "placement"
+    #: The kind of content: "pattern" or "mapping".
+    holds: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
-    can: ClassVar[Can] = Can()
-    #: Written files name hopbytes in their first 4 KiB, so that they may be replaced without --force.
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    #: Written files contain :data:`MARK` in their first 4 KiB, so that they may be replaced without --force.
     marked: ClassVar[bool] = True
-    #: Begins a line that readers skip: :func:`hopbytes.write` puts the mark in front of the content.
+    #: Characters that begin a comment line; :func:`hopbytes.write` writes the mark after them.
     comment: ClassVar[str] = ""
-    several_files: ClassVar[bool] = False  # always, so that standard output is no place for it
-    misread: ClassVar[str] = ""  # characters in a file's name that the launcher takes for something else
-    misread_in_folders: ClassVar[str] = ""  # the same in the name of any folder the file lies in
+    #: The format always consists of several files and therefore cannot be written to standard output.
+    several_files: ClassVar[bool] = False
+    #: Characters that must not occur in the file's name, because the launcher interprets them.
+    forbidden_characters: ClassVar[str] = ""
+    #: Characters that must not occur in the name of any folder on the path, for the same reason.
+    forbidden_in_folders: ClassVar[str] = ""
 
     def read(self, source: Source) -> Any:
-        """Parse; FormatError with path:line on anything that is not this format."""
+        """Parse the source; FormatError with path and line if the content is not in this format."""
         raise UnsupportedError(f"{source.name}: this format can be written but not read")
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Return the file and what got lost on the way into it."""
+        """Return the file, with a notice for everything that the format cannot store."""
         raise UnsupportedError("this format cannot hold a communication graph")
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return files and launch command for a placement."""
-        raise UnsupportedError("this format cannot hold a placement")
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the files and the launch command for a mapping."""
+        raise UnsupportedError("this format cannot hold a mapping")
 
     @abstractmethod
     def sniff(self, name: str, head: bytes) -> bool:
         """Tell whether a file looks like this format.
 
-        `name` is in small letters and without the suffix of a compression; `head` is the first 4 KiB.
-        Asked only when the suffix alone does not decide.
+        `name` is in lower case and without the suffix of a compression; `head` is the first 4 KiB. The
+        method is called only when the suffix alone does not determine the format.
         """
 
-    def doubt(self, source: Source) -> str | None:
-        """Why content that seems to be this format may be meant as another; None when nothing speaks for it.
+    def ambiguity(self, source: Source) -> str | None:
+        """Return why content of this format may equally be another format; None if it is unambiguous.
 
-        Asked before reading, when nobody named the format; naming it settles the doubt.
+        The method is called before reading, and only if the user did not name the format.
         """
         return None

@@ -1,4 +1,4 @@
-"""read, write and convert: find the format, then let it do its work."""
+"""read, write and convert: each finds the format and delegates the work to it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError, unknown_name
-from hopbytes.formats.base import MARK, READING, WRITING, Content, Format, LaunchLine, Written, formats
+from hopbytes.formats.base import (
+    MARK,
+    READ_OPTIONS,
+    WRITE_OPTIONS,
+    Content,
+    Format,
+    LaunchLine,
+    Written,
+    formats,
+)
 from hopbytes.formats.files import atomic_write, may_write, open_source
-from hopbytes.formats.recognition import check_generator, format_named, format_to_write, recognise
+from hopbytes.formats.recognition import OLD_KINDS, check_generator, format_named, format_to_write, recognise
 from hopbytes.machines.common.level_names import one_host
 from hopbytes.machines.common.tree import Tree
 from hopbytes.model.comm_graph import CommGraph
@@ -23,10 +32,10 @@ from hopbytes.textio.open_input import MAX_BYTES, path_text
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What :func:`write` did: the files, the command to type ("" if none), sentences for the user.
+    """The result of :func:`write`: the files, the command to type ("" if none), sentences for the user.
 
-    `placed` is the placement that was written: slots may have been renumbered inside nodes, which
-    changes no metric. None for patterns. `lines` are the commands for different MPIs, where they differ.
+    `placed` is the mapping that was written: the writer may have renumbered slots inside nodes, which
+    changes no metric. It is None for patterns. `lines` are the commands for different MPIs, if they differ.
     """
 
     paths: tuple[str, ...]
@@ -44,37 +53,40 @@ def read(
     max_bytes: int = MAX_BYTES,
     **options: Any,
 ) -> Any:
-    """Read a communication pattern or a placement.
+    """Read a communication pattern or a mapping.
 
     Parameters
     ----------
     path : path, ``"-"`` or spec of a pattern
         ``-`` is standard input; gzip, xz and bzip2 are recognised by content. ``stencil:16x16:bytes=8``
-        makes a pattern (:func:`hopbytes.patterns.base.pattern`) unless there is a file of that name.
+        generates a pattern (:func:`hopbytes.patterns.base.pattern`) unless a file of that name exists.
     format : str, optional
-        Name of the format (``hopbytes list formats``); by default found from suffix and content.
-    holds : {"pattern", "placement"}, optional
-        What is wanted; narrows the search and refuses formats that hold something else.
+        Name of the format (``hopbytes list formats``); by default determined from suffix and content.
+    holds : {"pattern", "mapping"}, optional
+        The expected kind of content; formats of the other kind are refused.
     max_bytes : int
         Largest size after decompression.
     **options
-        What the file does not say, each format takes what it can use. Placements: `where`, the Allocation,
-        `n`, the number of tasks, and `graph`, the pattern one in JSON must be for; `threads`, rankfiles
-        count hardware threads; `launched`, how old ranks were placed before new ones. Patterns:
-        `collectives`, a model for recordings; `counts`, the file of message counts beside a CSV file.
+        Facts that the file does not contain; each format uses those that apply to it. Mappings: `where`, the
+        Allocation; `n`, the number of tasks; `graph`, the pattern for which a JSON file must have been made;
+        `threads`, true if a rankfile counts hardware threads; `launched`, how the launcher placed the old
+        ranks of a file of new ranks. Patterns: `collectives`, the model that turns recorded collectives into
+        messages; `counts`, the file of message counts that belongs to a CSV file.
 
     Returns
     -------
-    CommGraph, or for placements what the format describes
+    CommGraph, Mapping or int32[n]
+        A pattern, or a mapping; the plain format without `where` returns the PE of every task as an array.
 
     Raises
     ------
     FormatError
         ``path:line: what was found, what was expected``; also when no format fits.
     ScaleError
-        Numbers, or sums of them, beyond 2^63 - 1.
+        A number or a sum of numbers exceeds 2^63 - 1.
     UnsupportedError
-        Unknown format or option (with the nearest one), a path that is none, or more content than memory.
+        The format or an option is unknown (the text names the nearest one), `path` is not a path, or the
+        content does not fit into memory.
 
     Examples
     --------
@@ -84,10 +96,11 @@ def read(
     >>> hb.read("stencil:4x4").m
     48
     """
-    if holds not in (None, "pattern", "placement"):
-        raise unknown_name("content", holds, ["pattern", "placement"])
-    _check_options(options, READING)
-    if format is None and holds != "placement" and _means_pattern(path):
+    holds = OLD_KINDS.get(holds, holds)
+    if holds not in (None, "pattern", "mapping"):
+        raise unknown_name("content", holds, ["pattern", "mapping"])
+    _check_options(options, READ_OPTIONS)
+    if format is None and holds != "mapping" and _means_pattern(path):
         return pattern(path_text(path))
     if format is None and holds == "pattern":
         check_generator(path)
@@ -96,17 +109,17 @@ def read(
         if holds is not None and chosen.holds != holds:
             what = f"format {format!r} holds a {chosen.holds}, expected a {holds}"
             raise UnsupportedError(f"{source.name}: {what}")
-        doubt = chosen.doubt(source) if format is None else None
-        if doubt is not None:
-            raise FormatError(source.name, None, doubt)
+        ambiguity = chosen.ambiguity(source) if format is None else None
+        if ambiguity is not None:
+            raise FormatError(source.name, None, ambiguity)
         try:
             return chosen.read(source)
         except MemoryError:
-            raise UnsupportedError(f"{source.name}: needs more memory than there is") from None
+            raise UnsupportedError(f"{source.name}: the content does not fit into memory") from None
         except FormatError as error:
             if error.where != "graph":
                 raise
-            # A fault of the numbers as a whole, found when the graph was built.
+            # The graph's constructor found the fault and does not know the file's name.
             raise FormatError(source.name, error.line, error.what) from None
         except ScaleError as error:
             if str(error).startswith(source.name):
@@ -115,7 +128,7 @@ def read(
 
 
 def _check_options(options: Dictionary[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse a name that no format knows: it would do nothing."""
+    """Raise UnsupportedError for an option that no format uses, because it would have no effect."""
     for name in options:
         if name not in known:
             raise unknown_name("option", name, known)
@@ -133,29 +146,30 @@ def write(
     force: bool = False,
     **options: Any,
 ) -> Receipt:
-    """Write a pattern or a mapping; every file is complete or not there at all.
+    """Write a pattern or a mapping; every file is written completely or not at all.
 
     Parameters
     ----------
     thing : CommGraph or Mapping
     path : path or ``"-"``
-        ``-`` is standard output; .gz, .xz and .bz2 are compressed. Formats of several files use it as stem.
+        ``-`` is standard output; files named .gz, .xz and .bz2 are compressed. Formats that consist of
+        several files add suffixes to this name.
     format : str, optional
-        By default found from the suffix.
+        By default determined from the suffix.
     force : bool
-        Overwrite a file that hopbytes did not write. A file is known as ours by the words "written by
-        hopbytes" near its start; formats without room for them always need `force` to be replaced.
+        Overwrite an existing file that hopbytes did not write. hopbytes recognises its own files by the
+        words "written by hopbytes" near the start; formats that cannot contain them always need `force`.
     **options
-        Each format takes what it can use. Placements: `hosts`, names of the nodes; `allowed`, the CPUs of
-        each that the job has; `oversubscribe`, several tasks on a slot are meant; `version` of Open MPI;
-        `launched`, how old ranks are placed before new ones; `graph` and `metrics` are noted in JSON.
-        Patterns: `symmetrize`, both directions become their sum.
+        Each format uses those that apply to it. Mappings: `hosts`, the names of the nodes; `allowed`, the
+        CPUs of each node that the job may use; `oversubscribe`, true if a slot may hold several tasks;
+        `version` of Open MPI; `launched`, how the launcher places the old ranks of a file of new ranks;
+        `graph` and `metrics`, which are stored in JSON. Patterns: `symmetrize`, add both directions.
 
     Raises
     ------
     UnsupportedError
-        Unknown format or option, a foreign file in the way, a format that cannot hold the thing; a thing
-        that is neither of the two, a path that is none.
+        The format or an option is unknown, a file exists that hopbytes did not write, the format cannot hold
+        the pattern or mapping, `thing` is neither of the two, or `path` is not a path.
 
     Examples
     --------
@@ -167,15 +181,15 @@ def write(
     path = _target(path)
     if not isinstance(thing, (CommGraph, Mapping)):
         raise UnsupportedError(f"a {type(thing).__name__} to write, expected a CommGraph or a Mapping")
-    _check_options(options, WRITING)
-    holds = "pattern" if isinstance(thing, CommGraph) else "placement"
+    _check_options(options, WRITE_OPTIONS)
+    holds = "pattern" if isinstance(thing, CommGraph) else "mapping"
     chosen = format_to_write(path, format, holds)
     _check_place(path, chosen)
     written: Written
     if isinstance(thing, CommGraph):
         written = chosen.write_pattern(thing, options)
     else:
-        written = chosen.write_placement(thing, options)
+        written = chosen.write_mapping(thing, options)
     if path == "-" and len(written.files) > 1:
         raise _needs_a_name(format)
     if len(written.files) > 1:
@@ -187,21 +201,21 @@ def write(
         [path + suffix for suffix in written.executable],
     )
     placed = written.placed or (thing if isinstance(thing, Mapping) else None)
-    typed = _typed(path)
-    texts = (written.launch, *written.notices, *_said_hosts(thing, chosen))
-    launch, *notices = (text.replace("{stem}", typed) for text in texts)
-    lines = (replace(line, command=line.command.replace("{stem}", typed)) for line in written.lines)
+    stem = _shell_name(path)
+    texts = (written.launch, *written.notices, *_one_host_notice(thing, chosen))
+    launch, *notices = (text.replace("{stem}", stem) for text in texts)
+    lines = (replace(line, command=line.command.replace("{stem}", stem)) for line in written.lines)
     paths = tuple(path + suffix for suffix in written.files)
     return Receipt(paths, launch, tuple(notices), placed, tuple(lines))
 
 
 def _unmarked(chosen: Format) -> str:
-    """Name of a format without room for our mark, "" for others."""
+    """Return the name of a format whose files cannot contain the mark, "" for the other formats."""
     return "" if chosen.marked else formats.name_of(chosen) or "such"
 
 
 def _content(chosen: Format, path: str, suffix: str, content: Content) -> Content:
-    """Return what goes into a file: our mark in front where the format has comments, but not in a pipe."""
+    """Return the content, after a comment with the mark if the format has comments and it is a file."""
     if suffix or path == "-" or not chosen.comment:
         return content
     mark = f"{chosen.comment} {MARK}\n"
@@ -210,82 +224,82 @@ def _content(chosen: Format, path: str, suffix: str, content: Content) -> Conten
     return itertools.chain((mark.encode(),), (content,) if isinstance(content, bytes) else content)
 
 
-def _said_hosts(thing: CommGraph | Mapping, chosen: Format) -> tuple[str, ...]:
-    """Say that launch files are for one host when the levels of a machine name no node."""
-    if not isinstance(thing, Mapping) or not chosen.can.launcher:
+def _one_host_notice(thing: CommGraph | Mapping, chosen: Format) -> tuple[str, ...]:
+    """Return a notice that launch files are for one host if no level of the machine is a node."""
+    if not isinstance(thing, Mapping) or not chosen.capabilities.launcher:
         return ()
     machine = thing.where.machine
-    said = one_host(machine.levels, machine.n_cores) if isinstance(machine, Tree) else None
-    return () if said is None or any(said in notice for notice in thing.where.notices) else (said,)
+    notice = one_host(machine.levels, machine.n_cores) if isinstance(machine, Tree) else None
+    return () if notice is None or any(notice in given for given in thing.where.notices) else (notice,)
 
 
-def _typed(path: str) -> str:
-    """Return how a file is called in a shell; a command cannot read what went to standard output."""
+def _shell_name(path: str) -> str:
+    """Return a file's name quoted for a shell; FILE for standard output, which a command cannot read."""
     if path == "-":
         return "FILE"
-    # A leading dash would be taken for an option.
+    # A shell command would interpret a leading dash as an option.
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def _check_stem(path: str) -> None:
-    """Refuse a device for several files, which would lie beside it."""
+    """Raise UnsupportedError for a device or folder: further files would be written beside it."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise UnsupportedError(f"{path}: no plain file, expected a name for several files beside each other")
+        raise UnsupportedError(f"{path}: not a regular file, expected a name to which suffixes can be added")
 
 
 def _check_place(path: str, chosen: Format) -> None:
-    """Refuse names of launch files that no launcher, or nobody at a terminal, can be told."""
+    """Raise UnsupportedError for names of launch files that a launcher misreads or that cannot be typed."""
     if chosen.several_files and path != "-":
         _check_stem(path)
-    if not chosen.can.launcher:
+    if not chosen.capabilities.launcher:
         return
-    full, misread = os.path.abspath(path), chosen.misread + chosen.misread_in_folders
-    found = [c for c in path if not c.isprintable() or c in misread]
-    found += [c for c in full if c in chosen.misread_in_folders]
+    full, forbidden = os.path.abspath(path), chosen.forbidden_characters + chosen.forbidden_in_folders
+    found = [c for c in path if not c.isprintable() or c in forbidden]
+    found += [c for c in full if c in chosen.forbidden_in_folders]
     if found:
-        what = "is taken for something else by the launcher" if found[0] in misread else "cannot be typed"
+        what = "has a special meaning for the launcher" if found[0] in forbidden else "cannot be typed"
         name = path if found[0] in path else full
         raise UnsupportedError(
-            f"{name!a}: {found[0]!a} in the name of a launch file {what}, expected a name without"
+            f"{name!a}: {found[0]!a} in the name of a launch file {what}, expected a name without it"
         )
 
 
 def _target(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file to write, if it can be one."""
+    """Return the name of the file to write; UnsupportedError if it cannot be a file's name."""
     name = path_text(path)
     if not name:
-        raise UnsupportedError("an empty name of a file to write, expected one, or - for standard output")
+        raise UnsupportedError("an empty name of the file to write, expected a name, or - (standard output)")
     if "\0" in name:
-        raise UnsupportedError(f"{name!r}: not a file name")
+        raise UnsupportedError(f"{name!r}: not a file name, expected a name without null characters")
     return name
 
 
 def _needs_a_name(format: str | None) -> UnsupportedError:
-    what = "needs several files, expected a file name (-o) instead of '-'"
+    what = "consists of several files, expected a file name (-o) instead of '-'"
     return UnsupportedError(f"format {format!r} {what}")
 
 
 def check_target(
     path: str | os.PathLike[str], format: str | None = None, *, holds: str, force: bool = False
 ) -> None:
-    """Find out before the work whether :func:`write` could write there; nothing is touched.
+    """Check before a mapping is computed whether :func:`write` can write its file; no file is changed.
 
     Parameters
     ----------
     path : path or ``"-"``
     format : str, optional
-        By default found from the suffix.
-    holds : {"pattern", "placement"}
-        What is going to be written.
+        By default determined from the suffix.
+    holds : {"pattern", "mapping"}
+        The kind of content that will be written.
     force : bool
-        A file that hopbytes did not write may be overwritten.
+        Permit overwriting a file that hopbytes did not write.
 
     Raises
     ------
     UnsupportedError
-        No such format, one that holds something else or needs several files where there is only
-        standard output, a folder or a foreign file in the way, a folder that is missing or may not be
-        written.
+        The format is unknown, holds the other kind of content, or consists of several files although `path`
+        is standard output; `path` is a folder or a file that hopbytes did not write; its folder is missing or
+        not writable.
     """
     path = _target(path)
     chosen = format_to_write(path, format, holds)
@@ -294,7 +308,7 @@ def check_target(
             raise _needs_a_name(format)
         return
     if os.path.isdir(path):
-        raise UnsupportedError(f"{path}: cannot be written: a folder, expected a file name")
+        raise UnsupportedError(f"{path}: cannot be written: it is a folder, expected a file name")
     _check_place(path, chosen)
     may_write(path, force, _unmarked(chosen))
     folder = os.path.dirname(os.path.realpath(path))
@@ -320,7 +334,7 @@ def convert(
     ----------
     source, target : path or ``"-"``
     input_format, format : str, optional
-        Of source and target; by default found from suffix and content.
+        Formats of source and target; by default determined from suffix and content.
     symmetrize : bool
         Write the pattern with the same weight in both directions, see :func:`symmetrized`.
     force : bool

@@ -1,4 +1,4 @@
-"""Inputs of formats, and replacing files; no knowledge of any format."""
+"""Opening input files and replacing output files, independently of any format."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def open_source(
     max_bytes : int
         The stream raises FormatError after this many bytes of decompressed content.
     options : mapping, optional
-        Handed to the format.
+        Options that the format receives with the source.
 
     Raises
     ------
     FormatError
-        Missing, unreadable or empty; a directory; named like a compressed file without being one.
-        Damaged or endless compressed data raises it on reading.
+        The file is missing, unreadable, empty, a directory, or named like a compressed file without being
+        one. Reading raises it for damaged compressed data and beyond `max_bytes`.
     UnsupportedError
-        `path` is no text and no path, `max_bytes` no integer >= 1.
+        `path` is neither a text nor a path, or `max_bytes` is not an integer >= 1.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def open_source(
 
 
 def is_ours(path: str) -> bool:
-    """Tell whether a file carries our mark in its first 4 KiB (after decompression), or is empty."""
+    """Tell whether the first 4 KiB of a file (after decompression) contain the mark, or the file is empty."""
     if os.path.getsize(path) == 0:
         return True
     try:
@@ -64,9 +64,9 @@ def is_ours(path: str) -> bool:
 
 
 def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
-    """Raise UnsupportedError when a file is there that we do not know as ours, unless `force`.
+    """Raise UnsupportedError if the file exists and was not recognisably written by hopbytes, unless `force`.
 
-    `unmarked` names a format whose files have no room for our mark.
+    `unmarked` is the name of a format whose files cannot contain the mark, else "".
     """
     if force or not os.path.lexists(path) or not os.path.isfile(path) or is_ours(path):
         return
@@ -77,20 +77,20 @@ def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
 def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()) -> None:
     """Write several files so that each is either complete or untouched.
 
-    Everything is first written into files without a name (or beside its target, where the file system has
-    none); only when all of it is there do the new files take their places, those of one call together.
-    Names ending in .gz, .xz or .bz2 are compressed; ``-`` is standard output.
-    Files that are no regular files (pipes, devices) are written directly.
+    The content is first written into unnamed files, or into temporary files beside the targets if the file
+    system does not support unnamed ones. When all content has been written, the new files of one call replace
+    the old ones together. Files named .gz, .xz or .bz2 are compressed; ``-`` is standard output. Pipes and
+    devices are written directly.
 
     Parameters
     ----------
     files : mapping of path → content
-    executable : paths among them that are scripts
+    executable : those of these paths that are scripts
 
     Raises
     ------
     UnsupportedError
-        A folder that is missing or may not be written, a full disk.
+        A folder is missing or not writable, or the disk is full.
     """
     parts: list[Part] = []
     scripts = set(executable)
@@ -118,7 +118,7 @@ def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()
 
 
 def _direct_target(path: str) -> str | None:
-    """Return what is written to as it is (standard output, pipes, devices); None for files to replace."""
+    """Return a target that is written directly (standard output, pipe, device); None for a regular file."""
     target = os.path.realpath(path)
     special = path == "-" or (os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode))
     return (path if path == "-" else target) if special else None
@@ -150,7 +150,7 @@ def _compressing(target: str, stored: BinaryIO) -> Iterator[BinaryIO]:
     if kind is None:
         yield stored
     elif kind.name == "gzip":
-        # Neither time nor name inside: the same content gives the same file.
+        # The header gets neither time nor name, so that the same content gives the same file.
         with gzip.GzipFile("", "wb", 6, stored, mtime=0) as stream:
             yield stream  # type: ignore[misc]
     else:

@@ -1,4 +1,4 @@
-"""Hashes that say whether two files speak of the same pattern or the same machine."""
+"""Hashes that tell whether two mappings were made for the same pattern and the same machine."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from hopbytes.machines.base import Distance, TableDistance, TreeDistance
+from hopbytes.machines.place_distances import Distance, TableDistance, TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
 def pattern_sha256(graph: CommGraph) -> str:
-    """Hash who sends how much to whom: tasks, arcs, volumes, messages, loads; O(n + m)."""
+    """Return the hash of a pattern: tasks, arcs, volumes, messages and loads; O(n + m)."""
     return _digest(graph.indptr, graph.targets, graph.volumes, graph.messages, graph.loads)
 
 
 def machine_sha256(where: Allocation) -> str:
-    """Hash what a placement depends on: levels, distances, routes, nodes and the cores of every slot.
+    """Return the hash of levels, distances, routes, nodes and the cores of every slot.
 
-    O(k + what the routes are stored in).
-    Names of files and hosts play no part, so the same machine described in two places is the same.
+    These determine the cost of a mapping. Names of files and hosts are not hashed, so the same machine
+    described by two files has one hash. O(k + size of the arrays that store the routes).
     """
     levels = ";".join(f"{level.name}@{level.distance}" for level in where.machine.levels)
     return _digest(
@@ -53,7 +53,8 @@ def _digest(*arrays: Any) -> str:
         if array is None:
             digest.update(b"none;")
             continue
-        # Name and length first, so that no two lists of arrays give the same bytes; little-endian everywhere.
+        # Type and shape precede the content, so that different lists of arrays never give the same bytes.
+        # The byte order is fixed to little-endian, so that the hash does not depend on the computer.
         plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         digest.update(f"{plain.dtype.str}{plain.shape};".encode())
         digest.update(plain.tobytes())

@@ -1,4 +1,4 @@
-"""Driving the compiled parsers over a stream: pieces, room, and faults as sentences."""
+"""Run the compiled parsers over a stream: feed pieces, enlarge arrays, turn faults into error messages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hopbytes.reference.text_reference import Slot, Status
 
 PIECE_BYTES = 1 << 20
 
-#: Entries reserved before any are seen; memory that is never written costs nothing.
-FIRST_ROOM = 1 << 20
+#: Initial capacity of arrays of unknown length; the system maps memory only when it is written.
+INITIAL_CAPACITY = 1 << 20
 
-#: Longest line read by Python code (a header; the first line of a dense matrix tells its size).
+#: Longest line that Python code reads: a header, or the first row of a dense matrix.
 LONGEST_LINE = 1 << 26
 
-#: Tasks that need no arcs to be believed.
-MOST_TASKS_FOR_FREE = 1 << 24
+#: Number of tasks that is accepted however few arcs a file has.
+TASKS_WITHOUT_ARCS = 1 << 24
 
 MAX_INT64 = 2**63 - 1
 
@@ -32,8 +32,8 @@ MAX_INT64 = 2**63 - 1
 def first_line(source: Source, comments: bytes, after: int = 0) -> tuple[int, bytes]:
     """Consume comments and blank lines; return the number and content of the first other line.
 
-    `after` is how many lines were read before.
-    Raises FormatError when there is none, or when it is absurdly long.
+    `after` is the number of lines that were read before. Raises FormatError if there is no such line or it
+    is longer than :data:`LONGEST_LINE`.
     """
     number = after
     while line := source.stream.readline(LONGEST_LINE):
@@ -42,7 +42,7 @@ def first_line(source: Source, comments: bytes, after: int = 0) -> tuple[int, by
         is_comment = text[:1] != b"" and text[:1] in comments
         while not line.endswith(b"\n") and len(line) == LONGEST_LINE:
             if not is_comment:
-                raise FormatError(source.name, number, f"a line of more than {LONGEST_LINE} bytes")
+                raise FormatError(source.name, number, f"the line has more than {LONGEST_LINE} bytes")
             line = source.stream.readline(LONGEST_LINE)
         if text and not is_comment:
             return number, line
@@ -50,10 +50,10 @@ def first_line(source: Source, comments: bytes, after: int = 0) -> tuple[int, by
 
 
 def check_tasks(source: Source, line: int | None, n: int, arcs: int) -> None:
-    """Refuse a number of tasks that the data does not justify, before memory is spent on it."""
-    most = min(MAX_TASKS, max(MOST_TASKS_FOR_FREE, 16 * arcs))
+    """Raise FormatError for a number of tasks far above the number of arcs, before memory is allocated."""
+    most = min(MAX_TASKS, max(TASKS_WITHOUT_ARCS, 16 * arcs))
     if n > most:
-        what = f"{n} tasks, expected at most {most} with this little data: number them without gaps"
+        what = f"{n} tasks, expected at most {most} with {arcs} arcs: number the tasks without gaps"
         raise FormatError(source.name, line, what)
 
 
@@ -64,47 +64,47 @@ def run_parser(
     intervene: Callable[[Status, bytes], None],
     start: bytes = b"",
 ) -> None:
-    """Feed `start` and then the rest of a stream to a parser until both are used up.
+    """Feed `start` and then the rest of a stream to a parser until both are consumed.
 
     Parameters
     ----------
     source : Source
     parse : callable
-        (piece, whether it is the last, state) → bytes used.
+        (piece, whether it is the last, state) → number of bytes consumed.
     state : int64[len(Slot)]
     intervene : callable
-        Called with (status, the token) when the parser stops early; must make room or raise.
+        Called with (status, token) when the parser stops early; it must enlarge the arrays or raise.
     start : bytes
-        Text before the stream's position (the first line, read to learn what follows).
+        Text before the stream's position, such as a first line that was read to determine the layout.
     """
     buffer = bytearray(max(PIECE_BYTES, 2 * len(start)))
     buffer[: len(start)] = start
     filled, final = len(start), False
     while not final:
-        if filled == len(buffer):  # a line longer than the buffer, and a parser that wants whole lines
+        if filled == len(buffer):  # the parser consumes whole lines, and this one is longer than the buffer
             buffer.extend(bytes(len(buffer)))
         with memoryview(buffer) as view:
             got = source.stream.readinto(view[filled:])
         filled, final = filled + got, got == 0
         text = np.frombuffer(buffer, np.uint8)
         used = parse(text[:filled], final, state)
-        at = 0  # where the last call began: faults count from there
+        at = 0  # start of the last call; the parser reports positions of faults relative to it
         while state[Slot.STATUS] != Status.DONE:
             begin, end = at + int(state[Slot.BEGIN]), at + int(state[Slot.END])
             intervene(Status(int(state[Slot.STATUS])), bytes(text[begin : max(end, begin + 1)]))
             at = used
             used += parse(text[at:filled], final, state)
-        del text  # the buffer cannot grow while an array looks at it
+        del text  # a bytearray cannot be resized while an array refers to its memory
         buffer[: filled - used] = buffer[used:filled]
         filled -= used
 
 
 def shown(token: bytes) -> str:
-    """Return any bytes as something to print: quoted, short, without surprises."""
+    """Return a token as printable text: quoted, escaped and shortened."""
     return repr(token[:40])[1:] + ("..." if len(token) > 40 else "")
 
 
-#: What was found and expected, by status. {token} is the faulty token, quoted.
+#: Error messages by status. {token} is the faulty token in quotes.
 SENTENCES = {
     Status.DECIMAL: "{token}, expected an integer >= 0",
     Status.NOT_A_NUMBER: "{token}, expected a number",
@@ -120,22 +120,22 @@ SENTENCES = {
 
 
 def raise_fault(source: Source, state: Int64, status: Status, token: bytes, expected: str = "") -> NoReturn:
-    """Raise the error for a fault; `expected` ends the sentences that depend on the format."""
+    """Raise the error for a fault; `expected` completes the messages that depend on the format."""
     line = int(state[Slot.LINE])
     number = token[:40].decode("ascii", "replace")
     if status is Status.TOO_LARGE:
         try:
             divisor = int(float(token)) // MAX_INT64 + 1
             tens = len(str(divisor)) - 1
-            said = divisor if tens < 12 else f"{divisor // 10**tens + 1}e{tens}"
-            factor = f"by {said} or more"
+            shown_divisor = divisor if tens < 12 else f"{divisor // 10**tens + 1}e{tens}"
+            factor = f"by {shown_divisor} or more"
         except OverflowError:
             factor = "until they fit"
         raise ScaleError(f"{source.name}:{line}: {number} is more than 2^63 - 1: divide all values {factor}")
     if status is Status.OUT_OF_RANGE:
         raise FormatError(source.name, line, f"task {number}, expected {expected}")
     if status is Status.WRONG_COUNT:
-        raise FormatError(source.name, line, f"another count of numbers, expected {expected}")
+        raise FormatError(source.name, line, f"a different number of fields, expected {expected}")
     raise FormatError(source.name, line, SENTENCES[status].format(token=shown(token), number=number))
 
 
@@ -155,25 +155,26 @@ def read_table(
     start : bytes
         Text before the stream's position.
     task_columns, task_first, task_limit : int
-        The first columns hold tasks up to the limit; the first one is for messages and is not checked.
+        The first `task_columns` columns hold task numbers, which must not exceed `task_limit`; `task_first`
+        is the smallest task number, which only appears in error messages and is not checked.
     whole_columns : int
-        Bit c: column c holds whole numbers even if others are decimals.
+        Bit c is set if column c must hold integers even if other columns hold decimals.
 
     Returns
     -------
-    int64[rows, columns], or float64 when some number is a decimal; and the number of the last line
+    int64[rows, columns], or float64 if some number is a decimal; and the number of the last line
 
     Raises
     ------
     FormatError, ScaleError
-        With the line.
+        A line is malformed or a number is too large; the error names the line.
     """
     state = np.zeros(len(Slot), np.int64)
     state[Slot.LINE], state[Slot.COLUMNS] = line, columns
     state[Slot.TASK_COLUMNS], state[Slot.TASK_LIMIT] = task_columns, task_limit
     state[Slot.WHOLE_COLUMNS] = whole_columns
-    # Room is counted in whole rows, and each number takes at least two bytes, its separator included.
-    room = FIRST_ROOM if source.size is None else (source.size + len(start)) // 2 + 1
+    # The capacity is a multiple of the row length; each number takes at least two bytes with its separator.
+    room = INITIAL_CAPACITY if source.size is None else (source.size + len(start)) // 2 + 1
     room = (room // columns + 1) * columns
     values: NDArray[Any] = np.empty(room, np.int64)
 
@@ -184,10 +185,10 @@ def read_table(
         nonlocal values
         if status is Status.DECIMAL and values.dtype == np.int64:
             room, filled = len(values), values[: state[Slot.ARCS]].astype(np.float64)
-            values = filled  # what was never written need not be converted
+            values = filled  # only the entries parsed so far are converted
             values.resize(room, refcheck=False)
         elif status is Status.ROOM:
-            # Like C's realloc; the compiled code keeps no pointer between calls.
+            # Resizing may move the array, which is safe: the compiled code keeps no pointer between calls.
             values.resize(2 * len(values), refcheck=False)
         else:
             tasks = f"{task_first} to {task_limit}"

@@ -1,4 +1,4 @@
-"""Which format is meant: by name, by the suffix of a file, by its content."""
+"""Determine the format of a file: by its name, by the suffix of the file, by the content."""
 
 from __future__ import annotations
 
@@ -12,30 +12,39 @@ from hopbytes.formats.files import plain_name
 from hopbytes.patterns.base import patterns
 from hopbytes.textio.open_input import path_text
 
-#: Beginnings of files that hold a pattern in a form that is not read, and what to do with them.
+#: Beginnings of files that hold a pattern in a format without a reader, and the program that converts them.
 INSTEAD = {
     rb"[02]\s+[0-9]+\s+[0-9]+\s+[01]\s+[01]{3}\s": (
-        "a graph of Scotch, which its program gcv turns into one of METIS: gcv -is -oc FILE new.graph"
+        "a Scotch graph, expected a METIS graph; convert it by: gcv -is -oc FILE new.graph"
     ),
-    rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, which dumpi2ascii turns into the text that is read",
+    rb"\xff\xaa\xddDUMPI": "a binary DUMPI trace, expected a text trace; convert it by dumpi2ascii",
 }
+#: Suffixes that one format has alone, so that the others need not be loaded to find that out.
+ALONE = {".csv": "csv", ".pattern": "pattern", ".npz": "npz"}
 OTF2 = "a part of an OTF2 archive, expected the file NAME.otf2 beside it"
 
 
+#: Kinds of content by the names they had up to release 0.1, which are still accepted.
+OLD_KINDS: dict[str | None, str] = {"placement": "mapping"}
+
+
 def format_named(name: str, holds: str | None = None) -> Format:
-    """Return the format called `name`; an unknown name is compared with those for what is wanted."""
+    """Return the format called `name`; for an unknown name the error suggests one of the same kind."""
     if isinstance(name, str) and name not in formats:
         raise unknown_name("format", name, [key for key, f in formats.items() if holds in (None, f.holds)])
     return formats[name]
 
 
 def recognise(source: Source, holds: str | None = None) -> Format:
-    """Return the format of an opened file: by suffix, else (or among several) by content."""
+    """Return the format of an opened file by its suffix, or by its content if several formats share it."""
     name = plain_name(os.path.basename(source.name)).lower()
+    alone = next((key for suffix, key in ALONE.items() if name.endswith(suffix)), None)
+    if alone is not None and holds == "pattern":
+        return formats[alone]
     named = "graph_" if holds == "pattern" else ""
     known = [(key, f) for key, f in formats.items(named) if holds in (None, f.holds)]
     candidates = [(key, f) for key, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
-    # Traces may be called .txt like placements: where anything may come, first lines tell.
+    # Traces and mappings share the suffix .txt: if either is accepted, the content decides.
     if len(candidates) == 1 and (holds or candidates[0][1].holds == "pattern"):
         return candidates[0][1]
     if name.endswith((".def", ".evt")):
@@ -51,13 +60,13 @@ def recognise(source: Source, holds: str | None = None) -> Format:
     if not fitting:
         _refuse_other_kind(source, name, head, holds)
     names = ", ".join(key for key, _ in fitting or known)
-    found = f"could be any of: {names}" if fitting else f"no known format, expected one of {names}"
-    option = "--mapping-format" if holds == "placement" else "--input-format"
-    raise FormatError(source.name, None, f"{found} (say which: {option})")
+    found = f"the format could be any of: {names}" if fitting else f"unknown format, expected one of {names}"
+    option = "--mapping-format" if holds == "mapping" else "--input-format"
+    raise FormatError(source.name, None, f"{found} (name it with {option})")
 
 
 def _refuse_other_kind(source: Source, name: str, head: bytes, holds: str | None) -> None:
-    """Say what a file is that is nothing we read, or a placement where a pattern is wanted or the reverse."""
+    """Raise FormatError for a known format without a reader, and for a mapping in place of a pattern."""
     instead = next((hint for beginning, hint in INSTEAD.items() if re.match(beginning, head)), None)
     if instead is not None:
         raise FormatError(source.name, None, instead)
@@ -70,7 +79,7 @@ def _refuse_other_kind(source: Source, name: str, head: bytes, holds: str | None
 
 
 def check_generator(path: str | os.PathLike[str]) -> None:
-    """Say that no generator has the name when something like ``mlp:tp=8`` is no file either."""
+    """Raise FormatError for a text like ``mlp:tp=8`` that is neither a file nor names a generator."""
     name, colon, _ = path_text(path).partition(":")
     if not colon or not re.fullmatch("[A-Za-z_]{2,30}", name) or os.path.exists(path):
         return
@@ -81,12 +90,13 @@ def check_generator(path: str | os.PathLike[str]) -> None:
 
 def format_to_write(path: str, format: str | None, holds: str) -> Format:
     """Return the format to write: by name, else by suffix."""
+    holds = OLD_KINDS.get(holds, holds)
     if format is None:
         return _by_suffix(path, holds)
     chosen = format_named(format, holds)
     if chosen.holds != holds:
         known = ", ".join(key for key, f in formats.items() if f.holds == holds)
-        what = f"holds a {chosen.holds}, expected one for a {holds}: {known}"
+        what = f"holds a {chosen.holds}, expected a format for a {holds}: {known}"
         raise UnsupportedError(f"format {format!r} {what}")
     return chosen
 
@@ -97,6 +107,6 @@ def _by_suffix(path: str, holds: str) -> Format:
     fitting = [f for _, f in known if name.endswith(tuple(f.suffixes) or ("\0",))]
     if len(fitting) != 1:
         names = ", ".join(key for key, _ in known)
-        what = f"the suffix does not name a {holds} format"
-        raise UnsupportedError(f"{path}: {what} (say which: --format, one of {names})")
+        what = f"the suffix does not determine a {holds} format"
+        raise UnsupportedError(f"{path}: {what}, expected --format with one of {names}")
     return fitting[0]

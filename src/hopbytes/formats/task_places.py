@@ -1,4 +1,4 @@
-"""Files that say where single tasks must or must not be: a line per statement, tasks before PEs."""
+"""Files of fixed and forbidden PEs of single tasks: every line lists tasks, then PEs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hopbytes.textio.open_input import open_stream
 
 RANGE = re.compile(rb"([0-9]{1,10})(?:-([0-9]{1,10}))?")
 COMMENTS = (b"#", b"%")
-#: Pairs of a task and a PE that a file may forbid; each takes 16 bytes.
+#: Largest number of forbidden pairs of a task and a PE; each takes 16 bytes.
 MOST_PAIRS = 2**27
 LONGEST_LINE = 1 << 20
 
 
 def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
-    """Read ``TASKS PE`` per line: these tasks must be on that PE.
+    """Read lines ``TASKS PE``: the tasks must be mapped to that PE.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
     Raises
     ------
     FormatError
-        A line that is something else, numbers out of range, a task fixed to two PEs.
+        A line has another form, a number is out of range, or a task is fixed to two PEs.
 
     Notes
     -----
@@ -55,9 +55,9 @@ def read_fixed(path: str | os.PathLike[str], n: int, k: int) -> Int32:
 
 
 def read_forbidden(path: str | os.PathLike[str], n: int, k: int) -> Int64:
-    """Read ``TASKS PES`` per line: these tasks must not be on those PEs.
+    """Read lines ``TASKS PES``: the tasks must not be mapped to any of those PEs.
 
-    Both are lists such as ``3``, ``0-5,8``, or ``*`` for all; the rest is as for :func:`read_fixed`.
+    Both are lists such as ``3``, ``0-5,8``, or ``*`` for all; see :func:`read_fixed` for the parameters.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def read_forbidden(path: str | os.PathLike[str], n: int, k: int) -> Int64:
     Raises
     ------
     FormatError
-        A line that is something else, numbers out of range, more than 2**27 pairs.
+        A line has another form, a number is out of range, or there are more than 2**27 pairs.
     """
     pairs, count = [np.empty((0, 2), np.int64)], 0
     for name, number, tasks, pes in _lines(path, n, k):
@@ -86,7 +86,7 @@ def _lines(path: str | os.PathLike[str], n: int, k: int) -> list[tuple[str, int,
         while line := opened.stream.readline(LONGEST_LINE):
             number += 1
             if len(line) == LONGEST_LINE:
-                raise FormatError(opened.name, number, f"a line of more than {LONGEST_LINE - 1} bytes")
+                raise FormatError(opened.name, number, f"the line has more than {LONGEST_LINE - 1} bytes")
             words = line.split()
             if not words or words[0].startswith(COMMENTS):
                 continue

@@ -1,4 +1,4 @@
-"""Which implementation runs: the compiled core or the plain Python twins."""
+"""The choice of the implementation: the compiled core or the plain Python twins."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes import _core
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
 
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 
-#: For heuristics, which have no twin to fall back to.
-compiled: Any = import_module("hopbytes._core")
+#: The compiled core, for heuristics, which have no twin.
+compiled: Any = _core
 
 _NO_INT64: Int64 = np.empty(0, np.int64)
 _NO_INT32: Int32 = np.empty(0, np.int32)
 
 
 def implementation(twin: str) -> Any:
-    """Return the compiled core, or the module `twin` of the reference if the environment asks for that."""
-    return import_module(f"hopbytes.reference.{twin}_reference") if USE_REFERENCE else compiled
+    """Return the compiled core, or the twin module of that name if the environment asks for the reference."""
+    return import_module(f"hopbytes.reference.{twin}") if USE_REFERENCE else _core
 
 
 def optional(array: Int64 | None) -> Int64:
-    """Return the empty array that compiled code reads as 'all ones'."""
+    """Return the array, or for None the empty array, which compiled code reads as all ones."""
     return _NO_INT64 if array is None else array
 
 
 def optional32(array: Int32 | None) -> Int32:
-    """Return the empty array for None."""
+    """Return the array, or the empty array for None."""
     return _NO_INT32 if array is None else array

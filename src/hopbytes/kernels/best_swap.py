@@ -1,4 +1,4 @@
-"""Exchanges of two tasks, the best of all first."""
+"""Exchanges of two tasks, always the best one first."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def best_swap(
     -------
     int32[n]
     int
-        Exchanges made; less than `most` if none gains any more.
+        Number of exchanges; less than `most` if no exchange gains any more.
 
     Notes
     -----
-    O(k m + n^2), and per exchange n for each task whose best partner may have changed; O(n k) memory.
+    O(k m + n^2) at the start; per exchange O(n) for each task whose best partner may have changed. O(n k)
+    memory.
 
     Examples
     --------

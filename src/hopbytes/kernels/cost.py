@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
 
 _kernel = implementation("cost")
 
@@ -23,7 +22,7 @@ def comm_cost_by_level(
     """Return int64[levels+1]: volume of arcs by the outermost level at which their PEs differ (0: same PE).
 
     Arcs of a task to itself are left out. `labels` and `level_of_bit` are described at
-    :class:`hopbytes.machines.base.TreeDistance`.
+    :class:`hopbytes.machines.place_distances.TreeDistance`.
     """
     out = np.zeros(levels + 1, np.int64)
     _kernel.volume_by_level(indptr, targets, optional(volumes), pe, labels, level_of_bit, out)
@@ -35,7 +34,7 @@ def comm_cost_table(
 ) -> int:
     """Return J = sum over arcs of volume x distance, distances from a dense k x k table (row-major).
 
-    Arcs of a task to itself count the distance of its PE to itself, which most tables have as 0.
+    Arcs of a task to itself count the diagonal entry of its PE, which is 0 in most tables.
     """
     return int(_kernel.comm_cost_table(indptr, targets, optional(volumes), pe, table))
 
@@ -43,5 +42,6 @@ def comm_cost_table(
 def comm_cost_network(
     indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, labels: UInt64, packed: Int64
 ) -> int:
-    """Return J on the nodes of a network; arrays as in ``LoweredNetwork`` (machines/network/node_distances.py)."""
+    """Return J on the nodes of a network; for the arrays see ``LoweredNetwork``
+    (machines/network/node_distances.py)."""
     return int(_kernel.comm_cost_network(indptr, targets, optional(volumes), pe, labels, packed))

@@ -1,4 +1,4 @@
-"""Checking, building and cutting communication graphs in CSR form."""
+"""Validation, construction and induced subgraphs of communication graphs in CSR form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _kernel = implementation("graph")
 
 
 def check_csr(indptr: Int64, targets: Int32) -> int:
-    """Return the first row that is unsorted, has a duplicate or leaves 0..n-1; -1 when all are fine."""
+    """Return the first row that is unsorted, has a duplicate or leaves 0..n-1; -1 if the graph is valid."""
     return int(_kernel.check_csr(indptr, targets))
 
 
@@ -31,8 +31,8 @@ def csr_from_arcs(
 ) -> tuple[Int64, Int32, Int64 | None, Int64 | None]:
     """Sort arcs into rows and sum duplicates.
 
-    Duplicates make volumes of None into counts, so the returned volumes are None only when there
-    were none.
+    Repeated arcs turn volumes of None into counts, so the returned volumes are None only if no arc was
+    repeated.
     """
     if volumes is None:
         volumes = np.ones(len(sources), np.int64)
@@ -69,7 +69,7 @@ def symmetrize(indptr: Int64, targets: Int32, volumes: Int64) -> tuple[Int64, In
 def induced_csr(
     indptr: Int64, targets: Int32, weights: Int64 | None, members: Int32, place: Int32
 ) -> tuple[Int64, Int32, Int64 | None]:
-    """Return the graph between `members`, renumbered by their position.
+    """Return the subgraph induced by `members`, renumbered by their position.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def induced_csr(
 
     Notes
     -----
-    O(arcs of the members). Arrays are views of buffers that are larger by the arcs that leave.
+    O(arcs of the members). The arrays are views of buffers that also have room for the arcs that leave.
     """
     room = int((indptr[1:][members] - indptr[:-1][members]).sum())
     out_indptr = np.empty(len(members) + 1, np.int64)
@@ -95,7 +95,7 @@ def induced_csr(
 
 
 def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool:
-    """Tell whether a graph has few edges that weigh as much as all others: what the engine's cuts go by.
+    """Tell whether few edges weigh as much as all others; the engine then cuts differently.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool
     Returns
     -------
     bool
-        Whether their standard deviation is above their mean, in doubles summed in order.
+        Whether the standard deviation of the weights exceeds their mean, in doubles summed in order.
 
     Notes
     -----
-    O(m). A rule of our own: true for volumes over decades, never for equal ones.
+    O(m). A rule of this project: usually true for volumes that span decades, never for equal ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Groups of equally many objects that leave little weight between them."""
+"""Grouping of objects into groups of equal size with little weight between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hopbytes.kernels.base import implementation, optional
 
 _kernel = implementation("grouping")
 
-#: Names of the heuristics, in the order in which they are tried; the first of equals wins.
+#: Names of the heuristics, in the order in which they are tried; of equally good groupings the first one
+#: wins.
 HEURISTICS = (
     "packed", "smallest_first", "largest_last", "weighted_degree",
     "heaviest_edge", "least_degree", "in_order", "exact",
@@ -19,7 +20,7 @@ HEURISTICS = (
 def group_objects(
     graph: tuple[Int64, Int32, Int64 | None], arity: int, *, list_up_to: int = 30_000, credit: int = 1
 ) -> tuple[Int32, str]:
-    """Group p objects by `arity`, so that little weight leaves the groups.
+    """Group p objects by `arity` so that little weight remains between groups.
 
     Parameters
     ----------
@@ -28,22 +29,22 @@ def group_objects(
     arity : int
         A divisor of p.
     list_up_to : int
-        All possible groups are listed when they are at most so many: C(p, arity).
+        All possible groups are listed if C(p, arity) is at most this number.
     credit : int
-        Thousandths by which groups of consecutive objects may be worse and still win.
+        Thousandths by which groups of consecutive objects may be worse and still be chosen.
 
     Returns
     -------
     int32[p]
         Group of every object; groups are numbered by their smallest member.
     str
-        Which of :data:`HEURISTICS` it came from.
+        The heuristic that found the grouping, one of :data:`HEURISTICS`.
 
     Notes
     -----
-    Listed: O(C(p, arity) · (arity + log p)) and a bounded search; up to 12 objects also O(3^p), and no
-    grouping leaves less ("exact" where the heuristics miss it). Otherwise O(m log p) and, per object, as
-    many steps as its group has neighbours.
+    If groups are listed: O(C(p, arity) · (arity + log p)) and a bounded search; with up to 12 objects also
+    O(3^p), and the grouping is optimal ("exact" if the heuristics did not find it). Otherwise O(m log p)
+    and, per object, as many steps as its group has neighbours.
 
     Examples
     --------

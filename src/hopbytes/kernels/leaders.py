@@ -1,4 +1,4 @@
-"""What PTRAM's leaders compute from routes of their own (``core/stored_routes.hpp``, ``core/ptram.hpp``)."""
+"""What PTRAM's leaders compute on their own routes (``core/stored_routes.hpp``, ``core/ptram.hpp``)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def placement_order(
 ) -> Int32:
     """int32[G]: groups in the order in which PTRAM places them, which does not depend on where they go.
 
-    Groups that need a rare size of place come first; among others the one that talks most to groups placed
-    before it, plus 1/(their number + 1) of what it says to the rest; of equals the lower. O(G^2 + m).
+    Groups that need a rare size of place come first. Among the others the next one has the largest volume to
+    groups placed before it, plus 1/(their number + 1) of its volume to the rest; ties go to the lower
+    number. O(G^2 + m).
 
     Examples
     --------
@@ -43,19 +44,19 @@ def placement_order(
 def sum_over_routes(
     routes: Routes, shift: int, n_links: int, flow_start: Int64, rows: Int64, volumes: Int64
 ) -> LinkChanges:
-    """Return what the flows of every batch put on links together.
+    """Return the contributions of the flows of every batch to the links.
 
     Parameters
     ----------
     routes : Routes
-        Of some flows, one a row.
+        Routes of some flows, one per row.
     shift : int
         Amounts are in units of 2^-shift.
     n_links : int
     flow_start : int64[B+1]
         Flows of batch i are ``flow_start[i]:flow_start[i+1]``.
     rows, volumes : int64[f]
-        Row of `routes` that a flow takes, and its volume; a negative one takes the flow away.
+        Row of `routes` that a flow takes, and its volume; a negative volume removes the flow.
 
     Returns
     -------
@@ -73,15 +74,15 @@ def sum_over_routes(
 
 
 def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, terms: Float64) -> Float64:
-    """float64[B]: PTRAM's hybrid metric after each batch of additions to `load`, each on its own.
+    """float64[B]: PTRAM's hybrid metric after each batch of additions to `load`, each batch on its own.
 
     Parameters
     ----------
     added : LinkChanges
-        Every link once in a batch, amounts >= 0.
+        Every link at most once per batch, amounts >= 0.
     load : int64[links]
     prices : int64[links] or None
-        What a unit of load counts on a link; None: 1 each.
+        Value of a unit of load on a link; None: 1 each.
     terms : float64[6]
         Weights of hop-bytes, highest, mean and variance of congestion, unit and scale of the integers.
     """
@@ -90,17 +91,17 @@ def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, ter
     return value
 
 
-def heat_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
-    """Return the highest load x price after each batch of changes to `load`, and how many links have it.
+def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
+    """Return the highest load x price after each batch of changes to `load`, and the number of links with it.
 
-    Links may repeat in a batch. Both int64[B].
+    Links may occur repeatedly in a batch. Both int64[B].
 
     Examples
     --------
     >>> away = LinkChanges(np.array([0, 1]), np.array([2]), np.array([-5]))
-    >>> heat_after_each(away, np.array([1, 3, 7]), None)
+    >>> peak_after_each(away, np.array([1, 3, 7]), None)
     (array([3]), array([1]))
     """
     top, count = (np.empty(len(changes.start) - 1, np.int64) for _ in range(2))
-    _kernel.heat_after_each(*changes, load, optional(prices), top, count)
+    _kernel.peak_after_each(*changes, load, optional(prices), top, count)
     return top, count

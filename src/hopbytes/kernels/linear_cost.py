@@ -8,12 +8,12 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 
-#: A cost of this or more means "never"; core/unary.hpp knows the same number. Others sum to less than half.
+#: A cost of this or more means "never"; core/linear_cost.hpp has the same. Others sum to less than half.
 FORBIDDEN = 2**60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unary:
+class LinearCost:
     """What each task costs where it is: a few listed PEs, and one cost for all others.
 
     Parameters
@@ -31,11 +31,11 @@ class Unary:
     --------
     Task 0 must be on PE 2, task 1 pays 7 for leaving PE 0, task 2 does not mind.
 
-    >>> unary = Unary(np.array([0, 1, 2, 2]), np.array([2, 0], np.int32), np.array([0, 0]),
+    >>> linear_cost = LinearCost(np.array([0, 1, 2, 2]), np.array([2, 0], np.int32), np.array([0, 0]),
     ...               np.array([FORBIDDEN, 7, 0]))
-    >>> unary.at(np.array([2, 1, 0], np.int32)).tolist()
+    >>> linear_cost.at(np.array([2, 1, 0], np.int32)).tolist()
     [0, 7, 0]
-    >>> unary.allowed(0, 4).tolist()
+    >>> linear_cost.allowed(0, 4).tolist()
     [False, False, True, False]
     """
 
@@ -84,7 +84,7 @@ class Unary:
         mask[self.pes[entries]] = self.costs[entries] < FORBIDDEN
         return mask
 
-    def scaled(self, numerator: int, denominator: int) -> Unary:
+    def scaled(self, numerator: int, denominator: int) -> LinearCost:
         """All finite costs times a fraction, rounded half up; O(entries)."""
         if numerator == denominator:
             return self
@@ -98,21 +98,21 @@ class Unary:
 
         return replace(self, costs=scale(self.costs), rest=scale(self.rest))
 
-    def take(self, tasks: Int32) -> Unary:
+    def take(self, tasks: Int32) -> LinearCost:
         """The rows of some tasks, in the order given."""
         counts = np.diff(self.indptr)[tasks]
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         entries = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][tasks] - indptr[:-1], counts)
-        return Unary(indptr, self.pes[entries], self.costs[entries], self.rest[tasks])
+        return LinearCost(indptr, self.pes[entries], self.costs[entries], self.rest[tasks])
 
-    def select(self, pes: Int64, k: int) -> Unary:
+    def select(self, pes: Int64, k: int) -> LinearCost:
         """The same costs when only the PEs `pes` of 0..k-1 (ascending) are left and renumbered."""
         number = np.full(k, -1, np.int64)
         number[pes] = np.arange(len(pes))
         keep = number[self.pes] >= 0
         return from_entries(self.tasks[keep], number[self.pes[keep]], self.costs[keep], self.rest)
 
-    def contracted(self, cluster: Int32, count: int) -> Unary:
+    def contracted(self, cluster: Int32, count: int) -> LinearCost:
         """The sums over clusters of tasks to which the same PEs are forbidden. O(n + entries log entries)."""
         closed = np.zeros(count, np.bool_)
         closed[cluster[self.rest >= FORBIDDEN]] = True
@@ -130,7 +130,7 @@ class Unary:
         rest[closed] = FORBIDDEN
         return from_entries(key // span, key % span, np.where(forbidden, FORBIDDEN, sums), rest)
 
-    def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> Unary:
+    def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> LinearCost:
         """Costs of the children into which groups of PEs are cut: that of the cheapest PE inside.
 
         Parameters
@@ -161,19 +161,19 @@ class Unary:
         return from_entries(tasks, place[child], least, self.rest)
 
 
-def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> Unary:
+def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> LinearCost:
     """Sort entries into rows, leaving out those that say no more than `rest`."""
     keep = costs != rest[tasks]
     tasks, pes, costs = tasks[keep], pes[keep], costs[keep]
     order = np.lexsort((pes, tasks))
     counts = np.bincount(tasks, minlength=len(rest))
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Unary(
+    return LinearCost(
         indptr, pes[order].astype(np.int32), costs[order].astype(np.int64), rest.astype(np.int64)
     )
 
 
-def held(unary: Unary | None, tasks: Bool, pe: Int32) -> Unary:
+def held(linear_cost: LinearCost | None, tasks: Bool, pe: Int32) -> LinearCost:
     """Costs with some tasks fixed to where they are.
 
     Parameters
@@ -183,24 +183,24 @@ def held(unary: Unary | None, tasks: Bool, pe: Int32) -> Unary:
         Those to fix; on `pe` they cost what they did.
     pe : int32[n]
     """
-    here = np.zeros(len(pe), np.int64) if unary is None else unary.at(pe)
-    rest = np.zeros(len(pe), np.int64) if unary is None else unary.rest.copy()
+    here = np.zeros(len(pe), np.int64) if linear_cost is None else linear_cost.at(pe)
+    rest = np.zeros(len(pe), np.int64) if linear_cost is None else linear_cost.rest.copy()
     rest[tasks] = FORBIDDEN
     chosen = np.flatnonzero(tasks)
-    if unary is None:
+    if linear_cost is None:
         return from_entries(chosen, pe[chosen].astype(np.int64), here[chosen], rest)
-    owner = unary.tasks
+    owner = linear_cost.tasks
     free = ~tasks[owner]
     return from_entries(
         np.concatenate([owner[free], chosen]),
-        np.concatenate([unary.pes[free].astype(np.int64), pe[chosen].astype(np.int64)]),
-        np.concatenate([unary.costs[free], here[chosen]]), rest,
+        np.concatenate([linear_cost.pes[free].astype(np.int64), pe[chosen].astype(np.int64)]),
+        np.concatenate([linear_cost.costs[free], here[chosen]]), rest,
     )  # fmt: skip
 
 
-def as_arrays(unary: Unary | None) -> tuple[Int64, Int32, Int64, Int64]:
+def as_arrays(linear_cost: LinearCost | None) -> tuple[Int64, Int32, Int64, Int64]:
     """Arrays for compiled code: four empty ones for no costs at all."""
-    if unary is None:
+    if linear_cost is None:
         none = np.empty(0, np.int64)
         return none, np.empty(0, np.int32), none, none
-    return unary.indptr, unary.pes, unary.costs, unary.rest
+    return linear_cost.indptr, linear_cost.pes, linear_cost.costs, linear_cost.rest

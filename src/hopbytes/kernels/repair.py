@@ -1,20 +1,19 @@
-"""Making a placement keep its caps."""
+"""Repair of placements that exceed the capacity of PEs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes.kernels.base import compiled, optional
-from hopbytes.kernels.linear_cost import Unary, as_arrays
+from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes.kernels.linear_cost import LinearCost, as_arrays
 
 
 def repair(
-    graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, caps: Int64,
+    graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, capacities: Int64,
     labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
-    unary: Unary | None = None,
+    linear_cost: LinearCost | None = None,
 ) -> tuple[int, int, int]:
-    """Move tasks, in place, until no PE holds more than its cap, as far as moves and swaps can.
+    """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it.
 
     Parameters
     ----------
@@ -24,16 +23,16 @@ def repair(
         Only tasks with load are moved. None means 1 each.
     pe : int32[n]
         Changed in place.
-    caps : int64[k]
+    capacities : int64[k]
     labels, distances
         Labels and cost per bit (65) of a tree, None and the dense table (flattened), or labels and the packed
         network of :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
     control : int32[1]
-        Polled; anything but 0 ends the call early, caps met or not.
+        Polled; any value but 0 ends the call early, whether or not all capacities are respected.
     fill_empty : bool
-        Instead give every empty PE a task; for loads of None and caps of 1.
-    unary : Unary or None
-        Forbidden places, which are not used, and prices, each pair of tasks counting once.
+        Instead give every empty PE a task; for loads of None and capacities of 1.
+    linear_cost : LinearCost or None
+        Linear assignment costs, in units where each pair of tasks counts once. Forbidden PEs are not used.
 
     Returns
     -------
@@ -41,15 +40,19 @@ def repair(
         `change` of the sum over pairs of weight x distance, each pair once.
     """
     indptr, targets, weights = graph
-    shared = (indptr, targets, optional(weights), optional(loads), pe, caps, fill_empty)
+    shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
     if labels is None or len(distances) > 65:
         scanned = np.empty(0, np.uint64) if labels is None else labels
-        moves, swaps, change = compiled.repair_table(*shared, scanned, distances, control, as_arrays(unary))
+        moves, swaps, change = compiled.repair_table(
+            *shared, scanned, distances, control, as_arrays(linear_cost)
+        )
     else:
-        moves, swaps, change = compiled.repair_tree(*shared, labels, distances, control, as_arrays(unary))
+        moves, swaps, change = compiled.repair_tree(
+            *shared, labels, distances, control, as_arrays(linear_cost)
+        )
     return int(moves), int(swaps), int(change)
 
 
-def list_schedule(loads: Int64, caps: Int64, pe: Int32) -> None:
-    """Place tasks that have load on PEs in place: longest first, each on the emptiest PE for its cap."""
-    compiled.list_schedule(loads, caps, pe)
+def list_schedule(loads: Int64, capacities: Int64, pe: Int32) -> None:
+    """List scheduling, in place: the heaviest tasks first, each on the PE with the smallest relative load."""
+    compiled.list_schedule(loads, capacities, pe)

@@ -1,4 +1,4 @@
-"""Routes as data, what they cost in hops, and the traffic that flows put on links."""
+"""Routes as data, their lengths in hops, and the loads that flows put on links."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _kernel = implementation("routes")
 #: Forms of routes, in the order of ``RouteForm`` in core/routes_hierarchy.hpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
-#: Hops that stand for "no route" in a table of hops.
+#: The value that stands for "no route" in a table of hops.
 NO_ROUTE = 65535
 
-#: Fractional bits that loads of flows on several paths get at most.
+#: The largest number of fractional bits of link loads if flows take several paths.
 MOST_SHIFT = 20
 
 
@@ -29,18 +29,18 @@ def _none() -> Int32:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RouteForm:
-    """All routes of a network, as one of few forms compiled code knows.
+    """All routes of a network, in one of the forms that compiled code knows.
 
     Parameters
     ----------
     kind : str
-        One of :data:`FORMS`; what the arrays hold stands at the struct of that form in core/routes.hpp
-        and core/routes_hierarchy.hpp.
+        One of :data:`FORMS`; the contents of the arrays are described at the struct of that form in
+        core/routes.hpp and core/routes_hierarchy.hpp.
     numbers : int64[...]
     table, first, head : int32[...]
-        Empty for forms that are pure arithmetic.
+        Empty for forms that are computed by arithmetic alone.
     split : bool
-        Flows may take several paths, so that link loads are fractions.
+        Whether flows may take several paths, so that link loads are fractions.
     """
 
     kind: str
@@ -56,16 +56,16 @@ class RouteForm:
 
     @property
     def arguments(self) -> tuple[int, Int64, Int32, Int32, Int32]:
-        """What every compiled function on routes takes first."""
+        """The first arguments of every compiled function on routes."""
         return FORMS.index(self.kind), self.numbers, self.table, self.first, self.head
 
 
 class Routes(NamedTuple):
     """Routes of some flows: flow i takes ``links[indptr[i]:indptr[i+1]]``.
 
-    The share of the flow on entry e is ``numerators[e] / denominators[e]``; both are None when every flow
-    has a single path. With several paths a link may occur more than once. A flow without a route has no
-    entry, as one that stays at its endpoint.
+    The share of the flow on entry e is ``numerators[e] / denominators[e]``; both are None if every flow has
+    a single path. With several paths a link may occur repeatedly. A flow without a route has no entry, like
+    one that stays at its endpoint.
     """
 
     indptr: Int64
@@ -75,7 +75,7 @@ class Routes(NamedTuple):
 
 
 def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
-    """int64[f]: links between two endpoints each, on a shortest of their routes; -1 without a route."""
+    """int64[f]: number of links of a shortest route between two endpoints each; -1 without a route."""
     hops = np.empty(len(sources), np.int64)
     _kernel.route_hops(*form.arguments, sources, targets, hops)
     return hops
@@ -84,7 +84,7 @@ def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
 def hop_table(form: RouteForm, endpoints: Int32) -> tuple[NDArray[np.uint16], int]:
     """uint16[e, e] hops between all pairs of some endpoints, and the number of pairs without a route.
 
-    :data:`NO_ROUTE` stands for no route and for more hops than fit. O(e^2 x length of a route).
+    :data:`NO_ROUTE` stands for no route and for more hops than uint16 holds. O(e^2 x length of a route).
     """
     hops = np.empty(len(endpoints) ** 2, np.uint16)
     unrouted = int(_kernel.hop_table(*form.arguments, endpoints, hops))
@@ -103,14 +103,14 @@ def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
 
 
 def fraction_bits(form: RouteForm, total: int) -> int:
-    """Return the number of fractional bits of link loads: 0 on single paths, else what `total` leaves.
+    """Return the number of fractional bits of link loads: 0 on single paths, else as many as `total` permits.
 
     Parameters
     ----------
     total : int
         Sum of the weights of all flows, the same for all placements compared with each other.
     """
-    # A link may carry all flows, each rounded up by one unit; a bit more for the rounding itself.
+    # A link may carry all flows, each rounded up by one unit, hence one bit more for the rounding.
     return max(0, min(MOST_SHIFT, 60 - total.bit_length())) if form.split else 0
 
 
@@ -123,7 +123,7 @@ def link_amounts(
     endpoints: Int32,
     shift: int,
 ) -> tuple[Int64, int]:
-    """Return what flows put on every link.
+    """Return the load that flows put on every link.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ def link_amounts(
     Returns
     -------
     int64[n_links]
-        Each flow adds round(weight x share x 2**shift), halves up, so that taking it away is exact.
+        Each flow adds round(weight x share x 2**shift), halves up, so that removing a flow is exact.
     int
-        First arc without a route, -1 when there is none. Such arcs add nothing.
+        First arc without a route, -1 if there is none. Such arcs add nothing.
     """
     amounts = np.zeros(n_links, np.int64)
     unrouted = _kernel.link_amounts(
@@ -176,19 +176,19 @@ def hop_histogram(
 
 
 def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
-    """Return forwarding tables along shortest ways, row by row.
+    """Return forwarding tables along shortest paths, row by row.
 
     Parameters
     ----------
     tails, heads : int32[links]
-        Vertices each link leads from and to; 0..n_endpoints-1 are endpoints.
+        The vertices each link leads from and to; 0..n_endpoints-1 are endpoints.
     rows : int32[vertices]
-        Row of each vertex that passes flows on, 0, 1, ...; -1 for one that only sends and receives.
+        Row of each vertex that forwards flows, 0, 1, ...; -1 for a vertex that does not forward.
 
     Returns
     -------
     int32[rows x n_endpoints]
-        Link that begins a shortest way, -1 without one. Of several, number (target mod their count).
+        First link of a shortest path, -1 if there is none. Of several, number (target mod their count).
 
     Notes
     -----
@@ -200,10 +200,10 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
 
 
 def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
-    """int32[vertices x n_endpoints]: links from every vertex that passes flows on to every endpoint.
+    """int32[vertices x n_endpoints]: number of links from every forwarding vertex to every endpoint.
 
-    Parameters are those of :func:`shortest_table`. 0 for the endpoint itself, -1 where there is no way and
-    at vertices that only send and receive.
+    Parameters are those of :func:`shortest_table`. 0 for the endpoint itself, -1 if there is no path and at
+    vertices that do not forward.
     """
     table = np.empty(len(rows) * n_endpoints, np.int32)
     _kernel.distance_table(tails, heads, rows, n_endpoints, table)
@@ -222,12 +222,12 @@ class UnitTraffic(NamedTuple):
 def unit_traffic(
     indptr: Int64, targets: Int32, weights: Int64 | None, units: Int32, n_units: int
 ) -> UnitTraffic:
-    """Sum up what units (PEs, nodes) send to and receive from each other.
+    """Sum the weight that units (PEs, nodes) send to and receive from each other.
 
     Parameters
     ----------
     indptr, targets, weights
-        Arcs between tasks; None means a weight of 1 each. Arcs of a task to itself count nowhere.
+        Arcs between tasks; None means a weight of 1 each. Arcs of a task to itself are ignored.
     units : int32[n]
         Unit of every task, 0..n_units-1.
     """
@@ -239,8 +239,9 @@ def unit_traffic(
 class LoadSummary(NamedTuple):
     """Exact sums over links; the value of a link is its amount times its price.
 
-    `used` links with an amount, the largest value `most`, the smallest link `hottest` that has it (-1 when
-    none is used), how many links have it (`at_most`), the `total` of values and of their `squares`.
+    `used` links with a nonzero amount, the largest value `most`, the smallest link `hottest` with this value
+    (-1 if no link is used), the number of such links `at_most`, the `total` of the values and of their
+    `squares`.
     """
 
     used: int
@@ -259,14 +260,14 @@ def _summary(parts: tuple[int, ...]) -> LoadSummary:
 
 
 def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
-    """Sum up link loads; `prices` int64 per link, None meaning 1 each. O(links)."""
+    """Return sums of link loads; `prices` int64 per link, None meaning 1 each. O(links)."""
     return _summary(_kernel.summarize_links(amounts, optional(prices)))
 
 
 def change_links(
     prices: Int64 | None, n_links: int, links: Int64, amounts: Int64, ask: Int64
 ) -> tuple[LoadSummary, Int64]:
-    """Run the incremental structure of core/link_loads.hpp through changes, for tests.
+    """Apply changes to the incremental structure of core/link_loads.hpp, for tests.
 
     Returns
     -------

@@ -1,12 +1,12 @@
-"""Parsers of numbers in text; their state is described at :class:`hopbytes.reference.text_reference.Slot`."""
+"""Parsers of numbers in text; their state array is described at
+:class:`hopbytes.reference.text_reference.Slot`."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
-from hopbytes.kernels.base import implementation
+from hopbytes.kernels.base import Int32, Int64, implementation
 
 _kernel = implementation("text")
 
@@ -20,13 +20,13 @@ def parse_metis(
     weights: Int64,
     loads: Int64,
 ) -> int:
-    """Fill rows from vertex lines of a METIS file; return how many bytes were used (see core/parse.hpp)."""
+    """Fill rows from vertex lines of a METIS file; return the number of bytes used (see core/parse.hpp)."""
     return int(_kernel.parse_metis(text, final, state, indptr, targets, weights, loads))
 
 
 def parse_table(
     text: NDArray[np.uint8], final: bool, state: Int64, values: NDArray[np.int64] | NDArray[np.float64]
 ) -> int:
-    """Fill `values` (int64 or float64) from lines of numbers; return how many bytes were used."""
+    """Fill `values` (int64 or float64) from lines of numbers; return the number of bytes used."""
     parser = _kernel.parse_table if values.dtype == np.int64 else _kernel.parse_real_table
     return int(parser(text, final, state, values))

@@ -67,8 +67,8 @@ def map_for(
     >>> map_for(far, hb.machine("node:2@10 core:2@1"), "hosts").pe.tolist()
     [0, 1, 2, 3]
     """
-    can = formats[form].can
-    if formats[form].holds != "placement":
+    can = formats[form].capabilities
+    if formats[form].holds != "mapping":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
     asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
     equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
@@ -167,7 +167,9 @@ def map_in_blocks(
     counts = _tasks_of_nodes(where, pes)
     if options.get("weight") == "time":
         raise UnsupportedError("weight time speaks of single messages, not of blocks of ranks: use bytes")
-    seen = graph.weighing(options.get("weight", "bytes"))  # sums over arcs of a block keep this weight only
+    seen = graph.with_weights(
+        options.get("weight", "bytes")
+    )  # sums over arcs of a block keep this weight only
     inner = {**options, "weight": "bytes", "partition": False}
     if inner.get("time_limit") is not None:
         inner["time_limit"] /= 2 * (1 + len(counts) * inside)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int64
-from hopbytes._util.programs import heard
+from hopbytes._util.programs import run_program
 from hopbytes.errors import HopbytesError, UnsupportedError
 from hopbytes.launching.command import LaunchCommand, Start
 from hopbytes.launching.replay_program import LONE, MARK, UNDER_WAY
@@ -144,7 +144,7 @@ def replay(
 
 def _measured(start: Start) -> tuple[float, ...]:
     environment = {**os.environ, **dict(start.environment)}
-    said, code = heard(start.words, environment=environment, sign=UNDER_WAY, hint=OTHER_MPI)
+    said, code = run_program(start.words, environment=environment, marker=UNDER_WAY, hint=OTHER_MPI)
     for line in said.splitlines():
         _, mark, record = line.partition(MARK)
         if mark:

@@ -94,7 +94,7 @@ def launch_files(stem: str | None) -> Iterator[str]:
         return
     with shared_folder() as folder:
         if not folder.isprintable() or ":" in folder:
-            folder = os.path.relpath(folder)  # launchers read such names otherwise (Format.misread)
+            folder = os.path.relpath(folder)  # some characters are special (Format.forbidden_characters)
         yield os.path.join(folder, "placement")
 
 
@@ -194,7 +194,7 @@ def _check_names(mapping: Mapping, command: LaunchCommand, hosts: Any) -> None:
 def _check_written(stem: str, form: str, mapping: Mapping, hosts: Any) -> None:
     if not mapping.where.hosts or hosts is not None or (form == "openmpi" and mapping.where.machine is None):
         return  # without names a file cannot be read back
-    again = read(stem, form, holds="placement", where=mapping.where, n=mapping.n)
+    again = read(stem, form, holds="mapping", where=mapping.where, n=mapping.n)
     if form == "openmpi" and mapping.where.has_cores:
         same = np.array_equal(again.pe, mapping.pe)
     else:  # the file holds hosts; cores stand in the command

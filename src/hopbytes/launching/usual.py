@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hopbytes.formats.base import Can, formats
+from hopbytes.formats.base import Capabilities, formats
 from hopbytes.model.allocation import Allocation
 
 #: Set in jobs of Slurm, whose srun gives every node equally many ranks.
@@ -34,10 +34,10 @@ def usual_order(form: str | None, where: Allocation) -> str:
     >>> usual_order("slurm", where), usual_order("openmpi", where), usual_order(None, where)
     ('block', 'fill', 'fill')
     """
-    can = _can(form)
+    can = _capabilities(form)
     if can is not None and can.launcher:
         return can.usual_order
-    in_slurm = SLURM_JOB in os.environ and where.machine.job() is not None
+    in_slurm = SLURM_JOB in os.environ and where.machine.job is not None
     return "block" if in_slurm else "fill"
 
 
@@ -47,7 +47,7 @@ def slots_for(form: str | None, launched: str | None = None) -> dict[str, bool]:
     Some launchers are told one number of ranks for all nodes. New ranks (``newrank``) reach only slots on
     which the launcher starts ranks by itself.
     """
-    can = _can(form)
+    can = _capabilities(form)
     if can is None:
         return {}
     if form == "newrank":
@@ -60,7 +60,7 @@ def said_nothing(options: dict[str, Any]) -> bool:
     return not any(options.get(name) for name in ("pack", "spread", "tasks_per_node", "per", "oversubscribe"))
 
 
-def _can(form: str | None) -> Can | None:
-    if form is None or form not in formats or formats[form].holds != "placement":
+def _capabilities(form: str | None) -> Capabilities | None:
+    if form is None or form not in formats or formats[form].holds != "mapping":
         return None
-    return formats[form].can
+    return formats[form].capabilities

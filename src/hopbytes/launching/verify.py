@@ -118,7 +118,8 @@ def seen_launch(command: LaunchCommand) -> dict[int, Seen]:
 
 
 def placement_launched(where: Allocation, words: list[str]) -> Mapping:
-    """Return the mapping of a real launch; see :func:`hopbytes.launching.observed_placement.placement_by_node`."""
+    """Return the mapping of a real launch; see
+    :func:`hopbytes.launching.observed_placement.placement_by_node`."""
     return placement_by_node(where, seen_launch(LaunchCommand.parse(words)), words[0])
 
 

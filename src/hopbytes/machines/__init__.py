@@ -1,1 +1,1 @@
-"""Machines: what is common to them, kinds of them, and the part of one that a job has."""
+"""Machines: topologies and the parts they have, kinds of machines, and the nodes and slots a job uses."""

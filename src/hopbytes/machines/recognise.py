@@ -1,4 +1,4 @@
-"""Which kind of machine a file holds, for people who name only the file."""
+"""The kind of machine that a file holds, for specs that name only the file."""
 
 from __future__ import annotations
 

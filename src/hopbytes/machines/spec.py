@@ -20,10 +20,11 @@ import os
 import re
 
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import check_order, level_among, level_name, without_commas
 from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
 from hopbytes.machines.recognise import kind_of_file
+from hopbytes.machines.topology import Level
 
 INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 LEVEL_KEYS = {"bw": "bandwidth", "lat": "latency"}
@@ -71,9 +72,9 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
         return from_hierarchy(text, distance)
     parts = [part.strip() for part in re.split(r"\s/\s", text)]
     if len(parts) > 1 and "[" not in text and all(map(_is_tree, parts)):
-        parts = [" ".join(parts)]  # one tree, so that distances left out grow through all of it
+        parts = [" ".join(parts)]  # read as one tree, so that default distances grow over all of its levels
     latency = None
-    if _kind_called(parts[0].partition(":")[0]) in machines:  # of a level it belongs to the level
+    if _kind_called(parts[0].partition(":")[0]) in machines:  # lat= behind a level belongs to that level
         from hopbytes.machines.common.timed_links import take_latency
 
         parts[0], latency = take_latency(parts[0])
@@ -83,7 +84,7 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
 
         for part in parts[1:]:
             machine = nest(machine, part, _parse_part)
-    machine = machine.settled()
+    machine = machine.with_defaults_written()
     if latency is not None:
         from hopbytes.machines.common.timed_links import with_latency
 
@@ -150,7 +151,7 @@ def _parse_part(text: str) -> Machine:
 
 
 def _kind_called(name: str) -> str:
-    return name.replace("+", "_plus")  # dragonfly+ lives in a file, so it has a name that a file can have
+    return name.replace("+", "_plus")  # a kind has the name of its file, which cannot hold a plus
 
 
 def _is_tree(part: str) -> bool:
@@ -192,7 +193,7 @@ def _with_kinds(token: str, error: FormatError) -> FormatError:
         return FormatError(shorten(token), None, what)
     if near:
         hint = f"; did you mean {near[0]}:…?"
-    elif re.match(r"[0-9\[-]", rest):  # a level with a fault, not a kind
+    elif re.match(r"[0-9\[-]", rest):  # the word is a level with an error in it, not a kind
         return error
     else:
         hint = f"; {shorten(word)} is no machine kind (known: {', '.join(known)})"

@@ -143,12 +143,11 @@ class Allocation:
         >>> where.os_pus(1)
         (2, 3, 6, 7)
         """
-        known = self.machine.os_cpus()
-        if known is None:
+        if self.machine.inventory is None:
             return None
-        start, numbers = known
-        rows = [numbers[start[core] : start[core + 1]] for core in self.cores_of(pe).tolist()]
-        return tuple(sorted(int(number) for row in rows for number in row))
+        if "os_cpus" not in self._cache:
+            self._cache["os_cpus"] = self.machine.inventory.os_cpus()
+        return tuple(sorted(self._cache["os_cpus"][self.cores_of(pe)].tolist()))
 
     def allowed_rank(self, core: int) -> int:
         """Rank of a place's core among the cores of its node that may be used, as Open MPI counts them.
@@ -158,18 +157,20 @@ class Allocation:
         """
         nodes = self.machine.node_of_core()
         first = int(np.searchsorted(nodes, nodes[core]))
-        tree = self.machine.node_tree(int(nodes[core]))
-        return core - first if tree is None else int(tree.cores[core - first])
+        inventory = self.machine.inventory
+        if inventory is None:
+            return core - first
+        return int(inventory.tree(int(nodes[core])).cores[core - first])
 
     def gpu_of(self, pe: int) -> Any:
         """The Gpu of one PE (:class:`hopbytes.machines.node.node_tree.Gpu`); None when its slot has none."""
-        if self.gpus is None or self.gpus[pe] < 0:
+        if self.gpus is None or self.gpus[pe] < 0 or self.machine.inventory is None:
             return None
-        tree = self.machine.node_tree(int(self.node_of_pe[pe]))
-        return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None) if tree else None
+        tree = self.machine.inventory.tree(int(self.node_of_pe[pe]))
+        return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None)
 
     def split(self, pes: Int64) -> list[Int64]:
-        """Cut a set of PEs (ascending) along the machine's outermost seam; see Machine.split."""
+        """Cut a set of PEs (ascending) into the parts that are farthest apart; see Topology.split."""
         parts: list[Int64] = self.machine.split(self.first_core[pes])
         cuts = np.cumsum([len(part) for part in parts])[:-1]
         order = np.concatenate(parts)

@@ -54,7 +54,7 @@ def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
     return value
 
 
-def child_caps(load: int, shares: Int64, leaf_caps: Int64, levels_left: int) -> Int64:
+def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int) -> Int64:
     """Caps for one split, so that every later split and finally every leaf can still meet its own cap.
 
     The slack between the load and what the leaves can hold is shared evenly, as a factor, among the
@@ -66,7 +66,7 @@ def child_caps(load: int, shares: Int64, leaf_caps: Int64, levels_left: int) -> 
     ----------
     load : int
         Load c of the tasks to be split, >= 0. Without load there is no constraint: the result is
-        `leaf_caps`.
+        `leaf_bounds`.
     shares : int64[children]
         PEs (or their capacity) below each child, >= 1.
     leaf_caps : int64[children]
@@ -88,16 +88,16 @@ def child_caps(load: int, shares: Int64, leaf_caps: Int64, levels_left: int) -> 
     --------
     800 unit tasks on 2 x 4 PEs of at most 110 each: at most 419 go to either half.
 
-    >>> child_caps(800, np.array([4, 4]), np.array([440, 440]), levels_left=2)
+    >>> child_bounds(800, np.array([4, 4]), np.array([440, 440]), levels_left=2)
     array([419, 419])
     """
     if load == 0:
-        return leaf_caps.astype(np.int64)
+        return leaf_bounds.astype(np.int64)
     whole = sum(int(share) for share in shares)
-    room = sum(int(cap) for cap in leaf_caps)
+    room = sum(int(cap) for cap in leaf_bounds)
     known: dict[tuple[int, int], int] = {}
     caps = np.empty(len(shares), np.int64)
-    for child, pair in enumerate(zip(shares.tolist(), leaf_caps.tolist(), strict=True)):
+    for child, pair in enumerate(zip(shares.tolist(), leaf_bounds.tolist(), strict=True)):
         if pair not in known:
             share, below = pair
             even = -(-load * share // whole)
@@ -108,7 +108,7 @@ def child_caps(load: int, shares: Int64, leaf_caps: Int64, levels_left: int) -> 
     return caps
 
 
-def sure_loads(leaves: Int64, leaf_caps: Int64, heaviest: int) -> Int64:
+def sure_loads(leaves: Int64, leaf_bounds: Int64, heaviest: int) -> Int64:
     """Return loads that fit the leaves of each child, whatever tasks they are made of.
 
     Parameters
@@ -138,8 +138,8 @@ def sure_loads(leaves: Int64, leaf_caps: Int64, heaviest: int) -> Int64:
     (array([440, 440]), array([410]))
     """
     if heaviest <= 1:
-        return leaf_caps.astype(np.int64)
-    pairs = zip(leaves.tolist(), leaf_caps.tolist(), strict=True)
+        return leaf_bounds.astype(np.int64)
+    pairs = zip(leaves.tolist(), leaf_bounds.tolist(), strict=True)
     return np.array([max(0, cap - (pes - 1) * (heaviest - 1)) for pes, cap in pairs], np.int64)
 
 
@@ -258,12 +258,12 @@ def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = N
     return np.array([known[size] for size in capacity.tolist()], np.int64)
 
 
-def count_caps(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
+def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
     """Largest number of tasks without load per PE: an even share of them, a little more by `imbalance`.
 
     Examples
     --------
-    >>> count_caps(10, np.ones(4, np.int64), Fraction(3, 100))
+    >>> count_bounds(10, np.ones(4, np.int64), Fraction(3, 100))
     array([3, 3, 3, 3])
     """
     whole = sum_of(capacity)

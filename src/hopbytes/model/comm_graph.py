@@ -189,7 +189,7 @@ class CommGraph:
         """int32[m]: the task at the near end of each arc."""
         return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
 
-    def weighing(self, weight: str) -> CommGraph:
+    def with_weights(self, weight: str) -> CommGraph:
         """Return this graph with `weight` ('bytes', 'messages' or 'unit') as the volumes mappers see."""
         if weight in ("bytes", "time"):  # time depends on the machine too: see hopbytes.cost.message_time
             return self

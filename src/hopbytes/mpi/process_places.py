@@ -13,9 +13,9 @@ from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.formats.mappings.numbering import parse_cpus
 from hopbytes.launching.observed_placement import placement_seen
 from hopbytes.launching.placement_probe import Seen
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 
 #: Levels inside a node, outermost first, and the files of a CPU's directory that list the CPUs of its unit.

@@ -1,7 +1,7 @@
-"""How each partitioner is called, inside a worker process: graph file in, blocks out.
+"""The calls of external partitioners in a worker process: from a graph file to the block of every vertex.
 
-Nothing but the partitioner (and, where it wants arrays, NumPy) is imported, inside the function that
-needs it: the start-up time of a worker is part of every run.
+Each function imports only its partitioner, and NumPy if the partitioner needs arrays, because the start-up
+time of a worker is part of every run.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-#: (number of an open file in ParHIP layout, largest weight per block, seed, setting, threads) → int32[n].
+#: (descriptor of an open file in ParHIP layout, maximum block weights, seed, setting, threads) → int32[n].
 Solver = Callable[[int, Sequence[int], int, str, int], bytes]
 
 _FLAG_NO_ARC_WEIGHTS, _FLAG_NO_VERTEX_WEIGHTS = 1, 2
 
 
-def kaminpar(file: int, caps: Sequence[int], seed: int, setting: str, threads: int) -> bytes:
-    """KaMinPar with one thread: with more, every call differs."""
+def kaminpar(file: int, max_weights: Sequence[int], seed: int, setting: str, threads: int) -> bytes:
+    """Call KaMinPar with one thread, because its results with several threads are not reproducible."""
     import kaminpar
 
     graph = kaminpar.load_graph(path_of(file), kaminpar.GraphFileFormat.PARHIP)
     kaminpar.reseed(seed & 0x7FFFFFFF)
     partitioner = kaminpar.KaMinPar(1, kaminpar.context_by_name(setting))
-    return array.array("i", partitioner.compute_partition(graph, list(caps))).tobytes()
+    return array.array("i", partitioner.compute_partition(graph, list(max_weights))).tobytes()
 
 
-def kahip(file: int, caps: Sequence[int], seed: int, setting: str, threads: int) -> bytes:
-    """KaFFPa, which has one thread and one bound: that of the smallest block."""
+def kahip(file: int, max_weights: Sequence[int], seed: int, setting: str, threads: int) -> bytes:
+    """Call KaFFPa, which has one thread and one bound for all blocks; it gets that of the smallest block."""
     import kahip
     import numpy as np
 
     indptr, targets, loads, weights = read_parhip(file)
-    even = -(-int(loads.sum()) // len(caps))
-    slack = max(0.0, (min(caps) + 1e-6) / even - 1)
+    even = -(-int(loads.sum()) // len(max_weights))
+    slack = max(0.0, (min(max_weights) + 1e-6) / even - 1)
     mode = {"fast": kahip.FAST, "eco": kahip.ECO, "strong": kahip.STRONG}[setting]
     _, blocks = kahip.kaffpa(
-        loads, indptr, weights, targets, len(caps), slack, True, seed & 0x7FFFFFFF, mode
+        loads, indptr, weights, targets, len(max_weights), slack, True, seed & 0x7FFFFFFF, mode
     )
     return np.asarray(blocks, np.int32).tobytes()
 
@@ -45,8 +45,8 @@ def kahip(file: int, caps: Sequence[int], seed: int, setting: str, threads: int)
 _started: list[Any] = []
 
 
-def mtkahypar(file: int, caps: Sequence[int], seed: int, setting: str, threads: int) -> bytes:
-    """Mt-KaHyPar with its setting of that name; a process keeps the threads it first began with."""
+def mtkahypar(file: int, max_weights: Sequence[int], seed: int, setting: str, threads: int) -> bytes:
+    """Call Mt-KaHyPar; the number of threads of the first call holds for all calls of a process."""
     import mtkahypar
 
     if not _started:
@@ -54,8 +54,8 @@ def mtkahypar(file: int, caps: Sequence[int], seed: int, setting: str, threads: 
     library = _started[0]
     mtkahypar.set_seed(seed & 0x7FFFFFFF)
     context = library.context_from_preset(getattr(mtkahypar.PresetType, setting.upper()))
-    context.set_partitioning_parameters(len(caps), 0.03, mtkahypar.Objective.CUT)
-    context.set_individual_target_block_weights([int(cap) for cap in caps])
+    context.set_partitioning_parameters(len(max_weights), 0.03, mtkahypar.Objective.CUT)
+    context.set_individual_target_block_weights([int(cap) for cap in max_weights])
     context.logging = False
     text = os.memfd_create("hopbytes-metis")
     try:
@@ -70,12 +70,12 @@ SOLVERS: dict[str, Solver] = {"kaminpar": kaminpar, "kahip": kahip, "mtkahypar":
 
 
 def path_of(file: int) -> str:
-    """Return a path that opens the file again, also when it has no name."""
+    """Return a path that opens the file again, even if it has no name."""
     return f"/proc/self/fd/{file}" if os.path.isdir("/proc/self/fd") else f"/dev/fd/{file}"
 
 
 def read_parhip(file: int) -> tuple[Any, Any, Any, Any]:
-    """Return offsets in arcs, targets, vertex weights and arc weights (int32) of a ParHIP file."""
+    """Return row offsets, targets, vertex weights and arc weights of a ParHIP file, all int32."""
     import numpy as np
 
     with open(path_of(file), "rb") as stream:

@@ -1,11 +1,11 @@
-"""The worker process: partitions graphs with libraries that hold the interpreter lock while they work.
+"""The worker process: partitions graphs with libraries that hold the interpreter lock during a call.
 
-Started by :mod:`hopbytes.partitioners.pool` as ``python -m hopbytes.partitioners._worker CHANNEL PARENT`` (a socket's number
-and a process id). It may be killed at any moment: it owns nothing but its own memory.
+:mod:`hopbytes.partitioners.pool` starts it as ``python -m hopbytes.partitioners._worker CHANNEL PARENT``,
+with the descriptor of a socket and a process id. It may be killed at any time, because it owns only memory.
 
-A request is one line of JSON with the number of an open graph file attached to it; the reply is one
-line of JSON, ``{"bytes": N}`` or ``{"error": TEXT}``, followed by N raw bytes (the block of every
-vertex as int32). Only what is needed is imported, because the start-up time is part of every run.
+A request is one line of JSON to which the descriptor of an open graph file is attached. The reply is one
+line of JSON, ``{"bytes": N}`` or ``{"error": TEXT}``, followed by N raw bytes (the block of every vertex as
+int32). Imports are kept to a minimum, because the start-up time is part of every run.
 """
 
 from __future__ import annotations
@@ -26,33 +26,34 @@ _READ_SIZE = 1 << 16
 
 
 def solve(
-    file: int, caps: Sequence[int], seed: int, preset: str, backend: str = "kaminpar", threads: int = 1
+    file: int, max_weights: Sequence[int], seed: int, preset: str, backend: str = "kaminpar", threads: int = 1
 ) -> bytes:
-    """Partition the ParHIP graph in the open file number `file`.
+    """Partition the ParHIP graph in the open file `file`.
 
     Parameters
     ----------
     file : int
-        Number of an open file in this process.
-    caps : sequence of int
-        Largest weight of each block; always integers, because a relative bound is rounded up.
+        Descriptor of an open file of this process.
+    max_weights : sequence of int
+        Maximum block weights. Integers, because partitioners round relative bounds up.
     seed : int
-        Only its low 31 bits count.
+        Seed, of which the low 31 bits are used.
     preset, backend : str
         Setting and name of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
     threads : int
-        For those that use several.
+        Number of threads, for partitioners that use several.
 
     Returns
     -------
     bytes
-        int32 per vertex: its block. The bounds may be broken: the caller checks.
+        The block of every vertex as int32. A partitioner may violate the maximum block weights, therefore
+        the caller checks them.
     """
-    return SOLVERS[backend](file, caps, seed, preset, threads)
+    return SOLVERS[backend](file, max_weights, seed, preset, threads)
 
 
 def _receive(channel: socket.socket) -> tuple[dict[str, Any], int] | None:
-    """Return a request and its file number; None when the other side is gone."""
+    """Return a request and its file descriptor, or None if the other side has closed the channel."""
     number = array.array("i")
     data, extras, _, _ = channel.recvmsg(_READ_SIZE, socket.CMSG_LEN(number.itemsize))
     for level, kind, payload in extras:
@@ -81,26 +82,26 @@ def serve(channel: socket.socket) -> None:
 
 
 def die_with(parent: int) -> None:
-    """Ask the kernel to end this process with its parent, even in the middle of a call."""
+    """Ask the operating system to end this process with its parent, even during a call of a library."""
     if not sys.platform.startswith("linux"):
         return
     import ctypes
     import signal
 
     ctypes.CDLL(None).prctl(_LINUX_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it was gone before the kernel knew
+    if os.getppid() != parent:  # the parent ended before the call of prctl
         os._exit(0)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve the channel whose number is the first argument, for the parent named by the second."""
+    """Serve the channel whose descriptor is the first argument; the second is the parent's process id."""
     import resource
     import signal
 
     die_with(int(arguments[1]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and kills this process
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # nobody waits any more
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the parent closed the channel
         serve(socket.socket(fileno=int(arguments[0])))
 
 

@@ -1,8 +1,8 @@
-"""Partitioners from elsewhere: what they are called, which settings they have, what they may be given.
+"""External partitioners: their names, their settings and the restrictions on their inputs.
 
-Each is an optional package; everything works without them. They run in worker processes that can be
-killed (:mod:`hopbytes.partitioners.pool`), get whole numbers and bounds per block, and are checked afterwards
-(:mod:`hopbytes.partitioners.dispatch`).
+Each partitioner is an optional package. It runs in worker processes that can be killed
+(:mod:`hopbytes.partitioners.pool`), gets integer weights and maximum block weights, and its partitions are
+checked (:mod:`hopbytes.partitioners.dispatch`).
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from hopbytes.errors import UnsupportedError, unknown_name
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """One partitioner.
+    """The description of one external partitioner.
 
     Parameters
     ----------
     title : str
-        Its own name.
+        The partitioner's own name.
     settings : mapping of str to int
-        What it calls its presets, with the rough cost of one call relative to the fastest there is.
+        Names of its presets, with the approximate cost of a call relative to the fastest setting of all
+        partitioners.
     repeatable : tuple of str
-        Settings under which the same seed gives the same partition. Measured, see ``docs/partitioners.md``.
+        Settings for which the same seed gives the same partition. Measured, see ``docs/partitioners.md``.
     equal_blocks : bool
-        It knows one bound for all blocks only.
+        The partitioner supports a single maximum block weight for all blocks only.
     heaviest_share : int
-        No vertex may weigh more than this part of the smallest block; 0: any may.
+        No vertex may weigh more than 1/`heaviest_share` of the smallest maximum block weight; 0: no limit.
     many_threads : bool
-        One call uses all threads; otherwise calls run side by side with one each.
+        One call uses all threads; otherwise several calls with one thread each run in parallel.
     """
 
     title: str
@@ -44,7 +45,7 @@ class Backend:
 
 
 BACKENDS: dict[str, Backend] = {
-    # It gives up the bounds silently when single vertices are too heavy for its balancing.
+    # KaMinPar silently violates the maximum block weights if vertices are too heavy for its balancer.
     "kaminpar": Backend(
         "KaMinPar", {"fast": 1, "default": 1, "eco": 1, "strong": 3}, ("fast", "default", "eco", "strong"),
         heaviest_share=4,
@@ -61,14 +62,14 @@ BACKENDS: dict[str, Backend] = {
 
 
 def available(name: str) -> bool:
-    """Tell whether a partitioner is installed and not hidden (``HOPBYTES_WITHOUT_KAMINPAR=1`` and alike)."""
+    """Tell whether a partitioner is installed and not disabled, as by ``HOPBYTES_WITHOUT_KAMINPAR=1``."""
     if os.environ.get(f"HOPBYTES_WITHOUT_{name.upper()}") == "1":
         return False
     return importlib.util.find_spec(name) is not None
 
 
 def check_backend(name: str, setting: str, *, required: bool) -> None:
-    """Raise UnsupportedError unless partitioner and setting exist and, if `required`, are installed."""
+    """Raise UnsupportedError for an unknown partitioner or setting, or if `required` and not installed."""
     if name not in BACKENDS:
         raise unknown_name("partitioner", name, list(BACKENDS))
     if setting not in BACKENDS[name].settings:
@@ -76,10 +77,10 @@ def check_backend(name: str, setting: str, *, required: bool) -> None:
     if required and not available(name):
         raise UnsupportedError(
             f"{BACKENDS[name].title} is not installed: pip install {name} (or 'hopbytes[partitioners]'), "
-            "or leave the option 'partitioner' out to use the built-in one"
+            "or omit the option 'partitioner' to use the built-in partitioner"
         )
 
 
 def repeats_itself(name: str, setting: str) -> bool:
-    """Whether the same seed gives the same partition, for any number of threads."""
+    """Tell whether the same seed gives the same partition for any number of threads."""
     return setting in BACKENDS[name].repeatable

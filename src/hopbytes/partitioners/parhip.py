@@ -1,4 +1,4 @@
-"""The binary graph layout that KaMinPar loads fastest, written into a file without a name."""
+"""Writer of the binary ParHIP layout, which KaMinPar loads fastest, into an unnamed file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes.model.comm_graph import Csr
 
-# Arc weights are 32 bits wide each and so is their sum.
+# Arc weights are 32-bit integers, and partitioners store their sum in 32 bits as well.
 _LARGEST_SUM = 2**31 - 1
 _LARGEST_OFFSET = 2**32 - 1
 _CHUNK = 1 << 20
-# Flags in the first word; a set bit means absent or narrow.
+# Flags in the first word; a set bit means that an array is absent or has 32-bit entries.
 _NO_ARC_WEIGHTS, _NO_VERTEX_WEIGHTS, _ALL_NARROW = 1, 2, 4 | 8 | 16 | 32
 
 
@@ -32,7 +32,7 @@ def _first_target(n: int) -> int:
 
 
 def memory_file() -> IO[bytes]:
-    """Open a file that has no name and, where the system can, lives in memory."""
+    """Open an unnamed file, which is in memory if the operating system supports that."""
     try:
         return os.fdopen(os.memfd_create("hopbytes-graph"), "w+b", buffering=0)
     except (AttributeError, OSError):
@@ -40,10 +40,10 @@ def memory_file() -> IO[bytes]:
 
 
 def write_parhip(file: IO[bytes], csr: Csr, weights: Int32 | None) -> None:
-    """Write the binary ParHIP layout with 32-bit numbers throughout.
+    """Write a graph in the binary ParHIP layout with 32-bit numbers.
 
-    Three 64-bit words (flags, n, arcs); n + 1 offsets in bytes from the start of the file; targets;
-    vertex weights; arc weights. The last two may be missing.
+    The file holds three 64-bit words (flags, n, arcs), n + 1 offsets in bytes from the start of the file, the
+    targets, the vertex weights and the arc weights. The last two may be absent.
     """
     n, m = len(csr.indptr) - 1, len(csr.targets)
     flags = _ALL_NARROW
@@ -66,7 +66,7 @@ def _write(file: IO[bytes], array: NDArray[Any]) -> None:
 
 
 def _scaled_chunks(weights: Int64) -> Iterator[Int32]:
-    """Yield arc weights as positive 32-bit numbers with a sum below 2^31, rounded where they must shrink."""
+    """Yield arc weights as positive 32-bit numbers with a sum below 2^31, scaled and rounded if necessary."""
     total = kernels.checked_sum(weights)
     shrink = (_LARGEST_SUM - 2 * len(weights)) / total if total > _LARGEST_SUM else None
     for start in range(0, len(weights), _CHUNK):

@@ -1,4 +1,4 @@
-"""A pool of worker processes: partitioner calls side by side, stopped by Ctrl-C and deadlines."""
+"""A pool of worker processes: parallel calls of partitioners, which Ctrl-C and deadlines can stop."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from hopbytes.engine import stop_asked
 from hopbytes.partitioners import _worker
 
 START_WORK = 1 << 18
-"""Work (see `Job.work`) below which everything runs in this process: about as long as starting a worker."""
+"""Work (see `Job.work`) below which calls run in this process, because starting a worker takes as long."""
 
-#: Seconds after which whoever waits for a worker looks whether somebody asked to stop.
-LOOK_ROUND = 0.2
+#: Interval in seconds at which a thread that waits for workers checks the stop flag.
+POLL_SECONDS = 0.2
 
 _READ_SIZE = 1 << 20
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One partitioner call.
+    """One call of a partitioner.
 
     Parameters
     ----------
     file : binary file
-        The graph in ParHIP layout; shared by several jobs and closed by whoever made it.
-    caps, seed, preset, backend, threads
+        The graph in ParHIP layout; several jobs may share it, and its creator closes it.
+    max_weights, seed, preset, backend, threads
         As for :func:`hopbytes.partitioners._worker.solve`.
     work : int
-        Rough cost: vertices + arcs, times the cost of the preset. Never a time.
+        Approximate cost: vertices + arcs, times the cost of the preset. It is not a time.
     done, answer, reason : bool, bytes or None, str
-        Filled by the pool. After `done` either the raw answer or the reason why there is none.
+        Set by the pool. When `done` is true there is either the raw answer or the reason of a failure.
     """
 
     file: IO[bytes]
-    caps: list[int]
+    max_weights: list[int]
     seed: int
     preset: str
     work: int
@@ -58,14 +58,14 @@ class Job:
     threads: int = 1
 
     def fail(self, reason: str) -> None:
-        """Close this job without an answer."""
+        """Finish this job without an answer."""
         self.done, self.answer, self.reason = True, None, reason
 
     def run_here(self) -> None:
-        """Run in this process."""
+        """Run this job in the current process."""
         try:
             self.answer = _worker.solve(
-                self.file.fileno(), self.caps, self.seed, self.preset, self.backend, self.threads
+                self.file.fileno(), self.max_weights, self.seed, self.preset, self.backend, self.threads
             )
             self.done = True
         except Exception as error:
@@ -74,11 +74,11 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class _Worker:
-    """One process, the channel to it, and what it is doing."""
+    """One worker process, the channel to it, and its current job."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
-    # The kernel kills a worker when the *thread* that started it ends, so only that thread uses it.
+    # The system kills a worker when the *thread* that started it ends, so only that thread uses it.
     owner: threading.Thread
     job: Job | None = None
     received: bytearray = field(default_factory=bytearray)
@@ -87,11 +87,11 @@ class _Worker:
     def start(cls) -> _Worker:
         ours, theirs = socket.socketpair()
         with theirs:
-            # Started beside the package, so that the worker imports the same one, and nothing from the
-            # user's folder. It must not write to the user's output.
+            # The working directory contains the package, so that the worker imports the same hopbytes and no
+            # modules of the user's folder. The worker must not write to the user's output.
+            words = [sys.executable, "-m", _worker.__name__, str(theirs.fileno()), str(os.getpid())]
             process = subprocess.Popen(
-                [sys.executable, "-m", "hopbytes.partitioners._worker", str(theirs.fileno()), str(os.getpid())],
-                pass_fds=[theirs.fileno()], cwd=Path(__file__).resolve().parents[2],
+                words, pass_fds=[theirs.fileno()], cwd=Path(__file__).resolve().parents[2],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
         return cls(process, ours, threading.current_thread())
@@ -100,9 +100,9 @@ class _Worker:
         return self.owner is threading.current_thread() and self.process.poll() is None
 
     def send(self, job: Job) -> None:
-        """Hand over the job; raises OSError when the process is gone."""
+        """Send the job to the worker; raises OSError if the process has ended."""
         request = {
-            "caps": job.caps, "seed": job.seed, "preset": job.preset, "backend": job.backend,
+            "max_weights": job.max_weights, "seed": job.seed, "preset": job.preset, "backend": job.backend,
             "threads": job.threads,
         }  # fmt: skip
         line = json.dumps(request).encode() + b"\n"
@@ -112,7 +112,7 @@ class _Worker:
             self.channel.sendall(line[sent:], socket.MSG_NOSIGNAL)
 
     def receive(self) -> None:
-        """Take what has arrived; a complete answer ends the job. Raises OSError when the process is gone."""
+        """Receive data; a complete answer finishes the job. Raises OSError if the process has ended."""
         assert self.job is not None
         data = self.channel.recv(_READ_SIZE)
         if not data:
@@ -137,20 +137,20 @@ class _Worker:
 
 
 class WorkerPool:
-    """Up to `threads` worker processes, started when there is work for them and kept until the end.
+    """Up to `threads` worker processes, which are started when there is enough work and kept until the end.
 
-    Answers do not depend on the number of workers, nor on whether a job runs in a worker or in this
-    process: each call is one thread with its own seed. Small amounts of work never start a worker.
-    A worker that dies fails its job and is replaced. Use from one thread at a time.
+    Answers depend neither on the number of workers nor on whether a job runs in a worker or in this process,
+    because each call has its own seed. Small amounts of work start no worker. If a worker dies, its job
+    fails and the worker is replaced. A pool must be used by one thread at a time.
 
     Parameters
     ----------
     threads : int
-        Most workers alive at once.
+        Largest number of simultaneous workers.
     in_process : bool, optional
-        True: never start a worker. By default what the environment says (``HOPBYTES_WORKERS=0``).
+        True: run all jobs in this process. By default true if ``HOPBYTES_WORKERS=0`` is set.
     start_work : int
-        Work submitted before the first worker is started.
+        Amount of submitted work from which on workers are started.
 
     Examples
     --------
@@ -180,60 +180,60 @@ class WorkerPool:
         self.close()
 
     def process_ids(self) -> list[int]:
-        """Return the ids of the worker processes alive now."""
+        """Return the process ids of the running workers."""
         return [worker.process.pid for worker in self._workers if worker.process.poll() is None]
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Queue jobs, first come first served, and start on them if workers are worth it."""
+        """Append jobs to the queue, and start them if there is enough work for workers."""
         self._waiting.extend(jobs)
         self._work += sum(job.work for job in jobs)
-        with self._nothing_left_running():
+        with self._workers_killed_on_error():
             if self._use_workers():
                 self._hand_out()
 
     def wait(self, jobs: Sequence[Job], deadline: float | None = None) -> None:
         """Run jobs of this pool until all of `jobs` are done.
 
-        When ``time.monotonic()`` reaches `deadline`, or somebody asks to stop, every job of the pool that
-        is not done is given up and busy workers are killed. KeyboardInterrupt (and any other exception)
-        kills all workers before it goes on.
+        When ``time.monotonic()`` reaches `deadline`, or the stop flag is set, all unfinished jobs of the pool
+        fail and busy workers are killed. KeyboardInterrupt (and any other exception) kills all workers before
+        it continues.
 
         Raises
         ------
         ValueError
-            One of `jobs` is not of this pool.
+            One of `jobs` was not submitted to this pool.
         """
-        with self._nothing_left_running():
+        with self._workers_killed_on_error():
             while not all(job.done for job in jobs):
                 left = None if deadline is None else deadline - time.monotonic()
                 if not self._waiting and not any(worker.job for worker in self._workers):
                     raise ValueError("waiting for a job that was never submitted to this pool")
                 if self._stopped:
-                    self._give_up("stopped")
+                    self._fail_unfinished("stopped")
                 elif stop_asked() or (left is not None and left <= 0):
-                    self._give_up("no time left")
+                    self._fail_unfinished("no time left")
                 elif self._use_workers():
                     self._hand_out()
-                    self._collect(LOOK_ROUND if left is None else min(left, LOOK_ROUND))
+                    self._collect(POLL_SECONDS if left is None else min(left, POLL_SECONDS))
                 else:
                     self._waiting.popleft().run_here()
 
     def stop(self) -> None:
-        """From another thread: make whoever waits here give up all jobs at once."""
+        """Make :meth:`wait` fail all jobs at once; it may be called from another thread."""
         self._stopped = True
         for worker in list(self._workers):
             worker.process.kill()
 
     def close(self) -> None:
-        """Kill all workers; jobs that are not done fail."""
-        self._give_up("the pool was closed")
+        """Kill all workers; unfinished jobs fail."""
+        self._fail_unfinished("the pool was closed")
         while self._workers:
             self._workers.pop().kill()
 
-    # ---------------------------------------------------------------- inside
+    # ---------------------------------------------------------------- implementation
 
     @contextmanager
-    def _nothing_left_running(self) -> Iterator[None]:
+    def _workers_killed_on_error(self) -> Iterator[None]:
         try:
             yield
         except BaseException:
@@ -244,9 +244,9 @@ class WorkerPool:
         return not self.in_process and (bool(self._workers) or self._work >= self.start_work)
 
     def _hand_out(self) -> None:
-        """Give waiting jobs to idle workers, starting as many as are allowed."""
+        """Send waiting jobs to idle workers; start new workers up to the limit."""
         for worker in [worker for worker in self._workers if worker.job is None]:
-            if not worker.usable():  # died while idle: nothing is lost
+            if not worker.usable():  # the worker died without a job, so none fails
                 self._workers.remove(worker)
                 worker.kill()
         idle = [worker for worker in self._workers if worker.job is None]
@@ -254,7 +254,7 @@ class WorkerPool:
             if not idle:
                 try:
                     self._workers.append(_Worker.start())
-                except OSError:  # no more processes or files to be had: those that run share the work
+                except OSError:  # the system has no more processes or files: use the running workers
                     if self._workers:
                         return
                     self.in_process = True
@@ -265,12 +265,12 @@ class WorkerPool:
             try:
                 worker.send(job)
             except OSError as error:
-                self._bury(worker, str(error))
+                self._remove_dead(worker, str(error))
 
     def _collect(self, seconds: float) -> None:
-        """Wait until a busy worker has something to say, but not longer than that, and take it."""
+        """Wait for data of busy workers, at most that many seconds, and receive it."""
         busy = {worker.channel.fileno(): worker for worker in self._workers if worker.job is not None}
-        poll = select.poll()  # unlike select, without a limit on file numbers
+        poll = select.poll()  # unlike select(), poll has no upper limit of file descriptors
         for number in busy:
             poll.register(number, select.POLLIN)
         for number, _ in poll.poll(1 + int(1000 * seconds)):
@@ -278,16 +278,16 @@ class WorkerPool:
             try:
                 worker.receive()
             except OSError as error:
-                self._bury(worker, str(error))
+                self._remove_dead(worker, str(error))
 
-    def _bury(self, worker: _Worker, reason: str) -> None:
+    def _remove_dead(self, worker: _Worker, reason: str) -> None:
         self._workers.remove(worker)
         worker.kill()
         self.lost += 1
         if worker.job is not None:
             worker.job.fail(f"{reason} (exit status {worker.process.returncode})")
 
-    def _give_up(self, reason: str) -> None:
+    def _fail_unfinished(self, reason: str) -> None:
         while self._waiting:
             self._waiting.popleft().fail(reason)
         for worker in [worker for worker in self._workers if worker.job is not None]:

@@ -1,1 +1,1 @@
-"""Generators of communication graphs: one family per file (see base.py)."""
+"""Generators of communication graphs, one family per file; base.py holds their base class."""

@@ -7,21 +7,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.base import MAX_TASKS, Pattern, check_arcs, every, made, patterns, refused
+from hopbytes.patterns.base import (
+    MAX_TASKS,
+    Pattern,
+    build_graph,
+    check_arcs,
+    invalid_parameter,
+    patterns,
+    uniform_arcs,
+)
 
 
 @patterns.register("alltoall")
 @dataclass(frozen=True, slots=True)
 class AllToAll(Pattern):
-    """All-to-all inside sub-communicators: every task sends to all others of its group.
+    """All-to-all inside sub-communicators: every task sends to all other tasks of its group.
 
     Parameters
     ----------
     tasks : int
+        Number of tasks.
     groups : int
-        Number of groups of equal size; 1: everybody with everybody.
+        Number of groups of equal size; 1 is one group of all tasks.
     members : str
-        ``consecutive``: a group is a range of tasks (rows of a process grid); ``strided``: every
+        ``consecutive``: a group is a range of tasks (rows of a process grid); ``strided``: a group has every
         `groups`-th task (columns).
     bytes : int
         Volume of each arc.
@@ -42,11 +51,12 @@ class AllToAll(Pattern):
     def graph(self) -> CommGraph:
         """Return the pattern; O(arcs)."""
         if not 1 <= self.tasks <= MAX_TASKS:
-            raise refused(self, f"tasks={self.tasks}, expected 1 to {MAX_TASKS}")
+            raise invalid_parameter(self, f"tasks={self.tasks}, expected 1 to {MAX_TASKS}")
         if not self.groups or self.tasks % self.groups:
-            raise refused(self, f"groups={self.groups}, expected a divisor of the {self.tasks} tasks")
+            what = f"groups={self.groups}, expected a divisor of the {self.tasks} tasks"
+            raise invalid_parameter(self, what)
         if self.members not in ("consecutive", "strided"):
-            raise refused(self, f"members={self.members}, expected consecutive or strided")
+            raise invalid_parameter(self, f"members={self.members}, expected consecutive or strided")
         size = self.tasks // self.groups
         check_arcs(self, self.tasks * size)
         tasks = np.arange(self.tasks)
@@ -55,4 +65,4 @@ class AllToAll(Pattern):
             group = tasks.reshape(size, self.groups).T
         sources = np.repeat(group, size, axis=1).ravel()
         targets = np.tile(group, (1, size)).ravel()
-        return made(self, self.tasks, [every(sources, targets, self.bytes)])
+        return build_graph(self, self.tasks, [uniform_arcs(sources, targets, self.bytes)])

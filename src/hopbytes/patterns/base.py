@@ -1,4 +1,4 @@
-"""What a generator of patterns is, and how a text such as ``stencil:16x16:bytes=8`` becomes a graph."""
+"""The base class of generators, and the conversion of a spec such as ``stencil:16x16:bytes=8`` to a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 
-#: Tasks and arcs beyond this are a slip of the pen rather than a pattern.
+#: Limits of tasks and arcs, above which a spec is taken for a typing error.
 MAX_TASKS = 2**26
 MAX_ARCS = 2**28
 MAX_VOLUME = 2**63 - 1
@@ -26,7 +26,7 @@ patterns: Registry[type[Pattern]] = Registry("pattern", "hopbytes.patterns")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arcs:
-    """Directed arcs of one kind of traffic: task, task, bytes and number of messages of each."""
+    """Directed arcs of one kind of traffic: source task, target task, bytes and messages of each arc."""
 
     sources: Int64
     targets: Int64
@@ -37,7 +37,7 @@ class Arcs:
 class Pattern(ABC):
     """A family of communication patterns. Subclasses are frozen dataclasses; fields are parameters.
 
-    The first field is what stands behind the name without a key: ``stencil:16x16`` sets `dims`.
+    A value without a key after the name sets the first field: ``stencil:16x16`` sets `dims`.
     """
 
     __slots__ = ()
@@ -46,11 +46,11 @@ class Pattern(ABC):
 
     @abstractmethod
     def graph(self) -> CommGraph:
-        """Return the pattern; the same parameters always give the same one."""
+        """Return the pattern; the same parameters always give the same pattern."""
 
 
 def is_pattern_spec(text: str) -> bool:
-    """Whether a text names a generator, with or without parameters.
+    """Tell whether a text is a spec: the name of a generator, a colon, and possibly parameters.
 
     Examples
     --------
@@ -62,13 +62,13 @@ def is_pattern_spec(text: str) -> bool:
 
 
 def pattern(spec: str) -> CommGraph:
-    """Return the pattern a spec describes.
+    """Return the pattern that a spec describes.
 
     Parameters
     ----------
     spec : str
-        ``name:value:key=value,key=value``; items are separated by colons or commas. One item, the first,
-        may go without its key.
+        ``name:value:key=value,key=value``; items are separated by colons or commas. Only the first item may
+        omit its key.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def pattern(spec: str) -> CommGraph:
     Raises
     ------
     UnsupportedError
-        An unknown name, parameter or value.
+        The name or a parameter is unknown, or a value is invalid.
 
     Examples
     --------
@@ -94,14 +94,14 @@ def pattern(spec: str) -> CommGraph:
     try:
         graph = build(patterns, f"{name}:{','.join(items)}").graph()
     except MemoryError:
-        raise UnsupportedError(f"pattern {spec!r}: needs more memory than there is") from None
+        raise UnsupportedError(f"pattern {spec!r}: the pattern does not fit into memory") from None
     return graph
 
 
-def made(thing: Pattern, n: int, kinds: list[Arcs]) -> CommGraph:
-    """Return the sum of several kinds of traffic among n tasks; arcs of a task to itself are left out."""
+def build_graph(thing: Pattern, n: int, kinds: list[Arcs]) -> CommGraph:
+    """Return the graph of several kinds of traffic among n tasks, without arcs of a task to itself."""
     if n > MAX_TASKS:
-        raise refused(thing, f"{n} tasks, expected at most {MAX_TASKS}")
+        raise invalid_parameter(thing, f"{n} tasks, expected at most {MAX_TASKS}")
     columns = [
         np.concatenate([getattr(arcs, field.name) for arcs in kinds] or [np.empty(0, np.int64)])
         for field in dataclasses.fields(Arcs)
@@ -114,8 +114,8 @@ def made(thing: Pattern, n: int, kinds: list[Arcs]) -> CommGraph:
     return CommGraph.from_edges(sources, targets, volumes, messages, n=n, meta=meta)
 
 
-def every(sources: Int64, targets: Int64, volume: int, messages: int = 1) -> Arcs:
-    """Arcs that all carry the same."""
+def uniform_arcs(sources: Int64, targets: Int64, volume: int, messages: int = 1) -> Arcs:
+    """Return arcs that all have the same volume and number of messages."""
     if volume > MAX_VOLUME:
         raise UnsupportedError(f"{volume} bytes on an arc, expected at most {MAX_VOLUME}")
     return Arcs(
@@ -125,26 +125,27 @@ def every(sources: Int64, targets: Int64, volume: int, messages: int = 1) -> Arc
 
 
 def check_arcs(thing: Pattern, arcs: int) -> None:
-    """Refuse a pattern too large to be meant, before its arrays are made."""
+    """Raise UnsupportedError for more arcs than :data:`MAX_ARCS`, before arrays are allocated."""
     if arcs > MAX_ARCS:
-        raise refused(thing, f"{arcs} arcs, expected at most {MAX_ARCS}")
+        raise invalid_parameter(thing, f"{arcs} arcs, expected at most {MAX_ARCS}")
 
 
 def dimensions(thing: Pattern, text: str, most: int = 3, least: int = 1) -> tuple[int, ...]:
-    """Read ``16x16x4``: as many positive numbers as allowed, whose product is a bearable number of tasks."""
+    """Parse a text like ``16x16x4``: `least` to `most` positive numbers with a product up to MAX_TASKS."""
     parts = text.split("x")
     if not all(re.fullmatch("[1-9][0-9]{0,8}", part) for part in parts) or not least <= len(parts) <= most:
         wanted = f"{least} to {most} numbers" if least < most else f"{most} numbers"
-        raise refused(thing, f"dimensions {text!r}, expected {wanted} >= 1 such as {'x'.join('844'[:most])}")
+        example = "x".join("844"[:most])
+        raise invalid_parameter(thing, f"dimensions {text!r}, expected {wanted} >= 1 such as {example}")
     sizes = tuple(map(int, parts))
     total = 1
     for size in sizes:
         total *= size
     if total > MAX_TASKS:
-        raise refused(thing, f"{total} tasks, expected at most {MAX_TASKS}")
+        raise invalid_parameter(thing, f"{total} tasks, expected at most {MAX_TASKS}")
     return sizes
 
 
-def refused(thing: Pattern, what: str) -> UnsupportedError:
-    """Return the error about a value of a parameter."""
+def invalid_parameter(thing: Pattern, what: str) -> UnsupportedError:
+    """Return the error for an invalid value of a parameter."""
     return UnsupportedError(f"pattern {patterns.name_of(type(thing)) or '?'!r}: {what}")

@@ -1,4 +1,4 @@
-"""Butterflies: partners one bit apart."""
+"""Butterfly exchange between tasks whose numbers differ in one bit."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.base import MAX_TASKS, Pattern, check_arcs, every, made, patterns, refused
+from hopbytes.patterns.base import (
+    MAX_TASKS,
+    Pattern,
+    build_graph,
+    check_arcs,
+    invalid_parameter,
+    patterns,
+    uniform_arcs,
+)
 
 
 @patterns.register("butterfly")
 @dataclass(frozen=True, slots=True)
 class Butterfly(Pattern):
-    """Butterfly: in stage s every task exchanges with the one whose number differs in bit s.
+    """Butterfly: in stage s every task exchanges data with the task whose number differs in bit s.
 
     Parameters
     ----------
     tasks : int
-        A power of two.
+        Number of tasks, a power of two.
     volume : str
-        ``same``: `bytes` in every stage (recursive doubling, fast Fourier transforms); ``halving``: half as
-        much with every stage from bit 0 on (recursive halving of a reduce-scatter); ``doubling``: the
-        reverse.
+        ``same``: `bytes` in every stage (recursive doubling, fast Fourier transforms); ``halving``: the
+        volume halves with every stage from bit 0 on (recursive halving of a reduce-scatter); ``doubling``:
+        it doubles up to `bytes` in the last stage.
     bytes : int
-        Volume of the largest stage.
+        Volume of each arc in the stage with the largest volume.
 
     Examples
     --------
@@ -40,15 +48,15 @@ class Butterfly(Pattern):
     def graph(self) -> CommGraph:
         """Return the pattern; O(tasks log tasks)."""
         if not 1 <= self.tasks <= MAX_TASKS or self.tasks & (self.tasks - 1):
-            raise refused(self, f"tasks={self.tasks}, expected a power of two up to {MAX_TASKS}")
+            raise invalid_parameter(self, f"tasks={self.tasks}, expected a power of two up to {MAX_TASKS}")
         stages = self.tasks.bit_length() - 1
         shifts = {"same": [0] * stages, "halving": range(stages), "doubling": range(stages)[::-1]}
         if self.volume not in shifts:
-            raise refused(self, f"volume={self.volume}, expected same, halving or doubling")
+            raise invalid_parameter(self, f"volume={self.volume}, expected same, halving or doubling")
         check_arcs(self, self.tasks * stages)
         tasks = np.arange(self.tasks)
         kinds = [
-            every(tasks, tasks ^ (1 << stage), self.bytes >> shift)
+            uniform_arcs(tasks, tasks ^ (1 << stage), self.bytes >> shift)
             for stage, shift in enumerate(shifts[self.volume])
         ]
-        return made(self, self.tasks, kinds)
+        return build_graph(self, self.tasks, kinds)

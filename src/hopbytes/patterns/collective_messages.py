@@ -1,4 +1,4 @@
-"""Collective calls as messages: who sends what to whom under a named model."""
+"""Collective calls as point-to-point messages under a named model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from hopbytes.errors import UnsupportedError
 
-#: ``ignore`` leaves collectives out, ``pairs`` sends everything directly from where it is to where it is
-#: needed, ``ring`` passes it on to the next rank, ``binomial`` uses trees.
+#: ``ignore`` leaves collectives out, ``pairs`` sends data directly from its source to every destination,
+#: ``ring`` sends to the next rank only, ``binomial`` uses binomial trees.
 MODELS = ("ignore", "pairs", "ring", "binomial")
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
@@ -25,7 +25,7 @@ class Message(NamedTuple):
 
 
 def check_model(model: str) -> str:
-    """Return a model's name; UnsupportedError for an unknown one."""
+    """Return the name of a model; UnsupportedError if it is unknown."""
     if model not in MODELS:
         raise UnsupportedError(f"collectives {model!r}, expected one of {', '.join(MODELS)}")
     return model
@@ -34,28 +34,28 @@ def check_model(model: str) -> str:
 def expand(
     kind: str, model: str, volumes: Sequence[int], root: int = 0, calls: int = 1
 ) -> Iterator[Message]:
-    """Yield the messages of a collective call, or of several alike.
+    """Yield the messages of one collective call, or of several calls with the same members and root.
 
     Parameters
     ----------
     kind : str
         One of :data:`KINDS`.
     model : str
-        One of :data:`MODELS`. All-to-all and rooted calls of a ring go directly where no ring helps.
+        One of :data:`MODELS`. In all models all-to-all sends directly, in the ring also gather and scatter.
     volumes : sequence of int, length p
-        Bytes of every member, in all calls together: its block for gather, allgather, scatter and
-        reduce_scatter (what it contributes or receives), the whole buffer for bcast, reduce, allreduce
-        and scan, the block for one peer for alltoall; 0 for barrier.
+        Bytes of every member, summed over all calls: the block that it contributes or receives for gather,
+        allgather, scatter and reduce_scatter, the whole buffer for bcast, reduce, allreduce and scan, the
+        block for one peer for alltoall; 0 for barrier.
     root : int
         Member that is the root of rooted calls.
     calls : int
-        How many calls: the messages of one, times this.
+        Number of calls, by which the number of messages is multiplied.
 
     Notes
     -----
-    Every model is linear in the volumes, so calls alike may be summed first. O(p) messages for ring and
-    binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to the next
-    member (reduce-scatter, then allgather), rounded up.
+    Every model is linear in the volumes, so calls of the same kind may be summed first. O(p) messages for
+    ring and binomial, O(p²) for pairs and alltoall. A ring all-reduce sends 2 (p - 1) / p of the buffer to
+    the next member (reduce-scatter, then allgather), rounded up.
 
     Examples
     --------
@@ -81,18 +81,19 @@ def expand_between(
     kind, model, calls
         As for :func:`expand`.
     volumes : sequence of int, length p
-        As for :func:`expand`, of the first group and then of the second.
+        As for :func:`expand`: the members of the first group, then those of the second group.
     first : int
-        Members of the first group.
+        Number of members of the first group.
     root : int
-        Member of either group that is the root of rooted calls; the others with part in them are those of the
-        group it does not belong to.
+        Root of rooted calls, a member of either group; the other participants are all members of the other
+        group.
 
     Notes
     -----
     ``pairs`` sends directly between the groups, O(p²) messages. In ``ring`` and ``binomial`` each group
-    collects at its first member, the first members exchange, and each spreads what it got, by the same model,
-    O(p); rooted calls need one of the two directions; gather, scatter and all-to-all go directly.
+    collects its data at its first member, the first members exchange it, and each first member distributes
+    it in its group by the same model, O(p). Rooted calls use one direction only; gather, scatter and
+    all-to-all send directly.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def expand_between(
     if model == "ignore" or not first or first >= len(volumes):
         return
     if kind in ROOTED:
-        away = kind in ("bcast", "scatter")  # from the root's group to the other
+        away = kind in ("bcast", "scatter")  # data moves from the root's group to the other group
         directions = [((root >= first) == away, (root < first) == away)]
     else:
         directions = [(False, True), (True, False)]
@@ -114,7 +115,7 @@ def expand_between(
             yield Message(row.source, row.target, row.volume, row.messages * calls)
 
 
-#: What no ring or tree helps, since every block has one receiver.
+#: Calls in which every block has one receiver, so that rings and trees would only add messages.
 DIRECT = ("gather", "scatter", "alltoall")
 
 
@@ -134,7 +135,7 @@ def _directly(
 def _by_leaders(
     kind: str, model: str, volumes: Sequence[int], senders: range, receivers: range, root: int
 ) -> Iterator[Message]:
-    """One direction: what `senders` have is collected, handed over and spread among `receivers`."""
+    """Yield the messages of one direction: collect from `senders`, exchange, distribute to `receivers`."""
     own = [volumes[i] for i in senders]
     whole = {"allgather": sum(own), "reduce_scatter": sum(volumes[i] for i in receivers)}.get(kind, own[0])
     source, target = senders[0], receivers[0]
@@ -176,7 +177,7 @@ def _ring(kind: str, volumes: list[int], root: int, size: int) -> Iterator[tuple
     if kind in ("gather", "scatter", "alltoall"):
         yield from _pairs(kind, volumes, root, size)
     elif kind in ("bcast", "reduce"):
-        # Along the ring from the root, or along it to the root.
+        # A bcast moves along the ring from the root, a reduce along the ring to the root.
         first = root if kind == "bcast" else root + 1
         for step in range(size - 1):
             source = (first + step) % size
@@ -189,18 +190,18 @@ def _ring(kind: str, volumes: list[int], root: int, size: int) -> Iterator[tuple
             following = (i + 1) % size
             if kind == "allreduce":
                 yield i, following, -(-2 * (size - 1) * volumes[i] // size), 2 * (size - 1)
-            elif kind == "allgather":  # every block but the next member's own passes here
+            elif kind == "allgather":  # a member forwards every block except that of the next member
                 yield i, following, total - volumes[following], size - 1
-            elif kind == "reduce_scatter":  # every block but one's own leaves here
+            elif kind == "reduce_scatter":  # a member forwards every block except its own
                 yield i, following, total - volumes[i], size - 1
             else:
                 yield i, following, 0, size - 1
 
 
 def _tree(size: int, root: int) -> Iterator[tuple[int, int, range]]:
-    """Yield (parent, child, relative ranks below the child) of a binomial tree, children of the root first.
+    """Yield (parent, child, relative ranks in the child's subtree) of a binomial tree.
 
-    Relative rank r hangs below r without its lowest set bit and holds r up to that bit's worth.
+    The parent of relative rank r is r without its lowest set bit b; its subtree holds r to r + b - 1.
     """
     for child in range(1, size):
         low = child & -child

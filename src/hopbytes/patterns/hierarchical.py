@@ -1,4 +1,4 @@
-"""Random patterns with a hierarchy hidden in them."""
+"""Random patterns with a hidden hierarchy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.patterns import base
-from hopbytes.patterns.base import Arcs, Pattern, check_arcs, dimensions, made, patterns, refused
+from hopbytes.patterns.base import (
+    Arcs,
+    Pattern,
+    build_graph,
+    check_arcs,
+    dimensions,
+    invalid_parameter,
+    patterns,
+)
 
 MOST_LEVELS = 8
 
@@ -18,26 +26,27 @@ MOST_LEVELS = 8
 @patterns.register("hierarchical")
 @dataclass(frozen=True, slots=True)
 class Hierarchical(Pattern):
-    """Random volumes with a clear hierarchy: the closer two tasks are in a hidden tree, the more they talk.
+    """Random volumes with a hierarchy: the closer two tasks are in a hidden tree, the larger their volume.
 
     Parameters
     ----------
     dims : str
         Children per level of the hidden tree, outermost first: ``4x2x4`` are 4 groups of 2 groups of 4.
     bytes : int
-        Least volume of two tasks of the innermost groups.
+        Smallest volume between two tasks of an innermost group.
     factor : int
-        How many times less that is with every level outwards (never less than 1 byte).
+        Factor by which the smallest volume decreases with every outer level, but never below 1 byte.
     spread : int
-        Volumes are uniform between the least of their level and that plus `spread` per cent.
+        Volumes are uniformly distributed between the smallest one of their level and `spread` per cent more.
     shuffle : bool
-        Tasks are numbered at random, so that nothing but the volumes tells the tree.
+        Number the tasks at random, so that the numbers contain no information about the tree.
     seed : int
+        Seed of the random numbers.
 
     Notes
     -----
-    The kind of matrix of Jeannot and Mercier (Euro-Par 2010, section 5.1): dense and symmetric. All
-    randomness comes from Python's Mersenne Twister, whose ``random()`` is the same in every version.
+    The matrices are like those of Jeannot and Mercier (Euro-Par 2010, section 5.1): dense and symmetric. All
+    random numbers come from Python's Mersenne Twister, whose ``random()`` is the same in every version.
 
     Examples
     --------
@@ -57,14 +66,15 @@ class Hierarchical(Pattern):
         """Return the pattern; O(tasks^2)."""
         sizes = dimensions(self, self.dims, most=MOST_LEVELS)
         if self.factor < 1:
-            raise refused(self, f"factor={self.factor}, expected an integer >= 1")
+            raise invalid_parameter(self, f"factor={self.factor}, expected an integer >= 1")
         n = int(np.prod(sizes))
         check_arcs(self, n * n)
         source = random.Random(self.seed)
         first, second = np.triu_indices(n, 1)
         low = self._least(sizes)[_level(first, second, sizes)]
         if int(low.max(initial=0)) > base.MAX_VOLUME // (100 + self.spread):
-            raise refused(self, f"bytes={self.bytes} and spread={self.spread} are too large")
+            what = f"bytes={self.bytes} with spread={self.spread}, expected volumes up to {base.MAX_VOLUME}"
+            raise invalid_parameter(self, what)
         parts = np.array([source.random() for _ in range(len(first))])
         volumes = low + np.floor(parts * (low * self.spread // 100 + 1)).astype(np.int64)
         if self.shuffle:
@@ -72,15 +82,15 @@ class Hierarchical(Pattern):
             first, second = number[first], number[second]
         both = (np.concatenate([first, second]), np.concatenate([second, first]))
         twice = np.concatenate([volumes, volumes])
-        return made(self, n, [Arcs(*both, twice, np.ones(len(twice), np.int64))])
+        return build_graph(self, n, [Arcs(*both, twice, np.ones(len(twice), np.int64))])
 
     def _least(self, sizes: tuple[int, ...]) -> Int64:
-        """Least volume of a pair by the level at which it parts, outermost first."""
+        """Return the smallest volume of a pair by the outermost level at which it differs."""
         return np.array([max(1, self.bytes // self.factor**up) for up in range(len(sizes))][::-1], np.int64)
 
 
 def _level(first: Int64, second: Int64, sizes: tuple[int, ...]) -> Int64:
-    """Outermost level at which the two tasks of each pair part."""
+    """Return the outermost level at which the two tasks of each pair differ."""
     level = np.full(len(first), len(sizes) - 1)
     below = 1
     for depth in reversed(range(len(sizes))):

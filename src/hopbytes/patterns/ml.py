@@ -1,4 +1,4 @@
-"""Training of transformers with tensor, context, expert, data and pipeline parallelism."""
+"""Training of transformer models with tensor, context, expert, data and pipeline parallelism."""
 
 from __future__ import annotations
 
@@ -9,8 +9,22 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.base import MAX_TASKS, Arcs, Pattern, check_arcs, made, patterns, refused
-from hopbytes.patterns.collectives import ALGORITHMS, all_reduce, all_to_all, along_the_line, round_the_ring
+from hopbytes.patterns.base import (
+    MAX_TASKS,
+    Arcs,
+    Pattern,
+    build_graph,
+    check_arcs,
+    invalid_parameter,
+    patterns,
+)
+from hopbytes.patterns.collectives import (
+    ALGORITHMS,
+    all_reduce,
+    all_to_all,
+    neighbour_exchange,
+    ring_exchange,
+)
 
 KINDS = ("tp", "cp", "ep", "dp", "pp")
 
@@ -18,14 +32,14 @@ KINDS = ("tp", "cp", "ep", "dp", "pp")
 @patterns.register("ml")
 @dataclass(frozen=True, slots=True)
 class MachineLearning(Pattern):
-    """One training step of a transformer: tensor, context, expert, data, pipeline parallel groups.
+    """One training step of a transformer with tensor, context, expert, data and pipeline parallelism.
 
     Parameters
     ----------
     tp, pp, dp, cp : int
-        Sizes of the tensor, pipeline, data and context parallel groups; tp·pp·dp·cp tasks.
+        Sizes of the tensor, pipeline, data and context parallel groups; there are tp·pp·dp·cp tasks.
     ep : int
-        Size of the expert parallel groups, a divisor of dp·cp: they are made of those tasks.
+        Size of the expert parallel groups, a divisor of dp·cp, because they consist of those tasks.
     hidden, layers, seq : int
         Width of the model, number of layers, tokens of a sequence.
     micro : int
@@ -33,11 +47,11 @@ class MachineLearning(Pattern):
     batch : int
         Sequences per micro-batch.
     element : int
-        Bytes per number, of activations as of gradients.
+        Bytes per number, for activations and gradients.
     top : int
-        Experts that each token goes to.
+        Number of experts to which each token is sent.
     order : str
-        Kinds of parallelism from that of consecutive tasks to that of the most distant ones.
+        Kinds of parallelism, beginning with the one whose groups consist of consecutive tasks.
     allreduce : str
         ``ring`` or ``tree``, see :mod:`hopbytes.patterns.collectives`.
 
@@ -47,14 +61,14 @@ class MachineLearning(Pattern):
     each task sends per step (integer divisions round down):
 
     - tensor: 4 all-reduces of A per layer and micro-batch (two forward, two backward);
-    - context: 3 (cp - 1) times the keys and values, 2 A / tp, round a ring per layer and micro-batch (once
-      forward; backward them and their gradients);
+    - context: 3 (cp - 1) times the keys and values, 2 A / tp, to the next task of a ring per layer and
+      micro-batch (once forward; backward the values and their gradients);
     - expert: 4 all-to-alls of top · A / tp per layer and micro-batch (to the experts and back, twice);
-    - pipeline: A / tp to the next stage and as much back per micro-batch;
+    - pipeline: A / tp to the next stage and A / tp back, per micro-batch;
     - data: one all-reduce of the gradients, 12 hidden² · L · element / tp, over dp and cp. With ep > 1 two
-      thirds of them (the experts', one per task) are reduced over the dp·cp/ep tasks with the same expert.
+      thirds of the gradients belong to experts, and are reduced over the dp·cp/ep tasks with the same expert.
 
-    Groups and the default order are those of Megatron-LM (Narayanan et al., SC 2021). O(arcs).
+    The groups and the default order are those of Megatron-LM (Narayanan et al., SC 2021). O(arcs).
 
     Examples
     --------
@@ -86,41 +100,43 @@ class MachineLearning(Pattern):
         per_layer, piece = stage * self.micro, activations // self.tp
         dense = {"tp": self.tp, "cp": self.cp, "dp": self.dp, "pp": self.pp}
         kinds = all_reduce(self._groups(dense, "tp"), activations, 4 * per_layer, self.allreduce)
-        kinds += round_the_ring(self._groups(dense, "cp"), 2 * piece, 3 * (self.cp - 1) * per_layer)
-        kinds += along_the_line(self._groups(dense, "pp"), piece, self.micro)
+        kinds += ring_exchange(self._groups(dense, "cp"), 2 * piece, 3 * (self.cp - 1) * per_layer)
+        kinds += neighbour_exchange(self._groups(dense, "pp"), piece, self.micro)
         kinds += self._gradients(dense, stage)
         if self.ep > 1:
             check_arcs(self, n * self.ep)
             kinds += all_to_all(self._groups(self._experts(), "ep"), self.top * piece, 4 * per_layer)
-        return made(self, n, kinds)
+        return build_graph(self, n, kinds)
 
     def _checked(self) -> int:
-        """Refuse sizes that contradict each other; return the number of tasks."""
+        """Return the number of tasks; UnsupportedError if parameters contradict each other."""
         sizes = {name: getattr(self, name) for name in (*KINDS, "hidden", "layers", "seq", "micro")}
         for name, size in {**sizes, "batch": self.batch, "element": self.element, "top": self.top}.items():
             if size < 1:
-                raise refused(self, f"{name}={size}, expected an integer >= 1")
+                raise invalid_parameter(self, f"{name}={size}, expected an integer >= 1")
         n = self.tp * self.cp * self.dp * self.pp
         if n > MAX_TASKS:
-            raise refused(self, f"{n} tasks, expected at most {MAX_TASKS}")
+            raise invalid_parameter(self, f"{n} tasks, expected at most {MAX_TASKS}")
         for whole, part in (("layers", "pp"), ("seq", "cp"), ("hidden", "tp")):
             if sizes[whole] % sizes[part]:
-                raise refused(self, f"{whole}={sizes[whole]}, expected a multiple of {part}={sizes[part]}")
+                what = f"{whole}={sizes[whole]}, expected a multiple of {part}={sizes[part]}"
+                raise invalid_parameter(self, what)
         if self.dp * self.cp % self.ep:
-            raise refused(self, f"ep={self.ep}, expected a divisor of dp·cp = {self.dp * self.cp}")
+            raise invalid_parameter(self, f"ep={self.ep}, expected a divisor of dp·cp = {self.dp * self.cp}")
         if sorted(self.order.split("-")) != sorted(KINDS):
-            raise refused(self, f"order={self.order}, expected {'-'.join(KINDS)} in any order")
+            raise invalid_parameter(self, f"order={self.order}, expected {'-'.join(KINDS)} in any order")
         if self.allreduce not in ALGORITHMS:
-            raise refused(self, f"allreduce={self.allreduce}, expected {' or '.join(ALGORITHMS)}")
+            raise invalid_parameter(self, f"allreduce={self.allreduce}, expected {' or '.join(ALGORITHMS)}")
         if self.ep > 1 and not np.array_equal(self._groups(self._experts(), "pp"), self._stages()):
-            raise refused(self, f"order={self.order}: experts would sit in other stages than their layers")
+            what = "expected an order in which the experts of a layer are in the pipeline stage of the layer"
+            raise invalid_parameter(self, f"order={self.order}, {what}")
         return n
 
     def _activations(self) -> int:
         return self.batch * (self.seq // self.cp) * self.hidden * self.element
 
     def _experts(self) -> dict[str, int]:
-        """Sizes as the expert layers see them: their groups are cut out of data and context."""
+        """Return the group sizes for expert layers, made of data and context parallel tasks."""
         return {"tp": self.tp, "ep": self.ep, "dp": self.dp * self.cp // self.ep, "pp": self.pp}
 
     def _stages(self) -> Int64:
@@ -135,7 +151,7 @@ class MachineLearning(Pattern):
         return shared + own
 
     def _groups(self, sizes: dict[str, int], *kinds: str) -> Int64:
-        """int64[groups, size]: the tasks that differ only in their numbers of `kinds`."""
+        """Return int64[groups, size]: the tasks of a group differ in their coordinates of `kinds` only."""
         order = [kind for kind in self.order.split("-") if kind in sizes][::-1]
         grid = np.arange(math.prod(sizes.values())).reshape([sizes[kind] for kind in order])
         last = [place for place, kind in enumerate(order) if kind in kinds]

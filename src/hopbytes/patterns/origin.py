@@ -1,4 +1,4 @@
-"""Where a pattern came from, as far as it says so itself."""
+"""Facts about the run in which a pattern was recorded."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from hopbytes.textio.hostlist import HOST_NAME
 
 
 def recorded_hosts(graph: CommGraph) -> list[str] | None:
-    """Return the host of every task while the pattern was recorded, or None where nobody said it.
+    """Return the host of every task in the recorded run, or None if the pattern does not contain it.
 
     Parameters
     ----------
     graph : CommGraph
-        From ``hopbytes record``, or from the report of a tool that names hosts (IPM, mpiP).
+        A pattern of ``hopbytes record``, or from the report of a tool that names hosts (IPM, mpiP).
 
     Returns
     -------
     list of str or None
-        n names, as MPI or the launcher called the hosts; with or without their domain, so compare them by
-        :func:`hopbytes.machines.node.job_environment.same_host`. None unless there is a proper name for every
-        task: facts of a pattern come from a file and may be anything.
+        n names, as given by MPI or the launcher, with or without a domain; compare them by
+        :func:`hopbytes.machines.node.job_environment.same_host`. None unless every task has a valid name,
+        because the facts of a pattern come from a file and are not checked when it is read.
 
     Notes
     -----
-    O(n). Where on its host a task ran is not recorded.
+    O(n). The core on which a task ran is not recorded.
 
     Examples
     --------

@@ -10,9 +10,18 @@ from typing import ClassVar
 import numpy as np
 
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.base import Arcs, Pattern, check_arcs, dimensions, every, made, patterns, refused
+from hopbytes.patterns.base import (
+    Arcs,
+    Pattern,
+    build_graph,
+    check_arcs,
+    dimensions,
+    invalid_parameter,
+    patterns,
+    uniform_arcs,
+)
 
-#: Most axes along which a neighbour may lie at once, by dimensions of the grid and points of the stencil.
+#: Largest number of axes in which neighbours differ, by dimensions of the grid and points of the stencil.
 _AXES_AT_ONCE = {(1, 3): 1, (2, 5): 1, (2, 9): 2, (3, 7): 1, (3, 15): 3, (3, 27): 3}
 _DEFAULT_POINTS = {1: 3, 2: 5, 3: 7}
 
@@ -25,21 +34,21 @@ class Stencil(Pattern):
     Parameters
     ----------
     dims : str
-        One to three numbers of tasks, ``16x16x4``. Task numbers ascend along the last axis first.
+        Tasks along one to three axes, ``16x16x4``. Task numbers ascend along the last axis first.
     points : int
-        Points of the stencil, the task itself included: 3 in one dimension, 5 or 9 in two, 7, 15 (faces
-        and corners) or 27 in three. 0: 3, 5 or 7.
+        Points of the stencil, including the task itself: 3 in one dimension, 5 or 9 in two, 7, 15 (faces
+        and corners) or 27 in three. 0 stands for 3, 5 or 7.
     periodic : str
-        Axes that close to a ring, of ``x``, ``y`` and ``z`` in the order of `dims`, or ``none``.
+        Periodic axes, of ``x``, ``y`` and ``z`` in the order of `dims`, or ``none``.
     bytes : int
         Volume of each arc across a face.
     edge_bytes, corner_bytes : int or None
-        Volume to neighbours along two and three axes; None: as across a face.
+        Volume of each arc to neighbours that differ in two and three axes; None: `bytes`.
 
     Notes
     -----
-    On an axis of two tasks that closes to a ring the neighbour is met in both directions: its volume
-    counts twice. O(tasks x points).
+    On a periodic axis of two tasks both neighbours of a task are the same task, so its volume counts twice.
+    O(tasks x points).
 
     Examples
     --------
@@ -48,7 +57,7 @@ class Stencil(Pattern):
     (48, 64, 316)
     """
 
-    of_processes: ClassVar[bool] = False  # large grids stand for meshes
+    of_processes: ClassVar[bool] = False  # large grids are meshes to be partitioned, not processes
 
     dims: str = "8x8"
     points: int = 0
@@ -65,7 +74,7 @@ class Stencil(Pattern):
         check_arcs(self, places.shape[1] * len(offsets))
         closed = self._closed(len(sizes))
         arcs = [self._towards(places, offset, sizes, closed) for offset in offsets]
-        graph = made(self, places.shape[1], arcs)
+        graph = build_graph(self, places.shape[1], arcs)
         return dataclasses.replace(graph, meta={**graph.meta, "grid": list(sizes)})
 
     def _offsets(self, axes: int) -> list[tuple[int, ...]]:
@@ -73,10 +82,10 @@ class Stencil(Pattern):
         known = [size for dimension, size in _AXES_AT_ONCE if dimension == axes]
         if points not in known:
             listed = " or ".join(map(str, known))
-            raise refused(self, f"points={points} in {axes} dimensions, expected {listed}")
+            raise invalid_parameter(self, f"points={points} in {axes} dimensions, expected {listed}")
         at_once = _AXES_AT_ONCE[axes, points]
         offsets = [offset for offset in product((-1, 0, 1), repeat=axes) if any(offset)]
-        # 15 points: faces and corners, no edges.
+        # A stencil of 15 points has faces and corners, but not the neighbours across edges.
         skipped = 2 if points == 15 else 0
         return [o for o in offsets if np.count_nonzero(o) <= at_once and np.count_nonzero(o) != skipped]
 
@@ -84,7 +93,7 @@ class Stencil(Pattern):
         letters = "" if self.periodic == "none" else self.periodic
         known = "xyz"[:axes]
         if not set(letters) <= set(known) or len(set(letters)) < len(letters):
-            raise refused(self, f"periodic={self.periodic}, expected letters of {known} or none")
+            raise invalid_parameter(self, f"periodic={self.periodic}, expected letters of {known} or none")
         return [letter in letters for letter in known]
 
     def _towards(
@@ -99,4 +108,4 @@ class Stencil(Pattern):
         targets = np.ravel_multi_index(tuple(moved), sizes)
         volumes = {2: self.edge_bytes, 3: self.corner_bytes}
         volume = volumes.get(int(np.count_nonzero(offset)))
-        return every(np.flatnonzero(inside), targets[inside], self.bytes if volume is None else volume)
+        return uniform_arcs(np.flatnonzero(inside), targets[inside], self.bytes if volume is None else volume)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes.model.comm_graph import CommGraph
-from hopbytes.patterns.base import Pattern, dimensions, every, made, patterns
+from hopbytes.patterns.base import Pattern, build_graph, dimensions, patterns, uniform_arcs
 
 
 @patterns.register("transpose")
@@ -18,7 +18,7 @@ class Transpose(Pattern):
     Parameters
     ----------
     dims : str
-        Rows and columns of the grid, ``8x8``; the transposed grid has the numbers exchanged.
+        Rows and columns of the grid, ``8x8``; the transposed grid has as many rows as this one has columns.
     bytes : int
         Volume of each arc.
 
@@ -38,4 +38,4 @@ class Transpose(Pattern):
         rows, columns = dimensions(self, self.dims, most=2, least=2)
         tasks = np.arange(rows * columns)
         targets = tasks % columns * rows + tasks // columns
-        return made(self, len(tasks), [every(tasks, targets, self.bytes)])
+        return build_graph(self, len(tasks), [uniform_arcs(tasks, targets, self.bytes)])

@@ -67,7 +67,8 @@ def record(
     words : list of str
         Launcher, its options, the program and its arguments.
     collectives : str, optional
-        Model for the interposer (:data:`hopbytes.patterns.collective_messages.MODELS`); naming one asks for the interposer.
+        Model for the interposer (:data:`hopbytes.patterns.collective_messages.MODELS`); naming one asks for
+        the interposer.
     skip_first : float
         Seconds after MPI_Init that do not count.
     phase : int, optional

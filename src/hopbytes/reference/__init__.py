@@ -1,4 +1,4 @@
-"""Plain Python twins of the kernels that have a definition: slow, obvious, and what tests compare with.
+"""Plain Python twins of the kernels that have a definition: slow and obvious, for tests to compare with.
 
-Signatures are those of the compiled core (arrays in, arrays filled, counts returned).
+Their signatures are those of the compiled core (arrays in, arrays filled, counts returned).
 """

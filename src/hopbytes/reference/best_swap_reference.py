@@ -1,4 +1,4 @@
-"""Twin of ``core/best_swap.hpp``: the cost of every exchange from scratch."""
+"""Twin of ``core/best_swap.hpp``: computes the cost of every exchange from scratch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32, Int64
 def best_swap(
     indptr: Int64, targets: Int32, weights: Int64, table: Int64, k: int, pe: Int32, most: int
 ) -> int:
-    """Exchange tasks in place; return how often."""
+    """Exchange tasks in place; return the number of exchanges."""
     n = len(pe)
     edges = [
         (v, int(targets[e]), int(weights[e]) if len(weights) else 1)

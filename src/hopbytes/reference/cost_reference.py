@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.reference.graph_reference import _arcs
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
 
 
 def volume_by_level(
@@ -28,7 +31,7 @@ def comm_cost_table(indptr: Int64, targets: Int32, volumes: Int64, pe: Int32, ta
 
 
 def network_distance(labels: UInt64, packed: Int64, a: int, b: int) -> int:
-    """Distance of two places on the nodes of a network: the tree inside a node, hops between nodes."""
+    """Return the distance of two PEs on the nodes of a network: a tree inside a node, hops between nodes."""
     dimensions, per_hop, least, inside_bits, _, nodes = (int(number) for number in packed[:6])
     width = (int(labels[a]) ^ int(labels[b])).bit_length()
     if width <= inside_bits:

@@ -1,4 +1,4 @@
-"""Twins of ``core/csr.hpp``, and of what ``core/work_graph.hpp`` asks of weights."""
+"""Twins of ``core/csr.hpp`` and of ``weights_uneven`` in ``core/work_graph.hpp``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32, Int64
 
 
 def check_csr(indptr: Int64, targets: Int32) -> int:
-    """Return the first bad row, -1 if none."""
+    """Return the first invalid row, -1 if there is none."""
     n = len(indptr) - 1
     if indptr[0] != 0 or indptr[n] != len(targets):
         return n
@@ -24,7 +24,7 @@ def check_csr(indptr: Int64, targets: Int32) -> int:
 
 
 def has_diagonal(indptr: Int64, targets: Int32) -> bool:
-    """Tell whether an arc leads from a task to itself."""
+    """Tell whether some arc leads from a task to itself."""
     return any(i in targets[indptr[i] : indptr[i + 1]] for i in range(len(indptr) - 1))
 
 
@@ -38,7 +38,7 @@ def csr_from_arcs(
     sources: Int32, targets: Int32, volumes: Int64, messages: Int64,
     indptr: Int64, out_targets: Int32, out_volumes: Int64, out_messages: Int64,
 ) -> int:
-    """Fill rows from arcs, summing duplicates; return how many arcs remain."""
+    """Fill rows from arcs, summing repeated ones; return the number of remaining arcs."""
     merged: dict[tuple[int, int], list[int]] = {}
     for e in range(len(sources)):
         entry = merged.setdefault((int(sources[e]), int(targets[e])), [0, 0])
@@ -77,7 +77,7 @@ def symmetrize(
 
 
 def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
-    """Return the index of an arc without an equal reverse, -1 if none."""
+    """Return the index of an arc without an equal reverse, -1 if there is none."""
     arcs = _arcs(indptr, targets, volumes)
     weight = {(i, j): w for i, j, w in arcs}
     for e, (i, j, w) in enumerate(arcs):
@@ -87,7 +87,7 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
 
 
 def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:
-    """Tell whether the standard deviation of the weights of arcs is above their mean, in doubles."""
+    """Tell whether the standard deviation of the weights of arcs exceeds their mean, in doubles."""
     count, total, squares = len(targets), 0.0, 0.0
     for weight in weights.tolist():
         total += float(weight)
@@ -99,7 +99,7 @@ def induced_csr(
     indptr: Int64, targets: Int32, weights: Int64, members: Int32, place: Int32,
     out_indptr: Int64, out_targets: Int32, out_weights: Int64,
 ) -> int:
-    """Fill the graph between `members`, numbered by `place` (negative elsewhere); return its arcs."""
+    """Fill the subgraph induced by `members`, numbered by `place` (negative elsewhere); return its arcs."""
     inside = [
         (int(place[i]), int(place[j]), w)
         for i, j, w in _arcs(indptr, targets, weights)

@@ -1,4 +1,4 @@
-"""Twin of ``core/group.hpp``: the grouping of TreeMatch by its definitions."""
+"""Twin of ``core/group.hpp``: the grouping of TreeMatch computed from its definitions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def group_objects(
         total = sum(_leaving(weight, each) for each in item[1])
         return total * (1000 - credit if item[0] == PACKED else 1000)
 
-    which, best = min(tried, key=score)  # the first of equals
+    which, best = min(tried, key=score)  # of equally good groupings the first one
     for number, members in enumerate(sorted(best, key=min)):
         group[list(members)] = number
     return which
@@ -68,7 +68,7 @@ def _listed(weight: list[list[int]], arity: int) -> list[tuple[int, list[Group]]
 
 
 def _exact(weight: list[list[int]], arity: int) -> list[Group]:
-    """Groups that keep the most weight inside; of equals the smallest set, read as a binary number."""
+    """Return groups with the largest weight inside; ties go to the smallest set, read as a binary number."""
 
     @cache
     def best(free: Group) -> tuple[int, tuple[Group, ...]]:

@@ -1,7 +1,7 @@
-"""Twins of ``core/hop_greedy.hpp`` and ``core/hop_swap.hpp``: groups of tasks onto places by hops.
+"""Twins of ``core/hop_greedy.hpp`` and ``core/hop_swap.hpp``: placement of groups of tasks by hops.
 
-Groups come as a dictionary of weights, places as a table of distances; everything is recomputed whenever
-it is needed. One group per place; a place's capacity is at least the size of its group.
+Groups are given as a dictionary of weights, places as a table of distances. Everything is recomputed whenever
+it is needed. One group per place; the capacity of a place is at least the size of its group.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def levels_around(sources: Sequence[int], near: Distances) -> Iterator[list[int]
         yield [p for p in range(len(near)) if least[p] == level]
 
 
-def talk_with(weights: Weights, group: int, others: Callable[[int], bool]) -> int:
-    """Weight between a group and the others for which `others` holds."""
+def volume_to(weights: Weights, group: int, others: Callable[[int], bool]) -> int:
+    """Return the weight between a group and the others for which `others` holds."""
     return sum(w for other, w in weights[group].items() if others(other))
 
 
 def cost_of(weights: Weights, place: Sequence[int], distance: Distances) -> int:
-    """Sum over pairs of placed groups of weight x distance."""
+    """Return the sum over pairs of placed groups of weight x distance."""
     return sum(
         w * distance[place[a]][place[b]]
         for a in range(len(weights))
@@ -37,26 +37,26 @@ def cost_of(weights: Weights, place: Sequence[int], distance: Distances) -> int:
 
 
 class Fit:
-    """Which group may go where: by the smallest capacity that holds it, leaving room for the others."""
+    """Which group may take which place: by the smallest capacity that holds it, leaving room for others."""
 
     def __init__(self, sizes: Sequence[int], capacities: Sequence[int]) -> None:
-        self.caps = sorted(set(capacities))
+        self.distinct = sorted(set(capacities))
         self.group_class = [self._class(size) for size in sizes]
         self.place_class = [self._class(capacity) for capacity in capacities]
 
     def _class(self, amount: int) -> int:
-        return min(sum(cap < amount for cap in self.caps), len(self.caps) - 1)
+        return min(sum(each < amount for each in self.distinct), len(self.distinct) - 1)
 
     def by_rarity(self) -> list[int]:
-        """Classes of groups, rare ones first, of equally rare ones the largest."""
+        """Return the classes of groups, rare ones first, of equally rare ones the largest."""
         return sorted(set(self.group_class), key=lambda c: (self.group_class.count(c), -c))
 
     def fits(self, group: int, place: int) -> bool:
-        """Whether the place is large enough."""
+        """Return whether the place is large enough."""
         return self.place_class[place] >= self.group_class[group]
 
     def allows(self, group: int, place: int, where: Sequence[int]) -> bool:
-        """Whether the group may take a free place, given where all groups are (-1: nowhere yet)."""
+        """Return whether the group may take a free place, given the places of all groups (-1: unplaced)."""
         free = [p for p in range(len(self.place_class)) if p not in where]
         for c in range(self.group_class[group] + 1, self.place_class[place] + 1):
             have = sum(self.place_class[p] >= c for p in free)
@@ -93,7 +93,7 @@ def _next_group(
     weights: Weights, total: Sequence[int], place: Sequence[int], waiting: list[int], far: bool
 ) -> int:
     if not far:
-        return max(waiting, key=lambda g: (talk_with(weights, g, lambda o: place[o] >= 0), total[g], -g))
+        return max(waiting, key=lambda g: (volume_to(weights, g, lambda o: place[o] >= 0), total[g], -g))
     depth = {g: 0 for g in range(len(weights)) if place[g] >= 0}
     frontier = list(depth)
     while frontier:
@@ -127,7 +127,7 @@ def hop_swap(
     weights: Weights, sizes: Sequence[int], capacities: Sequence[int], near: Distances, distance: Distances,
     place: Sequence[int], delta: int,
 ) -> list[int]:
-    """Return the places after passes of exchanges; see ``HopSwap``."""
+    """Return the places after the passes of exchanges; see ``HopSwap``."""
     fit, where = Fit(sizes, capacities), list(place)
     better = True
     while better:
@@ -152,20 +152,20 @@ def hop_swap(
 def near_places(
     weights: Weights, where: Sequence[int], near: Distances, group: int, delta: int
 ) -> list[int]:
-    """Return the first `delta` places around those a group talks to, its own left out."""
+    """Return the first `delta` places around the communication partners of a group, without its own place."""
     sources = [where[o] for o in weights[group]]
     around = [p for level in levels_around(sources, near) for p in level if p != where[group]]
     return around[:delta]
 
 
 def exchanged(where: Sequence[int], group: int, place: int) -> list[int]:
-    """Return the places after `group` went to `place` and whoever was there came the other way."""
+    """Return the places after `group` moved to `place` and the group there moved the other way."""
     return [
         place if g == group else where[group] if p == place else p for g, p in enumerate(where)
     ]
 
 
 def may_exchange(fit: Fit, where: Sequence[int], group: int, place: int) -> bool:
-    """Whether both groups fit where they would go."""
+    """Return whether both groups fit their new places."""
     others = [g for g, p in enumerate(where) if p == place]
     return fit.fits(group, place) and all(fit.fits(other, where[group]) for other in others)

@@ -1,7 +1,7 @@
-"""Routes of every form, as the list of links (with shares) that a flow takes.
+"""Routes of every form, as the list of links (with shares) that a flow uses.
 
-They are written from the definitions rather than from the compiled arithmetic: coordinates are tuples,
-fat tree nodes are digit strings, dragonfly ports are tables.
+They follow the definitions rather than the compiled arithmetic: coordinates are tuples, fat tree nodes are
+digit strings, dragonfly ports are tables.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ Path = list[tuple[int, int, int]]  # link, numerator, denominator
 Router = Callable[[int, int], "Path | None"]
 
 
-#: Shares of flows that split at every vertex are parts of this.
+#: Shares of flows that split at every vertex are multiples of 1 / WHOLE_FLOW.
 WHOLE_FLOW = 2**40
 
 
 def even_part(share: int, turn: int, count: int) -> int:
-    """Return part number `turn` of `share` cut into `count` parts that differ by at most one."""
+    """Return part number `turn` of `share` divided into `count` parts that differ by at most one."""
     return share * (turn + 1) // count - share * turn // count
 
 
 def _digits(number: int, sizes: list[int]) -> list[int]:
-    """Coordinates of `number`, the last varying fastest."""
+    """Return the coordinates of `number`, the last one varying fastest."""
     return [int(c) for c in np.unravel_index(number, sizes)] if sizes else []
 
 
 def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
-    """Torus or mesh, dimension by dimension, positive direction first at half ring; spread, both alike."""
+    """Torus or mesh: dimension-ordered, positive direction at half a ring; spread uses both."""
     per_router, dimensions, *rest = numbers.tolist()
     sizes, wrapped, spread = rest[:dimensions], rest[dimensions : 2 * dimensions], rest[2 * dimensions]
 
@@ -90,7 +90,7 @@ def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
 
 
 def forwarding(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
-    """Destination-based tables."""
+    """Destination-based forwarding tables."""
     endpoints, hosts = int(numbers[0]), numbers[3:]
 
     def path(source: int, target: int) -> Path | None:
@@ -112,7 +112,7 @@ def forwarding(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Route
 
 
 def listed(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
-    """Routes written down."""
+    """Routes that are listed one by one."""
     endpoints = int(numbers[0])
     pair_start, link_start = numbers[1 : endpoints + 2], numbers[endpoints + 2 :]
     routes: dict[tuple[int, int], Path] = {}
@@ -124,13 +124,14 @@ def listed(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
 
 
 def fat_tree(numbers: Int64, *_: Any) -> Router:
-    """Digit strings: a switch of level i has the upper digits of its nodes and i digits of its own."""
+    """Fat trees by digit strings: a switch of level i has the upper digits of its nodes and i own digits."""
     h, _nodes, rule, *rest = numbers.tolist()
     below, above, cables = rest[:h], rest[h : 2 * h], rest[2 * h :]
 
     number: dict[tuple[Any, ...], int] = {}  # (level, upper digits, own digits, parent, copy) -> cable
     for level in range(h):
-        # Upper digits: position among the units of `below`, outermost first; own digits, last chosen first.
+        # Upper digits: position among the units of `below`, outermost first; own digits: the last chosen
+        # first.
         uppers = itertools.product(*(range(b) for b in reversed(below[level:])))
         for upper in uppers:
             for own in itertools.product(*(range(a) for a in reversed(above[:level]))):
@@ -163,7 +164,7 @@ def fat_tree(numbers: Int64, *_: Any) -> Router:
             parent, copy = port % above[level], port // above[level]
             ends = [upper_digits(node, level) for node in (source, target)]
             up, down = (number[level, upper, own, parent, copy] for upper in ends)
-            taken.insert(level, (2 * up, 1, 1))  # the way up, then the way down from the top
+            taken.insert(level, (2 * up, 1, 1))  # the ascent, then the descent from the top
             taken.insert(level + 1, (2 * down + 1, 1, 1))
             own = (parent, *own)
         return taken
@@ -172,7 +173,7 @@ def fat_tree(numbers: Int64, *_: Any) -> Router:
 
 
 def hyperx(numbers: Int64, *_: Any) -> Router:
-    """One hop per differing coordinate."""
+    """HyperX: one hop per differing coordinate."""
     per_router, dimensions, *sizes = numbers.tolist()
     routers = int(np.prod(sizes))
     number: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -199,7 +200,7 @@ def hyperx(numbers: Int64, *_: Any) -> Router:
 
 
 def _dragonfly_cables(groups: int, ports: int, palm: bool) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """(a, b) -> (port of a, port of b) of every link between two groups, in the order of copies."""
+    """Return (a, b) -> (port of a, port of b) of every link between two groups, in the order of copies."""
     peer_of = {}
     for group in range(groups):
         others = [o for o in range(groups) if o != group]
@@ -216,7 +217,7 @@ def _dragonfly_cables(groups: int, ports: int, palm: bool) -> dict[tuple[int, in
 
 
 def dragonfly(numbers: Int64, *_: Any) -> Router:
-    """Groups of all-linked routers."""
+    """Dragonflies: groups of routers that are all linked with each other."""
     groups, routers, nodes, global_ports, palm, rule = numbers.tolist()
     cables = _dragonfly_cables(groups, routers * global_ports, bool(palm)) if groups > 1 else {}
     first_local = 2 * groups * routers * nodes
@@ -227,7 +228,7 @@ def dragonfly(numbers: Int64, *_: Any) -> Router:
     first_global = first_local + len(local)
 
     def leg(a: int, here: int, b: int, there: int | None, target: int, part: int) -> tuple[Path, int]:
-        """One link between groups and what leads to and from it; `there` None ends where it arrives."""
+        """Return a link between groups with the links to and from it; `there` None: ends where it arrives."""
 
         def length(cable: tuple[int, int]) -> int:
             out, back = cable[0] // global_ports, cable[1] // global_ports
@@ -266,7 +267,7 @@ def dragonfly(numbers: Int64, *_: Any) -> Router:
 
 
 def spread(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
-    """All shortest ways, divided evenly at every vertex."""
+    """All shortest paths; every vertex divides a flow evenly."""
     endpoints, vertices, *rest = numbers.tolist()
     out, hosts = rest[: int(first[vertices])], rest[int(first[vertices]) :]
 

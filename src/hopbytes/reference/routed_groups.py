@@ -1,6 +1,6 @@
-"""Twins of ``core/congestion_swap.hpp`` and ``core/ptram.hpp``: groups onto places by the load of links.
+"""Twins of ``core/congestion_swap.hpp`` and ``core/ptram.hpp``: placement of groups by link loads.
 
-Routes are a callable: the links from one place to another. Loads are counted anew for every proposal.
+Routes are a callable: the links from one place to another. Loads are recomputed for every proposal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Routes = Callable[[int, int], Sequence[int]]
 class World(NamedTuple):
     """Directed arcs (source, target, volume), routes, price per link, sizes, capacities, hops.
 
-    Where places have several `ports`, routes lead from door to door, place x ports + port, and `doors` has
+    If places have several `ports`, routes lead from port to port (place x ports + port), and `doors` holds
     the ports at which every arc begins and ends.
     """
 
@@ -31,7 +31,7 @@ class World(NamedTuple):
     doors: Sequence[tuple[int, int]] = ()
 
     def way(self, arc: int, where: Sequence[int]) -> Sequence[int]:
-        """Return the links an arc takes when groups are there; none while an end of it is nowhere (-1)."""
+        """Return the links an arc uses for these places of the groups; none if an end is unplaced (-1)."""
         a, b, _ = self.arcs[arc]
         out, in_ = self.doors[arc] if self.doors else (0, 0)
         if a == b or where[a] < 0 or where[b] < 0:
@@ -45,7 +45,7 @@ class World(NamedTuple):
 
 
 def loads(world: World, where: Sequence[int]) -> list[int]:
-    """Return the volume on every link; arcs with an end that is nowhere yet (-1) do not count."""
+    """Return the volume on every link; arcs with an unplaced end (-1) do not count."""
     found = [0] * len(world.prices)
     for arc, (_, _, volume) in enumerate(world.arcs):
         for link in world.way(arc, where):
@@ -54,7 +54,7 @@ def loads(world: World, where: Sequence[int]) -> list[int]:
 
 
 def rank(world: World, where: Sequence[int], paper: bool) -> tuple[float, ...]:
-    """What exchanges make smaller, by either rule of UMC."""
+    """Return the values that exchanges lower lexicographically, by either rule of UMC."""
     load = loads(world, where)
     values = [amount * price for amount, price in zip(load, world.prices, strict=True)]
     top, used = max(values, default=0), sum(value > 0 for value in values)
@@ -66,19 +66,19 @@ def rank(world: World, where: Sequence[int], paper: bool) -> tuple[float, ...]:
 def congestion_swap(world: World, place: Sequence[int], delta: int, *, paper: bool = False) -> list[int]:
     """Return the places after relief of the hottest links; see ``CongestionSwap``."""
     fit, where = Fit(world.sizes, world.capacities), list(place)
-    talks: list[dict[int, int]] = [{} for _ in range(world.groups)]
+    partners: list[dict[int, int]] = [{} for _ in range(world.groups)]
     for a, b, volume in world.arcs:
         if a != b and volume > 0:
-            talks[a][b] = talks[b][a] = 1
+            partners[a][b] = partners[b][a] = 1
     while True:
-        found = _relief(world, fit, talks, where, delta, paper)
+        found = _relief(world, fit, partners, where, delta, paper)
         if found is None:
             return where
         where = found
 
 
 def _relief(
-    world: World, fit: Fit, talks: list[dict[int, int]], where: list[int], delta: int, paper: bool
+    world: World, fit: Fit, partners: list[dict[int, int]], where: list[int], delta: int, paper: bool
 ) -> list[int] | None:
     values = [amount * price for amount, price in zip(loads(world, where), world.prices, strict=True)]
     top = max(values, default=0)
@@ -91,7 +91,7 @@ def _relief(
                 across[a] += volume
                 across[b] += volume
         for group in sorted((g for g in range(world.groups) if across[g]), key=lambda g: (-across[g], g)):
-            for p in near_places(talks, where, world.near, group, delta):
+            for p in near_places(partners, where, world.near, group, delta):
                 changed = exchanged(where, group, p)
                 if not may_exchange(fit, where, group, p):
                     continue
@@ -113,18 +113,18 @@ def hybrid_value(world: World, where: Sequence[int], weights: Sequence[float]) -
 
 
 def hybrid_greedy(world: World, weights: Sequence[float], *, by_share: bool = False) -> list[int]:
-    """Return the places PTRAM's greedy chooses; see ``ptram_greedy``."""
+    """Return the places that PTRAM's greedy construction chooses; see ``ptram_greedy``."""
     fit, where = Fit(world.sizes, world.capacities), [-1] * world.groups
     for kind in fit.by_rarity():
         while waiting := [g for g in range(world.groups) if where[g] < 0 and fit.group_class[g] == kind]:
             placed = sum(p >= 0 for p in where)
 
-            def wanted(g: int, placed: int = placed) -> tuple[int, int]:
+            def volume_to_placed(g: int, placed: int = placed) -> tuple[int, int]:
                 mine = [(a if b == g else b, v) for a, b, v in world.arcs if a != b and g in (a, b)]
-                told = sum(v for other, v in mine if where[other] >= 0)
-                return told * (placed + 1) + sum(v for other, v in mine if where[other] < 0), -g
+                known = sum(v for other, v in mine if where[other] >= 0)
+                return known * (placed + 1) + sum(v for other, v in mine if where[other] < 0), -g
 
-            group = max(waiting, key=wanted)
+            group = max(waiting, key=volume_to_placed)
             free = [p for p in range(len(world.capacities)) if p not in where]
             choices = [p for p in free if fit.allows(group, p, where)] or free[:1]
             share = world.groups / (placed + 1) if by_share else 1.0
@@ -166,9 +166,9 @@ def hottest_link_refine(
                 if may_exchange(fit, where, group, p):
                     changed = exchanged(where, group, p)
                     highest, count, *_ = rank(world, changed, paper=False)
-                    heat = int(highest), 0 if paper else int(count)
-                    if heat < best[0]:
-                        best = heat, changed
+                    peak = int(highest), 0 if paper else int(count)
+                    if peak < best[0]:
+                        best = peak, changed
         if best[1] is where:
             break
         where = best[1]

@@ -18,7 +18,7 @@ def _router(form: int, numbers: Int64, table: Int32, first: Int32, head: Int32) 
 def _shortest(form: int, numbers: Int64, path: Path | None, source: int, target: int, minimal: Router) -> int:
     if path is None:
         return -1
-    if ROUTERS[form] is dragonfly:  # flows on detours: count the links of the minimal route
+    if ROUTERS[form] is dragonfly:  # for flows on detours count the links of the minimal route
         path = minimal(source, target) or []
         return len(path)
     links: Fraction = sum((Fraction(above, below) for _, above, below in path), Fraction(0))
@@ -73,7 +73,7 @@ def route_visits(
     targets: Int32,
     start: Int64,
 ) -> None:
-    """Fill where the links of each route begin."""
+    """Fill the start of the links of each route."""
     router = _router(form, numbers, table, first, head)
     start[0] = 0
     for i, (source, target) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
@@ -93,7 +93,7 @@ def route_links(
     numerators: Int64,
     denominators: Int64,
 ) -> None:
-    """Fill links and shares of each route, in the order of the kernel where that matters not: sorted."""
+    """Fill links and shares of each route; callers sort them where the order differs from the kernel's."""
     router = _router(form, numbers, table, first, head)
     for i, (source, target) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
         for place, entry in enumerate(router(source, target) or [], start=int(start[i])):
@@ -101,7 +101,7 @@ def route_links(
 
 
 def share_of(amount: int, numerator: int, denominator: int, shift: int) -> int:
-    """Return amount x numerator / denominator in units of 2**-shift, rounded, halves up."""
+    """Return amount x numerator / denominator in units of 2**-shift, rounded half up."""
     return int((Fraction(amount * numerator, denominator) * 2**shift + Fraction(1, 2)) // 1)
 
 
@@ -118,7 +118,7 @@ def link_amounts(
     shift: int,
     amounts: Int64,
 ) -> int:
-    """Add every arc's share to the links it takes; return the first arc without a route or -1."""
+    """Add the share of every arc to the links it uses; return the first arc without a route or -1."""
     router = _router(form, numbers, table, first, head)
     unrouted = -1
     for i in range(len(indptr) - 1):
@@ -157,7 +157,7 @@ def hop_histogram(
     form: int, numbers: Int64, table: Int32, first: Int32, head: Int32, indptr: Int64, arc_targets: Int32,
     weights: Int64, endpoints: Int32, flows: Int64, amounts: Int64,
 ) -> int:
-    """Count arcs by hops; return how many have no route or too long a one."""
+    """Count arcs by hops; return the number of arcs without a route or with too many hops."""
     sources = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     here, there = endpoints[sources], endpoints[arc_targets]
     hops = np.empty(len(arc_targets), np.int64)
@@ -173,7 +173,7 @@ def hop_histogram(
 
 
 def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, table: Int32) -> None:
-    """Fill forwarding tables along shortest ways, found by relaxing all links until nothing changes."""
+    """Fill forwarding tables along shortest paths, found by relaxing all links until nothing changes."""
     links = list(zip(tails.tolist(), heads.tolist(), strict=True))
     for target in range(n_endpoints):
         distance = {target: 0}
@@ -196,7 +196,7 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, ta
 
 
 def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, table: Int32) -> None:
-    """Fill distances to every endpoint through vertices that pass flows on, by relaxing all links."""
+    """Fill distances to every endpoint through forwarding vertices, by relaxing all links."""
     far = len(rows) + 1
     for target in range(n_endpoints):
         distance = [0 if vertex == target else far for vertex in range(len(rows))]
@@ -211,7 +211,7 @@ def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int, ta
 def unit_traffic(
     indptr: Int64, targets: Int32, weights: Int64, units: Int32, sent: Int64, received: Int64
 ) -> tuple[int, int]:
-    """Add what units send and receive; return the weight between and inside units."""
+    """Add the weight that units send and receive; return the weight between and inside units."""
     between = inside = 0
     for i in range(len(indptr) - 1):
         for e in range(int(indptr[i]), int(indptr[i + 1])):
@@ -226,7 +226,7 @@ def unit_traffic(
 
 
 def summarize_links(amounts: Int64, prices: Int64) -> tuple[int, ...]:
-    """Return the parts that :class:`hopbytes.kernels.routes.LoadSummary` is made of."""
+    """Return the components of :class:`hopbytes.kernels.routes.LoadSummary`."""
     values = [int(a) * (int(prices[i]) if len(prices) else 1) for i, a in enumerate(amounts.tolist())]
     used = sum(1 for a in amounts.tolist() if a)
     most = max([value for value, a in zip(values, amounts.tolist(), strict=True) if a], default=0)
@@ -248,7 +248,7 @@ def summarize_links(amounts: Int64, prices: Int64) -> tuple[int, ...]:
 def change_links(
     prices: Int64, n_links: int, links: Int64, amounts: Int64, ask: Int64, result: Int64
 ) -> tuple[int, ...]:
-    """Apply changes one by one, summing up from scratch where asked."""
+    """Apply changes one by one and recompute the sums where asked."""
     held = np.zeros(n_links, np.int64)
     place = 0
     for link, amount, asked in zip(links.tolist(), amounts.tolist(), ask.tolist(), strict=True):

@@ -5,17 +5,21 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.reference.cost_reference import network_distance
 
-#: Arguments as the compiled searches take them, see :class:`hopbytes.engine.call.Call`.
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt64 = NDArray[np.uint64]
+
+#: Arguments as compiled searches take them, see :class:`hopbytes.engine.call.Call`.
 Graph = tuple[Int64, Int32, Int64, Int64]
 Distances = tuple[UInt64, Int64, Int64]
-Prices = tuple[Int64, Int32, Int64, Int64]
-Steering = tuple[Int32, Int64]
+AssignmentCosts = tuple[Int64, Int32, Int64, Int64]
+ControlArrays = tuple[Int32, Int64]
 
-#: A price of this or more: never (``core/unary.hpp``).
+#: Assignment costs from this value on mean that the PE is forbidden (``core/linear_cost.hpp``).
 FORBIDDEN = 2**60
 
 #: Kinds of :func:`pair_search`.
@@ -25,7 +29,9 @@ ALL_PAIRS, BLOCKS, NEAR_PAIRS = 0, 1, 2
 class _Places:
     """Distances and neighbours as plain Python."""
 
-    def __init__(self, graph: Graph, distances: Distances, prices: Prices | None = None) -> None:
+    def __init__(
+        self, graph: Graph, distances: Distances, assignment_costs: AssignmentCosts | None = None
+    ) -> None:
         indptr, targets, weights, _ = graph
         self._labels, self._bit_costs, self._table = distances
         self.k = len(self._labels) or round(len(self._table) ** 0.5)
@@ -37,21 +43,23 @@ class _Places:
             ]
             for v in range(self.n)
         ]
-        self.prices: list[dict[int, int]] = []
-        self.rests: list[int] = []
-        if prices is not None:
-            self._read_prices(*prices)
+        self.assignment_costs: list[dict[int, int]] = []
+        self.unlisted_costs: list[int] = []
+        if assignment_costs is not None:
+            self._read_assignment_costs(*assignment_costs)
 
-    def _read_prices(self, start: Int64, blocks: Int32, costs: Int64, rests: Int64) -> None:
-        """Take over what single tasks cost on PEs."""
-        for v in range(len(rests)):
+    def _read_assignment_costs(
+        self, start: Int64, blocks: Int32, costs: Int64, unlisted_costs: Int64
+    ) -> None:
+        """Read the linear assignment costs of tasks on PEs."""
+        for v in range(len(unlisted_costs)):
             entries = range(int(start[v]), int(start[v + 1]))
-            self.prices.append({int(blocks[e]): int(costs[e]) for e in entries})
-            self.rests.append(int(rests[v]))
+            self.assignment_costs.append({int(blocks[e]): int(costs[e]) for e in entries})
+            self.unlisted_costs.append(int(unlisted_costs[v]))
 
-    def price(self, v: int, p: int) -> int:
-        """Return what v costs on p beyond communication."""
-        return self.prices[v].get(p, self.rests[v]) if self.rests else 0
+    def assignment_cost(self, v: int, p: int) -> int:
+        """Return the linear assignment cost of v on p."""
+        return self.assignment_costs[v].get(p, self.unlisted_costs[v]) if self.unlisted_costs else 0
 
     def distance(self, p: int, q: int) -> int:
         if len(self._table) and len(self._labels):
@@ -61,24 +69,24 @@ class _Places:
         return int(self._bit_costs[(int(self._labels[p]) ^ int(self._labels[q])).bit_length()])
 
     def cost(self, pe: Int32) -> int:
-        """Every edge twice, and so every price."""
+        """Return the cost with every edge counted twice, and therefore every assignment cost as well."""
         ways = sum(w * self.distance(pe[v], pe[t]) for v in range(self.n) for t, w in self.near[v])
-        return ways + 2 * sum(self.price(v, int(pe[v])) for v in range(self.n))
+        return ways + 2 * sum(self.assignment_cost(v, int(pe[v])) for v in range(self.n))
 
-    def alike(self, p: int, q: int, *, single: bool) -> bool:
-        """Tell whether two PEs are equally far from everything else, as far as the machine's form tells."""
+    def equally_far(self, p: int, q: int, *, single: bool) -> bool:
+        """Tell whether two PEs are equally far from all others, as the compiled search decides it."""
         if p == q:
             return True
-        if len(self._table) or self.rests:
+        if len(self._table) or self.unlisted_costs:
             return False
         return self.distance(p, q) <= (int(self._bit_costs[1]) if single else 0)
 
 
 class _Search:
-    """Judge an exchange by computing the whole cost again."""
+    """Evaluates an exchange by computing the whole cost again."""
 
-    def __init__(self, places: _Places, loads: Int64, caps: Int64, pe: Int32, counted: Int64) -> None:
-        self.places, self.pe, self.caps, self.counted = places, pe, caps, counted
+    def __init__(self, places: _Places, loads: Int64, capacities: Int64, pe: Int32, counted: Int64) -> None:
+        self.places, self.pe, self.capacities, self.counted = places, pe, capacities, counted
         self.loads = loads if len(loads) else np.ones(places.n, np.int64)
         self.single = bool(np.all(np.bincount(pe) <= 1))
         self.now = places.cost(pe)
@@ -87,18 +95,18 @@ class _Search:
 
     def allowed(self, u: int, v: int) -> bool:
         p, q = int(self.pe[u]), int(self.pe[v])
-        if self.places.alike(p, q, single=self.single):
+        if self.places.equally_far(p, q, single=self.single):
             return False
-        if max(self.places.price(u, q), self.places.price(v, p)) >= FORBIDDEN:
+        if max(self.places.assignment_cost(u, q), self.places.assignment_cost(v, p)) >= FORBIDDEN:
             return False
         shift = int(self.loads[v] - self.loads[u])
         held = [int(self.loads[self.pe == each].sum()) for each in (p, q)]
         return shift == 0 or (
-            held[0] + shift <= self.caps[p] if shift > 0 else held[1] - shift <= self.caps[q]
+            held[0] + shift <= self.capacities[p] if shift > 0 else held[1] - shift <= self.capacities[q]
         )
 
     def attempt(self, u: int, v: int) -> bool:
-        """Exchange u and v if that gains."""
+        """Exchange u and v if that lowers the cost."""
         if not self.allowed(u, v):
             return False
         self.counted[0] += 1
@@ -114,7 +122,7 @@ class _Search:
 
 
 def _cyclic(search: _Search, first: int, last: int) -> None:
-    """Try pairs in cyclic order until all of them have failed in a row."""
+    """Try pairs in cyclic order until all of them have failed consecutively."""
     pairs = [(i, j) for i in range(first, last) for j in range(i + 1, last)]
     at, failed = 0, 0
     while failed < len(pairs):
@@ -150,45 +158,46 @@ def _near(search: _Search, reach: int, order: Int32) -> None:
 
 
 def pair_search(
-    graph: Graph, distances: Distances, unary: Prices, steering: Steering, kind: int, reach: int,
-    order: Int32, caps: Int64, pe: Int32, counted: Int64,
+    graph: Graph, distances: Distances, linear_cost: AssignmentCosts, control_arrays: ControlArrays,
+    kind: int,
+    reach: int, order: Int32, capacities: Int64, pe: Int32, counted: Int64,
 ) -> None:
-    """Exchange tasks of one kind of pairs until none gains; count evaluations and exchanges."""
-    places = _Places(graph, distances, unary)
-    search = _Search(places, graph[3], caps, pe, counted)
+    """Exchange tasks of one kind of pairs until no exchange gains; count evaluations and exchanges."""
+    places = _Places(graph, distances, linear_cost)
+    search = _Search(places, graph[3], capacities, pe, counted)
     n = len(pe)
     if kind == ALL_PAIRS:
         _cyclic(search, 0, n)
     elif kind == BLOCKS:
         swaps = -1
-        while swaps < counted[1]:  # another round over all blocks as long as one found something
+        while swaps < counted[1]:  # make another round over all blocks if the last one found an exchange
             swaps = int(counted[1])
             for first in range(0, n, reach):
                 _cyclic(search, first, min(n, first + reach))
     else:
         _near(search, reach, order)
-    steering[1][0] += search.arcs
+    control_arrays[1][0] += search.arcs
 
 
 class _Chains:
-    """Exchanges through losses around one task at a time (``core/chains.hpp``)."""
+    """Chains of exchanges that may pass through losses, started from one task each (``core/chains.hpp``)."""
 
-    def __init__(self, search: _Search, patience: int, budget: int) -> None:
-        self.search, self.patience, self.budget = search, patience, budget
+    def __init__(self, search: _Search, fruitless_exchanges: int, budget: int) -> None:
+        self.search, self.fruitless_exchanges, self.budget = search, fruitless_exchanges, budget
         self.places, self.pe = search.places, search.pe
         self.locked: set[int] = set()
         self.offers: dict[int, tuple[int, int, int]] = {}
         self.heap: list[tuple[int, int, int]] = []
 
-    def judge(self, u: int, v: int) -> int:
+    def evaluate(self, u: int, v: int) -> int:
         """Return the change of the cost, every edge once."""
         self.search.counted[0] += 1
-        self.trade(u, v)
+        self.exchange(u, v)
         change = self.places.cost(self.pe) - self.search.now
         self.pe[u], self.pe[v] = self.pe[v], self.pe[u]
         return change // 2
 
-    def trade(self, u: int, v: int) -> None:
+    def exchange(self, u: int, v: int) -> None:
         self.pe[u], self.pe[v] = self.pe[v], self.pe[u]
         self.search.arcs += len(self.places.near[u]) + len(self.places.near[v])
 
@@ -197,19 +206,19 @@ class _Chains:
         single, near = self.search.single, {int(self.pe[t]) for t, _ in self.places.near[u]}
         return [
             v for v in range(self.places.n)
-            if any(self.places.alike(int(self.pe[v]), p, single=single) for p in near)
+            if any(self.places.equally_far(int(self.pe[v]), p, single=single) for p in near)
         ]
 
     def offer(self, u: int) -> None:
         if u in self.locked or self.search.arcs >= self.budget:
             return
         free = [v for v in self.partners(u) if v not in self.locked and self.search.allowed(u, v)]
-        self.offers[u] = min(((self.judge(u, v), u, v) for v in free), default=(0, u, -1))
+        self.offers[u] = min(((self.evaluate(u, v), u, v) for v in free), default=(0, u, -1))
         if free:
             heapq.heappush(self.heap, self.offers[u])
 
     def chain(self, seed: int) -> list[tuple[int, int]]:
-        """Return the exchanges kept."""
+        """Return the exchanges that are kept."""
         self.locked, self.offers, self.heap = set(), {}, []
         made: list[tuple[int, int]] = []
         total = best = kept = fruitless = 0
@@ -218,10 +227,10 @@ class _Chains:
             change, u, v = heapq.heappop(self.heap)
             if u in self.locked or self.offers[u] != (change, u, v):
                 continue
-            if v in self.locked or not self.search.allowed(u, v) or self.judge(u, v) != change:
+            if v in self.locked or not self.search.allowed(u, v) or self.evaluate(u, v) != change:
                 self.offer(u)
                 continue
-            self.trade(u, v)
+            self.exchange(u, v)
             self.search.now += 2 * change
             self.locked |= {u, v}
             made.append((u, v))
@@ -229,37 +238,37 @@ class _Chains:
             fruitless += 1
             if total < best:
                 best, kept, fruitless = total, len(made), 0
-            elif fruitless > self.patience:
+            elif fruitless > self.fruitless_exchanges:
                 break
             for moved in (u, v):
                 for t, _ in self.places.near[moved]:
                     self.offer(t)
         for u, v in reversed(made[kept:]):
-            self.trade(u, v)
+            self.exchange(u, v)
         self.search.now += 2 * (best - total)
         self.search.counted[1] += kept
         return made[:kept]
 
 
 def chain_search(
-    graph: Graph, distances: Distances, unary: Prices, steering: Steering, patience: int, budget: int,
-    order: Int32, caps: Int64, pe: Int32, counted: Int64,
+    graph: Graph, distances: Distances, linear_cost: AssignmentCosts, control_arrays: ControlArrays,
+    fruitless_exchanges: int, budget: int, order: Int32, capacities: Int64, pe: Int32, counted: Int64,
 ) -> None:
-    """Make chains of exchanges from all tasks, and again from those around a chain that gained."""
-    places = _Places(graph, distances, unary)
-    search = _Search(places, graph[3], caps, pe, counted)
-    chains, queue = _Chains(search, patience, budget), [int(v) for v in order]
+    """Start chains of exchanges from all tasks, and again from the tasks around a chain that gained."""
+    places = _Places(graph, distances, linear_cost)
+    search = _Search(places, graph[3], capacities, pe, counted)
+    chains, queue = _Chains(search, fruitless_exchanges, budget), [int(v) for v in order]
     while queue and search.arcs < budget:
         for moved in chains.chain(queue.pop(0)):
             for u in moved:
                 for v in (u, *(t for t, _ in places.near[u])):
                     if v not in queue:
                         queue.append(v)
-    steering[1][0] += search.arcs
+    control_arrays[1][0] += search.arcs
 
 
 def place_greedily(
-    graph: Graph, distances: Distances, steering: Steering, linked: bool, room: Int64, pe: Int32
+    graph: Graph, distances: Distances, control_arrays: ControlArrays, linked: bool, room: Int64, pe: Int32
 ) -> None:
     """Fill `pe` by Müller-Merbach's method, or by GreedyAllC with `linked`, from dense sums. O(n^2 + n k)."""
     places = _Places(graph, distances)

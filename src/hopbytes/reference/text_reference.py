@@ -1,7 +1,7 @@
-"""Plain Python twins of the text parsers, and the names of the numbers both use.
+"""Plain Python twins of the text parsers, and the numbers of states that both use.
 
-The compiled parsers work through any cut of the text; these take whole lines only and leave a line
-that is not finished for the next piece, so the caller's buffer has to grow to the longest line.
+The compiled parsers accept text cut anywhere. The twins process whole lines only and leave an unfinished
+line for the next piece, so the caller's buffer must grow to the longest line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Status(IntEnum):
 
 
 class Slot(IntEnum):
-    """Places in a parser's state array (core/parse.hpp)."""
+    """Entries of a parser's state array (core/parse.hpp)."""
 
     STATUS = 0
     LINE = 1
@@ -78,7 +78,7 @@ _REAL = re.compile(rb"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def _lines(text: bytes, final: bool) -> Iterator[tuple[int, int, bool]]:
-    """Yield (begin, end, finished by a newline) of every line that is complete."""
+    """Yield (begin, end, whether a newline ends it) of every complete line."""
     begin = 0
     while (end := text.find(b"\n", begin)) >= 0:
         yield begin, end, True
@@ -104,7 +104,7 @@ def _whole(token: bytes, begin: int, end: int) -> int:
 
 
 def _run(text: UInt8, final: bool, state: Int64, line_parser: object) -> int:
-    """Feed complete lines to `line_parser(content, begin, end, finished)` until one faults."""
+    """Pass complete lines to `line_parser(content, begin, end, finished)` until one is faulty."""
     content, used = text.tobytes(), 0
     state[Slot.STATUS] = Status.DONE
     for begin, end, finished in _lines(content, final):

@@ -9,9 +9,9 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.node.hardware_kinds import worth
 from hopbytes.machines.node.node_tree import Gpu, NodeTree
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.textio.cpu_lists import format_list
 
@@ -82,10 +82,9 @@ def boxes_of(where: Allocation) -> list[Boxed]:
     machine = where.machine
     nodes = int(machine.node_of_core()[-1]) + 1
     trees: dict[bytes, tuple[NodeTree, list[int]]] = {}
-    for node in range(nodes):
-        tree = machine.node_tree(node)
-        if tree is not None:
-            trees.setdefault(tree.identity(), (tree, []))[1].append(node)
+    for node in range(nodes if machine.inventory is not None else 0):
+        tree = machine.inventory.tree(node)
+        trees.setdefault(tree.identity(), (tree, []))[1].append(node)
     if trees:
         names = where.hosts
         return [

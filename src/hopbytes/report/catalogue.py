@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
+from hopbytes.report.layout import entry_lines, width
+
 Row = dict[str, Any]
+
+#: Names beyond this length stand on lines of their own.
+LONGEST_NAME = 24
 
 #: Words for what a launch format can express, in the order of :class:`hopbytes.formats.base.Can`.
 CAN_WORDS = {
@@ -53,17 +59,35 @@ def catalogue(kind: str) -> list[Row]:
     return KINDS[kind]()
 
 
-def describe(rows: list[Row]) -> str:
-    """Lay rows out as aligned text, one line each, details indented below."""
-    width = max((len(row["name"]) for row in rows), default=0)
+def kinds() -> list[Row]:
+    """Return one row per kind of thing that can be listed, in the order in which people meet them."""
+    return [{"name": kind, "summary": summary} for kind, summary in KIND_SUMMARIES.items()]
+
+
+def describe(rows: list[Row], columns: int | None = None) -> str:
+    """Lay rows out as aligned text, details indented below; as wide as the terminal unless `columns` says."""
+    columns = columns or width()
+    names = min(max((len(row["name"]) for row in rows), default=0), LONGEST_NAME) + 2
     lines = []
     for row in rows:
-        lines.append(f"{row['name']:<{width}}  {row['summary']}".rstrip())
-        lines += [f"{'':<{width}}  {detail}" for detail in _details(row)]
+        lines += entry_lines(row["name"], row["summary"], columns, names, margin=0)
+        for detail in _details(row):
+            lines += entry_lines("", detail, columns, names, margin=0)
+    if len(rows) == 1 and rows[0].get("chain"):
+        lines += ["", *_chain_lines(rows[0]["chain"], columns)]
     launchable = [row for row in rows if row.get("can")]
     if launchable:
         lines += ["", *_capabilities(launchable)]
     return "\n".join(lines)
+
+
+def _chain_lines(chain: list[str], columns: int) -> list[str]:
+    """Lay out the algorithms of a preset, with the options that are not the usual ones."""
+    lines = ["what runs, in this order, with options that differ from the usual ones:"]
+    for step in chain:
+        name, _, options = step.partition(":")
+        lines += entry_lines(name, options.replace(",", ", ") or "as usual", columns, 16)
+    return lines
 
 
 def _capabilities(rows: list[Row]) -> list[str]:
@@ -84,13 +108,29 @@ def _capabilities(rows: list[Row]) -> list[str]:
 def first_sentence(thing: Any) -> str:
     """Return the first paragraph of a docstring as one line, without the final stop."""
     text = inspect.getdoc(thing) or ""
-    return " ".join(text.split("\n\n")[0].split()).removesuffix(".")
+    return plain(" ".join(text.split("\n\n")[0].split())).removesuffix(".")
+
+
+def plain(text: str) -> str:
+    """Return a docstring's sentence without the marks that Python's documentation uses.
+
+    Examples
+    --------
+    >>> plain("Until ``--time-limit`` ends `evolve`, see :class:`~hopbytes.cost.Area`.")
+    'Until --time-limit ends evolve, see Area.'
+    """
+    text = re.sub(r":[a-z]+:`~?(?:[^`]*\.)?([^`.]*)`", r"\1", text)
+    return re.sub(r"`+([^`]*)`+", r"\1", text)
 
 
 def _details(row: Row) -> list[str]:
     details = []
     if row.get("options"):
         details.append("options: " + ", ".join(f"{name}={value}" for name, value in row["options"].items()))
+    if row.get("chain"):
+        details.append("chain: " + ", then ".join(step.partition(":")[0] for step in row["chain"]))
+        details.append(f"use it when {row['use']}")
+        details.append(f"time: {row['time']}")
     if "reads" in row:
         verbs = [verb for verb in ("reads", "writes") if row[verb]]
         names = f" ({' '.join(row['suffixes'])})" if row["suffixes"] else ""
@@ -126,9 +166,13 @@ def _refiners() -> list[Row]:
 
 
 def _presets() -> list[Row]:
+    from hopbytes.report.preset_text import USE, preset_facts
     from hopbytes.solve.presets import presets
 
-    return [{"name": name, "summary": first_sentence(make)} for name, make in presets.items()]
+    rows = [
+        {"name": name, "summary": first_sentence(make)} | preset_facts(name) for name, make in presets.items()
+    ]
+    return sorted(rows, key=lambda row: [*USE, row["name"]].index(row["name"]))
 
 
 def _machines() -> list[Row]:
@@ -157,7 +201,7 @@ def _formats() -> list[Row]:
 
     rows = []
     for name, form in formats.items():
-        kind, can = type(form), dataclasses.asdict(form.can)
+        kind, can = type(form), dataclasses.asdict(form.capabilities)
         rows.append(
             {
                 "name": name,
@@ -165,15 +209,26 @@ def _formats() -> list[Row]:
                 "holds": form.holds,
                 "reads": kind.read is not Format.read,
                 "writes": kind.write_pattern is not Format.write_pattern
-                or kind.write_placement is not Format.write_placement,
+                or kind.write_mapping is not Format.write_mapping,
                 "suffixes": list(form.suffixes),
                 "can": [word for word in CAN_WORDS if can[word]],
-                "launcher": form.can.launcher,
-                "tested_with_launcher": form.can.tested_with_launcher,
+                "launcher": form.capabilities.launcher,
+                "tested_with_launcher": form.capabilities.tested_with_launcher,
             }
         )
     return rows
 
+
+#: What each kind is.
+KIND_SUMMARIES = {
+    "presets": "how much effort goes into a mapping (--preset)",
+    "machines": "kinds of machines and files that describe them (--on)",
+    "patterns": "generators of communication patterns (PATTERN)",
+    "formats": "files of patterns, mappings and launchers (--format, --input-format)",
+    "objectives": "what can be minimised (--objective)",
+    "mappers": "algorithms that make a mapping (--mapper)",
+    "refiners": "algorithms that improve a mapping (--refine)",
+}
 
 KINDS: dict[str, Callable[[], list[Row]]] = {
     "mappers": _mappers,

@@ -121,7 +121,7 @@ def route_text(facts: Facts) -> str:
 def _endpoint(where: Allocation, network: Network, name: str) -> int:
     """Endpoint of a node named by its host or number."""
     machine = where.machine
-    hosts = where.hosts or machine.node_names()
+    hosts = where.hosts or machine.known_hosts.names
     nodes = int(machine.node_of_core()[-1]) + 1
     if name in hosts:
         node = hosts.index(name)

@@ -1,24 +1,34 @@
-"""A progress bar on stderr, for people who watch: never in a pipe, a file or a batch job."""
+"""Progress on stderr for people who watch: one bar over all stages; none in a pipe, a file or a batch job."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from hopbytes.errors import printable
 
 Report = Callable[[str, int, int], None]
 
-#: Seconds before the bar appears; a run that is over sooner stays silent.
-DELAY = 0.5
+#: Seconds before the bar appears (a run that is over sooner stays silent), and between two looks.
+DELAY, INTERVAL = 0.5, 0.1
+#: Columns of the bar itself.
+BAR = 24
+#: Scanned edges that take as long as reading one task or arc.
+READING = 30
+#: From this share on the bar slows down: an estimate may be too low, and a bar must not stand at its end.
+SURE = 0.9
 
 
 @contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
-    """Give a function ``report(stage, done, total)`` for the length of a ``with`` block.
+def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
+    """Show progress for the length of a ``with`` block.
 
     Parameters
     ----------
@@ -27,76 +37,170 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Report | None]:
 
     Yields
     ------
-    callable or None
-        None when nobody watches (`quiet`, or stderr is no terminal), so that callers can skip the
-        work of reporting. The bar is gone when the block ends, also after an exception.
+    Progress
+        Its ``report`` is None when nobody watches (`quiet`, or stderr is no terminal), so that callers can
+        skip the work of reporting. The bar is gone when the block ends, also after an exception.
 
     Examples
     --------
-    >>> with progress_bar(quiet=True) as report:
-    ...     report is None
+    >>> with progress_bar(quiet=True) as progress:
+    ...     progress.report is None
     True
     """
-    if quiet or not sys.stderr.isatty():
-        yield None
+    watched = not quiet and sys.stderr.isatty()
+    progress = Progress(watched)
+    if not watched:
+        yield progress
         return
-    bar = _Bar()
+    from hopbytes.engine import WorkMeter, metered_by
+
+    progress.meter = WorkMeter()
+    progress.begin()
     try:
-        yield bar.report
+        with metered_by(progress.meter):
+            yield progress
     finally:
-        bar.close()
+        progress.close()
 
 
-class _Bar:
-    """One line of rich, made when it is first worth showing."""
+@dataclass(slots=True)
+class State:
+    """What a bar shows: the stage, J, and how much of the whole is done."""
 
-    def __init__(self) -> None:
-        self._latest: tuple[str, int, int] = ("", 0, 0)
-        self._progress: Any = None
-        self._task: Any = None
+    stage: str = ""
+    cost: str = "-"
+    done: float = 0.0
+    expected: float = 0.0
+    time_limit: float | None = None
+    stopping: bool = False
+    began: float = field(default_factory=time.monotonic)
+    mapping_began: float | None = None
+
+    def share(self, now: float) -> float | None:
+        """Return the share of the whole that is done, None while nobody can tell."""
+        if self.time_limit is not None and self.mapping_began is not None:
+            return min(1.0, (now - self.mapping_began) / max(self.time_limit, 1e-9))
+        if not self.expected:
+            return None
+        share = self.done / self.expected
+        return share if share < SURE else 1 - (1 - SURE) ** 2 / (1 - SURE + share - SURE)
+
+    def line(self, now: float, columns: int, signs: str = "━─") -> str:
+        """Return the line for a terminal of so many columns.
+
+        Examples
+        --------
+        >>> State("level 1 of 3", "-", 30, 100, began=0.0).line(12.0, 70, "#.")
+        'level 1 of 3, J -  #######.................  30 %  0:00:12'
+        """
+        share = self.share(now)
+        filled = 0 if share is None else int(share * BAR)
+        part = "    " if share is None else f"{share:3.0%}".replace("%", " %")
+        seconds = int(now - self.began)
+        clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        bar = signs[0] * filled + signs[1] * (BAR - filled)
+        tail = f"  {bar}  {part}  {clock}"
+        head = "stopping …" if self.stopping else f"{self.stage}, J {self.cost}"
+        room = max(0, columns - 1 - len(tail))
+        return printable(head)[:room] + (tail if columns > len(tail) else tail[: columns - 1])
+
+
+class Progress:
+    """One line on a terminal, drawn again a few times a second by a thread of its own."""
+
+    def __init__(self, watched: bool) -> None:
+        self.report: Report | None = self._report if watched else None
+        self.meter: Any = None
+        self.state = State()
+        self._end = threading.Event()
+        self._shown = False
         self._lock = threading.Lock()
-        self._closed = False
-        # The stage that takes longest may report once, at its start; the bar must not wait for the next.
-        self._timer = threading.Timer(DELAY, self._show)
-        self._timer.daemon = True
-        self._timer.start()
+        self._thread = threading.Thread(target=self._draw_often, name="hopbytes-progress", daemon=True)
 
-    def report(self, stage: str, done: int, total: int) -> None:
-        self._latest = (stage, done, total)
-        if self._progress is not None:
-            self._update()
+    def begin(self) -> None:
+        """Show the bar after a moment."""
+        self._thread.start()
 
-    def _show(self) -> None:
+    def reading(self, name: str) -> None:
+        """Say that a pattern is read."""
+        self.state.stage = f"reading {name}"
+
+    def mapping(self, size: int, edges: float, *, time_limit: float | None, work_limit: int | None) -> None:
+        """Say that the mapping begins.
+
+        Parameters
+        ----------
+        size : int
+            Tasks and arcs that have been read.
+        edges : float
+            Expected scanned edges, see :func:`hopbytes.report.expected_work.expected_edges`.
+        time_limit : float or None
+            Seconds: the bar is one of time.
+        work_limit : int or None
+            Scanned edges after which nothing more begins; they are the whole then.
+        """
+        state = self.state
+        state.stage, state.mapping_began, state.time_limit = "mapping", time.monotonic(), time_limit
+        state.done = READING * size
+        state.expected = state.done + (edges if work_limit is None else max(work_limit, 1))
+        self._read = READING * size
+
+    def stop(self) -> None:
+        """Say that the end was asked for."""
+        self.state.stopping = True
+        if self._shown:
+            self._draw()
+
+    def _report(self, stage: str, done: int, total: int) -> None:
+        name, _, cost = stage.partition(", J ")
+        found = re.match(r"[\d,]+", cost)
+        if found and found[0] != "0":
+            self.state.cost = found[0]
+        self.state.stage = name + (f", {cost.partition(', ')[2]}" if ", " in cost else "")
+
+    def _draw_often(self) -> None:
+        if self._end.wait(DELAY):
+            return
+        while not self._end.wait(INTERVAL):
+            self._draw()
+
+    def _draw(self) -> None:
+        state = self.state
+        if state.mapping_began is not None:
+            state.done = max(state.done, self._read + self.meter.total())
+        columns = _columns()
         with self._lock:
-            if self._closed:
+            if self._end.is_set():
                 return
-            self._open()
-            self._update()
-
-    def _update(self) -> None:
-        stage, done, total = self._latest
-        self._progress.update(self._task, description=printable(stage), completed=done, total=total or None)
-
-    def _open(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        # The stage is data (it may hold brackets), so no markup.
-        progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = progress.add_task("", total=None)
-        progress.start()
-        self._progress = progress
+            self._shown = True
+            try:
+                sys.stderr.write("\r\x1b[K" + state.line(time.monotonic(), columns, _signs()))
+                sys.stderr.flush()
+            except (OSError, ValueError):  # whoever watched has gone
+                self._end.set()
 
     def close(self) -> None:
-        self._timer.cancel()
+        """Take the bar away."""
+        self._end.set()
         with self._lock:
-            self._closed = True
-            if self._progress is not None:
-                self._progress.stop()
+            if self._shown:
+                try:
+                    sys.stderr.write("\r\x1b[K")
+                    sys.stderr.flush()
+                except (OSError, ValueError):
+                    return
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def _signs() -> str:
+    try:
+        "━─…".encode(sys.stderr.encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return "#."
+    return "━─"

@@ -77,11 +77,10 @@ def _distinct(numbers: Int64) -> int:
 
 def _hardware(where: Allocation) -> dict[str, Any]:
     """Sums over nodes whose own trees are known; empty when they are not."""
-    nodes = range(int(where.machine.node_of_core()[-1]) + 1)
-    trees = [tree for tree in map(where.machine.node_tree, nodes) if tree is not None]
-    if not trees:
+    inventory = where.machine.inventory
+    if inventory is None:
         return {}
-    facts = [tree.facts() for tree in trees]
+    facts = [inventory.tree(node).facts() for node in range(inventory.n_nodes)]
     return {name: sum(each[name] for each in facts) for name in ("pus", "packages", "numa", "gpus")}
 
 

@@ -2,51 +2,101 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Mapping as Dictionary
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from hopbytes.cost.metrics.evaluation import Evaluation
-from hopbytes.cost.metrics.plain_text import HEADINGS, notes, rows
+from hopbytes.cost.metrics.plain_text import HEADINGS, Row, notes, rows
 from hopbytes.errors import printable
-from hopbytes.machines.base import NODE_NAMES
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.mapping import Mapping
+from hopbytes.report.quantities import short_amount
 
-if TYPE_CHECKING:
-    from rich.console import Group
+#: Rows for a first look; all others come with ``--all``.
+FIRST = (
+    "communication cost J", "  against in-order", "seconds of all messages", "mean distance by volume",
+    "imbalance", "tasks on a PE", "volume between nodes (ICV)", "messages between nodes (ICM)",
+    "most received by a node (MNRV)", "  hop-bytes (WH)", "  highest congestion (MC)", "  share of J",
+    "  volume",
+)
+
+#: The most congested links that are named at first.
+LINKS = 3
 
 #: Levels whose number of tasks the one-line summary tells, when the machine has them.
 TOLD_LEVELS = (*NODE_NAMES, "package", "socket")
 
 
 def evaluation_table(
-    evaluation: Evaluation, width: int | None = None, *, complete: bool = True
-) -> Group:
-    """Return the metrics as a rich table: the mapping beside in-order and random placement.
+    evaluation: Evaluation, columns: int = 80, *, complete: bool = True, unit: str | None = None
+) -> str:
+    """Return the metrics as text: the mapping beside in-order and random placement.
 
-    Columns nobody asked for (no baselines) are left out, and the range of the random placements where
-    `width` (columns of the terminal) is too narrow for it. Print it with ``rich.console.Console``;
-    ``str(evaluation)`` is the same without rich.
+    Parameters
+    ----------
+    evaluation : Evaluation
+    columns : int
+        What nobody asked for (no baselines) is left out; so are the range and the mean of random placements,
+        and the recorded placement, in this order, where the table is wider than this.
+    complete : bool
+        All rows, or those that people need at first, without the symbols of papers.
+    unit : str, optional
+        Write volumes with three digits and a prefix in this unit (``"B"``, or ``""`` where they are no
+        bytes); exactly by default. ``to_dict`` always has them exactly.
+
+    Returns
+    -------
+    str
     """
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
+    volume = None if unit is None else partial(short_amount, unit=unit)
+    lines = rows(evaluation, True, volume)
+    if not complete:
+        chosen = [_plain_label(line) for line in lines if line.label in FIRST or _heads(line)]
+        lines = _without_empty_levels(chosen)
+    table = list(zip(HEADINGS, *lines, strict=True))
+    shown = [column for column in table if any(column[1:])]
+    for heading in (HEADINGS[5], HEADINGS[4], HEADINGS[3]):
+        if _width(shown) > columns:
+            shown = [column for column in shown if column[0] != heading]
+    text = [_aligned(cells, shown) for cells in zip(*shown, strict=True)]
+    told = notes(evaluation)
+    if not complete:
+        links = [each for each in told if each.startswith("hottest link")]
+        told = [each for each in told if each not in links[LINKS:]]
+    return printable("\n".join(text + _wrapped(told, columns)), "\n")
 
-    lines = rows(evaluation, complete)
-    columns = list(zip(HEADINGS, *lines, strict=True))
-    shown = [column for column in range(1, len(HEADINGS)) if any(columns[column][1:])]
-    needed = sum(max(map(len, columns[column])) + 2 for column in (0, *shown)) - 2
-    if width is not None and needed > width:
-        shown = [column for column in shown if HEADINGS[column] != HEADINGS[-1]]
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    for column in shown:
-        style = "cyan" if column == 1 else "default"
-        table.add_column(HEADINGS[column], justify="right", overflow="fold", style=style)
-    for number, line in enumerate(lines):
-        style = "bold" if number == 0 or not line.mapping else ""
-        cells = (Text(printable(cell)) for cell in (line.label, *(line[column] for column in shown)))
-        table.add_row(*cells, style=style)
-    return Group(table, *(Text(printable(sentence), style="dim") for sentence in notes(evaluation)))
+
+def _heads(line: Row) -> bool:
+    """Whether a line only names a level."""
+    return not any(line[1:])
+
+
+def _plain_label(line: Row) -> Row:
+    return line._replace(label=re.sub(r" \([A-Z]+\)$", "", line.label))
+
+
+def _without_empty_levels(lines: list[Row]) -> list[Row]:
+    """Return the lines without names of levels that no line follows."""
+    pairs = zip(lines, [*lines[1:], Row("")], strict=True)
+    return [line for line, after in pairs if not (_heads(line) and _heads(after))]
+
+
+def _width(columns: list[tuple[str, ...]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in columns) - 2
+
+
+def _aligned(cells: tuple[str, ...], columns: list[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in columns]
+    label, *numbers = cells
+    aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+    return "  ".join([label.ljust(widths[0]), *aligned]).rstrip()
+
+
+def _wrapped(sentences: list[str], columns: int) -> list[str]:
+    return [line for each in sentences for line in textwrap.wrap(each, columns, subsequent_indent="  ")]
 
 
 def summary(evaluation: Evaluation, mapping: Mapping) -> str:

@@ -15,9 +15,15 @@ from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec
 from hopbytes.report.catalogue import KINDS, catalogue, describe
 from hopbytes.report.network_text import route_facts, route_text
+from hopbytes.report.ranks_text import ranks_per_node
 from hopbytes.report.show import machine_facts, machine_text
 
 Facts = dict[str, Any]
+
+#: What is told about a mapping on the screen; JSON has everything.
+OF_A_MAPPING = (
+    "tasks", "problem", "comm_cost", "objective", "imbalance", "balance", "preset", "seed", "migrations",
+)
 
 
 def explain(
@@ -98,10 +104,10 @@ def draw_thing(
     """
     from hopbytes.report.picture import write_picture
 
-    write_picture(_drawn(thing, machine_options or {}), output, force=force)
+    write_picture(_restarted(thing, machine_options or {}), output, force=force)
 
 
-def _drawn(thing: str, options: Facts) -> Allocation:
+def _restarted(thing: str, options: Facts) -> Allocation:
     """Return the machine to draw; UnsupportedError for a pattern, or a placement that names no machine."""
     from hopbytes.machines.selection.allocate import machine
 
@@ -144,10 +150,11 @@ def _explain_content(path: str, input_format: str | None, options: Facts) -> tup
     if isinstance(content, Mapping):
         facts = {"tasks": content.n} | {key: content.info[key] for key in sorted(content.info)}
         machine = machine_facts(content.where)
-        return (
-            {"thing": "mapping"} | facts | {"machine": machine},
-            _aligned(facts) + "\n" + machine_text(content.where),
-        )
+        text = "\n".join([
+            _aligned({key: facts[key] for key in OF_A_MAPPING if key in facts}),
+            *ranks_per_node(content), "", machine_text(content.where),
+        ])  # fmt: skip
+        return {"thing": "mapping"} | facts | {"machine": machine}, text
     pes = np.asarray(content)
     facts = {"tasks": len(pes), "pes_used": len(np.unique(pes)), "largest_pe": int(pes.max(initial=-1))}
     return {"thing": "mapping"} | facts, _aligned(facts)
@@ -163,7 +170,7 @@ def pattern_facts(graph: CommGraph) -> Facts:
     (2, 3, 12, 2)
     """
     from hopbytes import kernels
-    from hopbytes.cost.metrics.placement import diagonal_volume
+    from hopbytes.cost.metrics.mapping_metrics import diagonal_volume
 
     degrees = np.diff(graph.indptr)
     loads = graph.loads

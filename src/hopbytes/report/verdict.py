@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from hopbytes.cost.metrics.evaluation import Evaluation
-from hopbytes.cost.metrics.placement import PlacementMetrics
+from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.model.mapping import Mapping
+from hopbytes.report.quantities import amount, number
 
 #: Below these shares of the objective a gain is next to nothing, and small; from the last on it is large.
 NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30
 
-#: How the launcher's own order is called, by its name in :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
+#: Which command measures what a mapping is worth.
+MEASURE = "('hopbytes bench-pattern' measures it)"
+
+#: How the launcher's own order is called, by its name in
+#: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
     "block": "equally many in order on every node, as srun does",
@@ -58,12 +63,18 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     Between nodes: 0 B, none of all bytes;
     in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
     >>> print(second)
-    A large gain where the program waits for messages ('hopbytes replay' tells).
+    A large gain where the program waits for messages ('hopbytes bench-pattern' measures it).
     """
     if evaluation.in_order is None:
         return []
     sentences = [*_between_units(evaluation, mapping), _worth(evaluation, mapping.info)]
     return [sentence for sentence in sentences if sentence]
+
+
+def volume_unit(evaluation: Evaluation, mapping: Mapping) -> str:
+    """Return "B" where volumes are bytes, "" where they are something else."""
+    unit = _unit_of_volume(evaluation, mapping.info)[0]
+    return unit if unit == "B" else ""
 
 
 def slots_sentence(mapping: Mapping) -> str:
@@ -75,7 +86,7 @@ def slots_sentence(mapping: Mapping) -> str:
     objective = str(info.get("objective", "comm_cost"))
     name = "J" if objective == "comm_cost" else objective.replace("_", " ")
     others = [
-        f"{OTHERWISE[other]}: {name} {_plain(values[other])} ({OPTIONS[other]})"
+        f"{OTHERWISE[other]}: {name} {number(values[other])} ({OPTIONS[other]})"
         for other in OPTIONS
         if other != slots and other in values
     ]
@@ -83,32 +94,12 @@ def slots_sentence(mapping: Mapping) -> str:
     return "; ".join([said, *others])
 
 
-def amount(volume: float, unit: str = "B") -> str:
-    """Return a volume as people read it: three digits and a decimal prefix.
-
-    Examples
-    --------
-    >>> amount(120361892), amount(999), amount(37538014167040), amount(1500, "messages")
-    ('120 MB', '999 B', '37.5 TB', '1,500 messages')
-    """
-    if unit != "B":
-        return f"{volume:,.0f} {unit}".rstrip()
-    value, prefixes = float(volume), ["", "k", "M", "G", "T", "P", "E"]
-    while value >= 999.5 and len(prefixes) > 1:
-        value, prefixes = value / 1000, prefixes[1:]
-    digits = f"{value:.0f}" if value >= 99.95 or not value % 1 else f"{value:.3g}"
-    return f"{digits} {prefixes[0]}{unit}"
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
-
-
 def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     """Return how much leaves the nodes, here and in order, and as it was when the pattern was recorded."""
     base, info, total = evaluation.in_order, mapping.info, evaluation.total_volume
     assert base is not None
-    several = len(np.unique(mapping.where.node_of_pe)) > 1
+    nodes = mapping.where.node_of_pe
+    several = bool(len(nodes)) and bool(np.any(nodes != nodes[0]))
     if not total or not (several or len(base.levels) > 1):
         return []
     unit = "node" if several else base.levels[0].name
@@ -127,7 +118,7 @@ def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     return sentences
 
 
-def _leaving(one: PlacementMetrics, several_nodes: bool) -> int:
+def _leaving(one: MappingMetrics, several_nodes: bool) -> int:
     """Return what is sent between nodes, or on a single node between its outermost units."""
     if several_nodes:
         return 0 if one.traffic is None else int(one.traffic.inter_node_volume)
@@ -174,12 +165,12 @@ def _worth(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
     if gain < NOTHING:
         return "Next to nothing to gain: start the program as always."
     if gain < SMALL:
-        return "A small gain: expect little unless the program waits for messages ('hopbytes replay' tells)."
+        return f"A small gain: expect little unless the program waits for messages {MEASURE}."
     size = "large" if gain >= LARGE else "fair"
-    return f"A {size} gain where the program waits for messages ('hopbytes replay' tells)."
+    return f"A {size} gain where the program waits for messages {MEASURE}."
 
 
-def _objective(one: PlacementMetrics, info: Dictionary[str, Any]) -> float:
+def _objective(one: MappingMetrics, info: Dictionary[str, Any]) -> float:
     """Return the value of the objective the mapping was made for."""
     value: float = getattr(one.links, str(info.get("objective", "comm_cost")), one.comm_cost)
     return one.comm_cost if value is None else value

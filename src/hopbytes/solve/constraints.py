@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
@@ -57,7 +57,7 @@ class Constraints:
         pairs = np.unique(pes * n + tasks)
         return np.flatnonzero(np.bincount(pairs // n, minlength=k) < n)
 
-    def unary(self, n: int, k: int) -> Unary | None:
+    def linear_cost(self, n: int, k: int) -> LinearCost | None:
         """Return the costs of tasks on PEs; None when nothing is said.
 
         Entries: one per fixed task, one per forbidden pair, one per task with a price. O(n + entries).
@@ -103,7 +103,7 @@ class Constraints:
 _NONE: Int64 = np.empty(0, np.int64)
 
 
-def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> Unary:
+def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> LinearCost:
     """Sort entries, of those for the same task and PE keep the dearest."""
     key = tasks * k + pes
     order = np.lexsort((-costs, key))
@@ -112,7 +112,7 @@ def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> Una
     return from_entries(tasks[kept], pes[kept], costs[kept], rest)
 
 
-def constraints(
+def collect_constraints(
     n: int,
     where: Allocation,
     *,

@@ -8,13 +8,13 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import InfeasibleError
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 
 
-def settle(
-    where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, unary: Unary, *, exact: bool
+def evict_forbidden(
+    where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, linear_cost: LinearCost, *, exact: bool
 ) -> Int32:
     """Return a placement with no task on a PE forbidden to it.
 
@@ -28,7 +28,7 @@ def settle(
     exact : bool
         Caps are numbers of tasks that must stay met: where no PE that a task may use has room, others
         give way, in a chain as short as possible. Otherwise such a task makes a PE overfull, which
-        :func:`hopbytes.algorithms.balancer.meet_caps` mends.
+        :func:`hopbytes.algorithms.balancer.meet_bounds` mends.
 
     Raises
     ------
@@ -40,21 +40,21 @@ def settle(
     O(n + entries) plus, for each task that must move, O(k) where there is room, and O(k x tasks met) for a
     chain. Chains are augmenting paths of a bipartite matching: when there is none, no placement exists.
     """
-    moving = unary.violated(pe)
+    moving = linear_cost.violated(pe)
     if not len(moving):
         return pe
     pe = pe.copy()
     weight = np.ones(len(pe), np.int64) if loads is None else loads
     room = caps - group_sums(pe, loads, len(caps))
-    held = unary.restricted()
+    held = linear_cost.restricted()
     for task in moving[np.argsort(-weight[moving], kind="stable")].tolist():
-        allowed = unary.allowed(task, len(caps))
+        allowed = linear_cost.allowed(task, len(caps))
         old, load = int(pe[task]), int(weight[task])
         open_to = np.flatnonzero(allowed & (room >= load))
         if len(open_to):
             target = _nearest(where, old, open_to)
         elif exact:
-            _chain(pe, task, allowed, room, unary, held)
+            _chain(pe, task, allowed, room, linear_cost, held)
             continue
         else:
             choices = np.flatnonzero(allowed)
@@ -71,7 +71,7 @@ def _nearest(where: Allocation, pe: int, choices: Int64) -> int:
     return int(choices[int(np.argmin(apart))])
 
 
-def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, unary: Unary, held: Bool) -> None:
+def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, linear_cost: LinearCost, held: Bool) -> None:
     """Move `task` to a PE it may use; who is there gives way, and so on until somebody finds room."""
     k, old = len(room), int(pe[task])
     room[old] += 1  # the task leaves
@@ -93,7 +93,7 @@ def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, unary: Unary, held:
         tasks = tasks[np.argsort(held[tasks], kind="stable")]  # those that may go anywhere first
         for other in tasks.tolist():
             competing.add(other)
-            further = np.flatnonzero(unary.allowed(other, k) & (sent_by == -2))
+            further = np.flatnonzero(linear_cost.allowed(other, k) & (sent_by == -2))
             sent_by[further] = other
             reached.extend(further.tolist())
             if not held[other]:
@@ -106,11 +106,11 @@ def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, unary: Unary, held:
     )
 
 
-def check_fixed_loads(loads: Int64 | None, caps: Int64, unary: Unary) -> Int64:
+def check_fixed_loads(loads: Int64 | None, caps: Int64, linear_cost: LinearCost) -> Int64:
     """Return int64[k]: load of the tasks that may use one PE only; InfeasibleError when it exceeds a cap."""
-    alone = (unary.rest >= FORBIDDEN) & (np.diff(unary.indptr) == 1)
+    alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
     tasks = np.flatnonzero(alone)
-    pes = unary.pes[unary.indptr[tasks]]
+    pes = linear_cost.pes[linear_cost.indptr[tasks]]
     sums = group_sums(pes, np.ones(len(tasks), np.int64) if loads is None else loads[tasks], len(caps))
     over = np.flatnonzero(sums > caps)
     if len(over):

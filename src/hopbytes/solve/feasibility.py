@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.algorithms.balancer import Repaired, fill_empty, meet_caps
+from hopbytes.algorithms.balancer import Rebalanced, fill_empty, meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.errors import HopbytesError, InfeasibleError
 from hopbytes.model.capacities import group_sums
 from hopbytes.solve.constraints import Constraints
-from hopbytes.solve.evict_forbidden import settle
+from hopbytes.solve.evict_forbidden import evict_forbidden
 from hopbytes.solve.problem import Problem
 
 
-def repaired(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
+def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
     """Make a placement keep the bounds as far as its loads allow.
 
     Returns
@@ -34,19 +34,23 @@ def repaired(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds
         Strict, and the loads cannot be kept within the bound.
     """
     graph, where, bounds = problem.graph, problem.where, problem.bounds
-    unary = bounds.unary
-    if unary is not None and not bounds.exact:
-        pe = settle(where, pe, graph.loads, bounds.load, unary, exact=False)
-    steps = [meet_caps(graph, where, pe, graph.loads, bounds.load, unary)]
-    if unary is not None and bounds.exact:
+    linear_cost = bounds.linear_cost
+    if linear_cost is not None and not bounds.exact:
+        pe = evict_forbidden(where, pe, graph.loads, bounds.load, linear_cost, exact=False)
+    steps = [meet_bounds(graph, where, pe, graph.loads, bounds.load, linear_cost)]
+    if linear_cost is not None and bounds.exact:
         if overload(problem, steps[-1].pe):  # only others than those that may go could
-            steps.append(meet_caps(graph, where, steps[-1].pe, None, bounds.load))
-        steps.append(Repaired(settle(where, steps[-1].pe, None, bounds.load, unary, exact=True)))
-    if problem.idle_caps is not None and graph.loads is not None:
-        idle = (graph.loads == 0).astype(np.int64)
-        steps.append(meet_caps(graph, where, steps[-1].pe, idle, problem.idle_caps, unary))
+            steps.append(meet_bounds(graph, where, steps[-1].pe, None, bounds.load))
+        steps.append(
+            Rebalanced(evict_forbidden(where, steps[-1].pe, None, bounds.load, linear_cost, exact=True))
+        )
+    if problem.zero_load_bounds is not None and graph.loads is not None:
+        zero_load = (graph.loads == 0).astype(np.int64)
+        steps.append(
+            meet_bounds(graph, where, steps[-1].pe, zero_load, problem.zero_load_bounds, linear_cost)
+        )
     if problem.none_empty and not bounds.exact:
-        steps.append(fill_empty(graph, where, steps[-1].pe, unary))
+        steps.append(fill_empty(graph, where, steps[-1].pe, linear_cost))
     _count_work(effort, steps)
     pe = steps[-1].pe
     notices = _empty_notice(problem, pe)
@@ -72,12 +76,12 @@ def overload(problem: Problem, pe: Int32) -> int:
 def _empty_notice(problem: Problem, pe: Int32) -> list[str]:
     """PEs that no task may fill."""
     empty = np.flatnonzero(np.bincount(pe, minlength=problem.where.k) == 0)
-    if problem.bounds.unary is None or not problem.none_empty or not len(empty):
+    if problem.bounds.linear_cost is None or not problem.none_empty or not len(empty):
         return []
     return [f"{len(empty)} PEs stay empty, since the places of single tasks leave them none"]
 
 
-def _count_work(effort: Effort, steps: list[Repaired]) -> None:
+def _count_work(effort: Effort, steps: list[Rebalanced]) -> None:
     amounts = {"repair_moves": sum(s.moves for s in steps), "repair_swaps": sum(s.swaps for s in steps)}
     for name, amount in amounts.items():
         if amount:
@@ -96,27 +100,29 @@ def verify(problem: Problem, pe: Int32) -> None:
     if pe.shape != (n,) or (n and not 0 <= int(pe.min()) <= int(pe.max()) < k):
         raise _our_fault(f"not every one of {n} tasks has one of {k} PEs")
     counts = np.bincount(pe, minlength=k)
-    wanted, unary = problem.bounds.count, problem.bounds.unary
-    if unary is not None and len(unary.violated(pe)):
-        task = int(unary.violated(pe)[0])
+    wanted, linear_cost = problem.bounds.count, problem.bounds.linear_cost
+    if linear_cost is not None and len(linear_cost.violated(pe)):
+        task = int(linear_cost.violated(pe)[0])
         raise _our_fault(f"task {task} is on PE {problem.pes[pe[task]]}, which it must not use")
     if problem.bounds.exact and wanted is not None and not np.array_equal(counts, wanted):
         worst = int(np.flatnonzero(counts != wanted)[0])
         raise _our_fault(f"PE {worst} holds {counts[worst]} tasks, not {wanted[worst]}")
-    if problem.idle_caps is not None and problem.graph.loads is not None:
-        idle = np.bincount(pe[problem.graph.loads == 0], minlength=k)
-        if np.any(idle > problem.idle_caps) and unary is None:
-            raise _our_fault(f"PE {int(np.argmax(idle))} holds {int(idle.max())} tasks without load")
-    if problem.none_empty and int(counts.min()) == 0 and unary is None:
+    if problem.zero_load_bounds is not None and problem.graph.loads is not None:
+        zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=k)
+        if np.any(zero_load > problem.zero_load_bounds) and linear_cost is None:
+            raise _our_fault(
+                f"PE {int(np.argmax(zero_load))} holds {int(zero_load.max())} tasks without load"
+            )
+    if problem.none_empty and int(counts.min()) == 0 and linear_cost is None:
         raise _our_fault(f"PE {int(counts.argmin())} is empty")
 
 
-def migration_report(said: Constraints, placed: Int32) -> dict[str, Any]:
+def migration_report(constraints: Constraints, placed: Int32) -> dict[str, Any]:
     """Tasks that are not where they were, and what that costs; nothing without a present placement."""
-    if said.initial is None:
+    if constraints.initial is None:
         return {}
-    migrations = int(np.count_nonzero(placed != said.initial))
-    return {"migrations": migrations, "migration_cost": migrations * said.price}
+    migrations = int(np.count_nonzero(placed != constraints.initial))
+    return {"migrations": migrations, "migration_cost": migrations * constraints.price}
 
 
 def _our_fault(what: str) -> HopbytesError:

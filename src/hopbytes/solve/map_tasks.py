@@ -26,7 +26,7 @@ from hopbytes.machines.base import Machine
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
-from hopbytes.solve.constraints import constraints
+from hopbytes.solve.constraints import collect_constraints
 from hopbytes.solve.feasibility import balance_report, migration_report, verify
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 from hopbytes.solve.problem import Request
@@ -110,12 +110,14 @@ def map_tasks(
         Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
         `partition` says otherwise it means processes, however large n.
     pack, spread, tasks_per_node, per
-        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` takes the
+        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
+        `pack` takes the
         first n, as ``mpirun`` does; `spread` gives every node equally many, as ``srun`` does, which
         leaves each process more memory bandwidth; the others are hard counts for every node, or for
         every unit of a level (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
         By default all three are tried, nodes filled, spread, and any slots that the pattern prefers, and the
-        cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job says how
+        cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job
+        says how
         many tasks each node gets, that is kept.
     equal_nodes : bool
         By default use only nodes with the same number of tasks each, which some launchers ask for.
@@ -190,12 +192,14 @@ def map_tasks(
     if weight == "time" and objective != "comm_cost":
         raise UnsupportedError(f"weight time with objective {objective}, expected bytes, messages or unit")
     steps, preset = _chain(preset, mapper, refine, objective)
-    form = _in_time(graph, where) if weight == "time" else SearchForm(graph.weighing(weight), where, 0.0)
-    said = constraints(
+    form = _in_time(graph, where) if weight == "time" else SearchForm(graph.with_weights(weight), where, 0.0)
+    constraints = collect_constraints(
         graph.n, where, fixed=fixed, forbidden=forbidden, initial=initial, migration_price=migration_price
     )
     request = dataclasses.replace(request, mapper_chooses=steps.mapper.chooses_slots)
-    task = Task(form.graph, form.where, request, said, objective, goal, in_order_counts=preset is not None)
+    task = Task(
+        form.graph, form.where, request, constraints, objective, goal, in_order_counts=preset is not None
+    )
     if clock.limited:
         check_scale(form.graph, form.where)
         clock.reserve(lambda: CommCost().value(form.graph, form.where, np.zeros(graph.n, np.int32)))
@@ -227,7 +231,7 @@ def map_tasks(
         **({} if weight != "time" else _time_report(graph, where, placed, form)),
         "imbalance": imbalance_of(graph, where, placed),
         **balance_report(problem, pe),
-        **migration_report(said, placed),
+        **migration_report(constraints, placed),
         **found.report(),
         "notices": [*problem.notices, *found.notices, *_work_notice(effort, time_limit, early=early)],
         "seconds": {"map": map_seconds, "verify": verify_seconds},
@@ -256,10 +260,12 @@ def _work_notice(effort: Effort, time_limit: float | None, *, early: bool) -> li
         return []
     limit = "being stopped" if early else "the time limit"
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
-    said = ["stopped early: the best placement until then"] if early else []
+    constraints = ["stopped early: the best placement until then"] if early else []
     if cut_short:
-        return [*said, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"]
-    return [*said, f"{arcs} arcs looked at; --work-limit {arcs} instead of {limit} repeats this run"]
+        return [
+            *constraints, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"
+        ]
+    return [*constraints, f"{arcs} arcs looked at; --work-limit {arcs} instead of {limit} repeats this run"]
 
 
 def _checked_sides(graph: object, where: object) -> Allocation:

@@ -154,9 +154,9 @@ def _for_links(posed: Chain) -> Chain:
 def fast() -> Chain:
     """Quickest useful placement."""
     return chain(
-        Multisection(tries=2, flow_rounds=2),
+        Multisection(initial_partitions=2, flow_rounds=2),
         VCycle(cycles=0),
-        Swap(starts=1, shakes=100, one_way=5),
+        Swap(starts=1, perturbations=100, one_way=5),
         link_effort=1,
     )
 
@@ -165,9 +165,11 @@ def fast() -> Chain:
 def eco() -> Chain:
     """Good placements at little cost; the default."""
     return chain(
-        Multisection(runs=2, middle_combines=1, combines=1, flow_rounds=1),
+        Multisection(repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1),
         VCycle(cycles=1),
-        Swap(starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, resplits=4, shakes=360),
+        Swap(
+            starts=1, chains=2, steps=2000, anneal_up_to=256, subtrees=1, repartitionings=4, perturbations=360
+        ),
         weaker="fast",
     )
 
@@ -178,13 +180,15 @@ def strong() -> Chain:
     from hopbytes.algorithms.refiners.evolve import Evolve
 
     return chain(
-        Multisection(runs=12, tries=2, combines=11, flow_rounds=2),
+        Multisection(repetitions=12, initial_partitions=2, recombinations=11, flow_rounds=2),
         VCycle(cycles=3, chains=2),
         Swap(
-            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, resplits=6, shakes=5000, one_way=100
+            starts=6, chains=4, steps=4000, anneal_up_to=400, subtrees=1, repartitionings=6,
+            perturbations=5000, one_way=100
         ),
         Evolve(
-            steps=10, slots_only=True, runs=1, tries=4, subtrees=1, resplits=4, shakes=150, work=200
+            steps=10, slots_only=True, repetitions=1, initial_partitions=4, subtrees=1, repartitionings=4,
+            perturbations=150, work=200
         ),
         link_effort=16,
         weaker="eco",
@@ -204,8 +208,8 @@ def best() -> Chain:
     return chain(
         eco().mapper,
         VCycle(cycles=3, chains=2),
-        Swap(subtrees=1, resplits=4),
-        Evolve(subtrees=1, resplits=4),
+        Swap(subtrees=1, repartitionings=4),
+        Evolve(subtrees=1, repartitionings=4),
         Tabu(work=0),
         link_effort=16,
         anytime=True,

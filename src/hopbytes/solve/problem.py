@@ -15,13 +15,13 @@ from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.metrics.scale import check_scale
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.kernels.linear_cost import Unary
-from hopbytes.machines.selection.slot_counts import spread, spread_counts
+from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.machines.selection.slot_counts import even_counts, spread
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import LoadBound, count_caps, exact_imbalance, load_bound, sum_of
+from hopbytes.model.capacities import LoadBound, count_bounds, exact_imbalance, load_bound, sum_of
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.constraints import Constraints
-from hopbytes.solve.evict_forbidden import check_fixed_loads, settle
+from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
 
 #: From this many tasks per PE on, a request that does not say so is taken for a partition.
 TASKS_PER_PE_OF_A_PARTITION = 8
@@ -89,7 +89,7 @@ class Problem:
     where: Allocation
     pes: Int64
     bounds: Bounds
-    idle_caps: Int64 | None = None
+    zero_load_bounds: Int64 | None = None
     strict: bool = False
     notices: tuple[str, ...] = field(default=())
     home: Int32 | None = None
@@ -105,12 +105,12 @@ class Problem:
 
     def cost(self, pe: Int32) -> int:
         """J and the prices of single tasks, from scratch."""
-        unary = self.bounds.unary
-        return self.comm_cost(pe) + (0 if unary is None else kernels.checked_sum(unary.at(pe)))
+        linear_cost = self.bounds.linear_cost
+        return self.comm_cost(pe) + (0 if linear_cost is None else kernels.checked_sum(linear_cost.at(pe)))
 
 
-def pose(
-    graph: CommGraph, where: Allocation, request: Request, said: Constraints = NOTHING_SAID
+def formulate(
+    graph: CommGraph, where: Allocation, request: Request, constraints: Constraints = NOTHING_SAID
 ) -> Problem:
     """Decide the problem, choose the PEs and fix what each may hold.
 
@@ -125,14 +125,14 @@ def pose(
     imbalance = exact_imbalance(request.imbalance)
     check_scale(graph, where)
     n, whole = graph.n, where
-    usable = said.usable(n, whole.k)
+    usable = constraints.usable(n, whole.k)
     if not len(usable):
         raise InfeasibleError(f"every one of the {whole.k} PEs is forbidden to all tasks")
     if len(usable) < whole.k:
         where = whole.select(usable)
-    unary = said.unary(n, whole.k)
-    limits = None if unary is None else unary.select(usable, whole.k)
-    home = _renumbered(said.initial, usable, whole.k)
+    linear_cost = constraints.linear_cost(n, whole.k)
+    limits = None if linear_cost is None else linear_cost.select(usable, whole.k)
+    home = _renumbered(constraints.initial, usable, whole.k)
     problem = _without_places(graph, where, request, imbalance, limits, home)
     if limits is None and home is None:
         return dataclasses.replace(problem, pes=usable[problem.pes])
@@ -140,7 +140,7 @@ def pose(
         limits = limits.select(problem.pes, where.k)
         _check_places(problem, limits)
     return dataclasses.replace(
-        problem, pes=usable[problem.pes], bounds=dataclasses.replace(problem.bounds, unary=limits),
+        problem, pes=usable[problem.pes], bounds=dataclasses.replace(problem.bounds, linear_cost=limits),
         home=_renumbered(home, problem.pes, where.k),
     )
 
@@ -154,34 +154,35 @@ def _renumbered(pe: Int32 | None, pes: Int64, k: int) -> Int32 | None:
     return number[pe]
 
 
-def _check_places(problem: Problem, unary: Unary) -> None:
+def _check_places(problem: Problem, linear_cost: LinearCost) -> None:
     """Refuse places that cannot be met before any work is done."""
     bounds, where = problem.bounds, problem.where
-    check_fixed_loads(problem.graph.loads, bounds.load, unary)
+    check_fixed_loads(problem.graph.loads, bounds.load, linear_cost)
     if bounds.exact and bounds.count is not None:
         in_order = np.repeat(np.arange(where.k, dtype=np.int32), bounds.count)
-        settle(where, in_order, None, bounds.count, unary, exact=True)
+        evict_forbidden(where, in_order, None, bounds.count, linear_cost, exact=True)
 
 
 def _without_places(
-    graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction, unary: Unary | None,
+    graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction,
+    linear_cost: LinearCost | None,
     home: Int32 | None,
 ) -> Problem:
     n, k = graph.n, where.k
-    said: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
     partition = request.partition
     if partition is None:
-        partition, said = _taken_for_partition(graph, k, request)
+        partition, constraints = _treated_as_partition(graph, k, request)
     name = "partition" if partition else "processes"
     if request.chooses_slots and n > k and (partition or request.oversubscribe):
         raise UnsupportedError(
             f"pack, tasks_per_node and per choose among the PEs, but {n} tasks use all {k} of them"
         )
-    if n < k and _mapper_chooses(where, n, request, unary, home):
+    if n < k and _mapper_chooses(where, n, request, linear_cost, home):
         every = np.arange(k, dtype=np.int64)
         return Problem(name, _with_loads(graph, None), where, every, Bounds(np.ones(k, np.int64)))
     if n <= k:
-        pes = _slots(where, n, request, unary, home)
+        pes = _slots(where, n, request, linear_cost, home)
         return _counted(name, graph, where, pes, np.ones(n, np.int64), request)
     if not partition:
         if not request.oversubscribe:
@@ -192,10 +193,10 @@ def _without_places(
         problem = _counted(name, graph, where, np.arange(k), _counts(where, n), request)
     else:
         problem = _bounded(name, graph, where, bound, request)
-    return dataclasses.replace(problem, notices=(*said, *problem.notices))
+    return dataclasses.replace(problem, notices=(*constraints, *problem.notices))
 
 
-def _taken_for_partition(graph: CommGraph, k: int, request: Request) -> tuple[bool, tuple[str, ...]]:
+def _treated_as_partition(graph: CommGraph, k: int, request: Request) -> tuple[bool, tuple[str, ...]]:
     """Whether a request that does not say so is a partition, and what to say then.
 
     Processes of a program never are: a machine too small for them is a slip, not a wish.
@@ -225,16 +226,16 @@ def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS)
 
 
 def _mapper_chooses(
-    where: Allocation, n: int, request: Request, unary: Unary | None, home: Int32 | None
+    where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, home: Int32 | None
 ) -> bool:
     """Whether nothing but the mapper decides which PEs n tasks use."""
-    said = request.chooses_slots or unary is not None or home is not None
+    constraints = request.chooses_slots or linear_cost is not None or home is not None
     by_job = where.tasks_of_nodes is not None and int(where.tasks_of_nodes.sum()) == n
-    return request.mapper_chooses and n > 0 and not said and not by_job
+    return request.mapper_chooses and n > 0 and not constraints and not by_job
 
 
 def _slots(
-    where: Allocation, n: int, request: Request, unary: Unary | None, home: Int32 | None
+    where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, home: Int32 | None
 ) -> Int64:
     """PEs for n tasks, one each: those in use now, else spread, exchanged where places ask for others."""
     if home is not None and not request.chooses_slots and len(np.unique(home[home >= 0])) == n:
@@ -246,25 +247,25 @@ def _slots(
             where, n, pack=request.pack, evenly=request.spread, tasks_per_node=request.tasks_per_node,
             per=request.per,
         )
-    if unary is None or n in (0, where.k):
+    if linear_cost is None or n in (0, where.k):
         return pes
-    check_fixed_loads(None, np.ones(where.k, np.int64), unary)
+    check_fixed_loads(None, np.ones(where.k, np.int64), linear_cost)
     chosen, anywhere = np.zeros(where.k, np.int64), np.ones(where.k, np.int64)
     chosen[pes] = 1
     in_order = pes.astype(np.int32)
     try:
-        settle(where, in_order, None, chosen, unary, exact=True)
+        evict_forbidden(where, in_order, None, chosen, linear_cost, exact=True)
         return pes
     except InfeasibleError:
         if request.tasks_per_node is not None or request.per is not None:
             raise
-    return np.sort(settle(where, in_order, None, anywhere, unary, exact=True)).astype(np.int64)
+    return np.sort(evict_forbidden(where, in_order, None, anywhere, linear_cost, exact=True)).astype(np.int64)
 
 
 def _counts(where: Allocation, n: int) -> Int64:
     """Tasks per PE when there are more of them: even, or by capacity (largest remainders)."""
     if where.capacity is None:
-        return spread_counts(where, n)
+        return even_counts(where, n)
     whole = sum_of(where.capacity)
     shares = [n * size for size in where.capacity.tolist()]
     counts = np.array([share // whole for share in shares], np.int64)
@@ -303,11 +304,11 @@ def _bounded(
     if bound.heavy:
         tasks, have = ("task is", "it has") if bound.heavy == 1 else ("tasks are", "each has")
         notices.append(f"{bound.heavy} {tasks} heavier than a fair share: {have} a PE without other load")
-    idle_caps = None
+    zero_load_bounds = None
     if bound.loads is not None and int(bound.loads.min()) == 0:
-        idle = int(np.count_nonzero(bound.loads == 0))
-        idle_caps = count_caps(idle, _capacity(where), exact_imbalance(request.imbalance))
+        zero_load = int(np.count_nonzero(bound.loads == 0))
+        zero_load_bounds = count_bounds(zero_load, _capacity(where), exact_imbalance(request.imbalance))
     return Problem(
         name, _with_loads(graph, bound.loads), where, np.arange(where.k, dtype=np.int64), Bounds(bound.caps),
-        idle_caps, request.strict_balance, tuple(notices),
+        zero_load_bounds, request.strict_balance, tuple(notices),
     )

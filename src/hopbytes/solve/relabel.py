@@ -8,7 +8,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.model.allocation import Allocation
 
 
-def align(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int32:
+def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int32:
     """Let units of equal shape change places, from the outermost level inwards, for the most agreement.
 
     Parameters
@@ -36,7 +36,8 @@ def align(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int32:
     --------
     >>> import hopbytes as hb
     >>> where = hb.machine("node:2 core:2")
-    >>> align(where, np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32), np.ones(4, np.int64))
+    >>> pe, home = np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32)
+    >>> relabel_units(where, pe, home, np.ones(4, np.int64))
     array([3, 2, 0, 1], dtype=int32)
     """
     current: Int32 = pe.copy()

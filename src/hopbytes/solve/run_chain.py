@@ -12,11 +12,11 @@ from hopbytes._util.options import describe
 from hopbytes.algorithms.base import Effort, Refiner, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import HopbytesError, UnsupportedError
-from hopbytes.solve.feasibility import overload, repaired
+from hopbytes.solve.feasibility import enforce_bounds, overload
 from hopbytes.solve.presets import Chain
 from hopbytes.solve.problem import Problem
-from hopbytes.solve.relabel import align
-from hopbytes.solve.zero_load import piled_up, place_idle, refine_in_turns
+from hopbytes.solve.relabel import relabel_units
+from hopbytes.solve.zero_load import place_zero_load, refine_in_turns, zero_load_excess
 
 #: Draws of a quick chain end when they have taken one part in so many of the work before them,
 DRAWS_SHARE = 8
@@ -75,7 +75,7 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
                 raise
     if steps.own and not (found and effort.used_up):
         found.append(_improved(problem, _mapped(problem, steps, effort), steps, steps.refiners, effort))
-    found += _drawn(problem, steps, effort)
+    found += _restarted(problem, steps, effort)
     found.sort(key=_by_worth)
     if steps.finish:
         starts = found[:1]
@@ -85,7 +85,7 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
     return _improved(problem, best.pe, steps, steps.asked, effort) if steps.asked else best
 
 
-def _drawn(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
+def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
     """Return the best that the quick rival finds with other seeds.
 
     It runs as often as a share of the work done so far allows, so the answer depends on no clock.
@@ -114,12 +114,12 @@ def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
         return _worth(problem, steps.goal, each)
 
     if problem.home is not None:
-        aligned = align(problem.where, pe, problem.home, problem.bounds.load)
+        aligned = relabel_units(problem.where, pe, problem.home, problem.bounds.load)
         pe = min((aligned, pe), key=worth)  # aligned if equal
-    if piled_up(problem, pe) and not effort.used_up:
-        found = place_idle(problem, steps.mapper, pe, effort)
+    if zero_load_excess(problem, pe) and not effort.used_up:
+        found = place_zero_load(problem, steps.mapper, pe, effort)
         found = _placed(problem, describe(mappers, steps.mapper), found)
-        tried = [repaired(problem, each, effort)[0] for each in (found, pe)]
+        tried = [enforce_bounds(problem, each, effort)[0] for each in (found, pe)]
         pe = min(tried, key=worth)
     return pe
 
@@ -128,7 +128,7 @@ def _improved(
     problem: Problem, pe: Int32, steps: Chain, chain: tuple[Refiner, ...], effort: Effort
 ) -> Placed:
     """Repair, refiners, and repair again should one have broken the bound; the best they passed through."""
-    pe, bounds, notices = repaired(problem, pe, effort)
+    pe, bounds, notices = enforce_bounds(problem, pe, effort)
     passed = [Placed(pe, notices, _worth(problem, steps.goal, pe))]
     for refiner in chain:
         if effort.used_up:
@@ -136,14 +136,14 @@ def _improved(
         found = refine_in_turns(problem, refiner, pe, bounds, effort)
         found = _placed(problem, describe(refiners, refiner), found)
         worth = _worth(problem, steps.goal, found)
-        if bounds.unary is not None and worth > passed[-1].worth:
+        if bounds.linear_cost is not None and worth > passed[-1].worth:
             continue  # it looks at communication alone
         pe = found
         if _taken_at_its_word(refiner, steps):
             passed.clear()
         passed.append(Placed(pe, notices, worth))
     if chain:
-        pe, _, notices = repaired(problem, pe, effort)
+        pe, _, notices = enforce_bounds(problem, pe, effort)
         passed.append(Placed(pe, notices, _worth(problem, steps.goal, pe)))
     return min(reversed(passed), key=_by_worth)
 
@@ -161,8 +161,8 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
 
     Prices of single tasks are in units of J, so where there are any J comes before other objectives.
     """
-    unary = problem.bounds.unary
-    misplaced = 0 if unary is None else len(unary.violated(pe))
+    linear_cost = problem.bounds.linear_cost
+    misplaced = 0 if linear_cost is None else len(linear_cost.violated(pe))
     broken = misplaced, _uneven(problem, pe)
     if misplaced:
         return *broken, 0, 0
@@ -170,16 +170,16 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
     if goal == "comm_cost":
         return *broken, cost, cost
     value = objectives[goal]().value(problem.graph, problem.where, pe)
-    priced = unary is not None and unary.priced
+    priced = linear_cost is not None and linear_cost.priced
     return (*broken, cost, value) if priced else (*broken, value, cost)
 
 
 def _uneven(problem: Problem, pe: Int32) -> int:
     """Return by how much bounds are broken: load above a cap, tasks without load above theirs, empty PEs."""
     over = overload(problem, pe)
-    if problem.idle_caps is not None and problem.graph.loads is not None:
-        idle = np.bincount(pe[problem.graph.loads == 0], minlength=problem.where.k)
-        over += max(0, int((idle - problem.idle_caps).max()))
+    if problem.zero_load_bounds is not None and problem.graph.loads is not None:
+        zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=problem.where.k)
+        over += max(0, int((zero_load - problem.zero_load_bounds).max()))
     if problem.none_empty:
         over += int(np.count_nonzero(np.bincount(pe, minlength=problem.where.k) == 0))
     return over

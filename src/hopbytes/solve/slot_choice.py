@@ -12,7 +12,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Effort
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.presets import Chain
-from hopbytes.solve.problem import Problem, pose
+from hopbytes.solve.problem import Problem, formulate
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_policies import Policy, Task, Value, policies
 
@@ -78,7 +78,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
     Raises
     ------
     InfeasibleError, ScaleError, UnsupportedError
-        See :func:`hopbytes.solve.problem.pose` and the mappers.
+        See :func:`hopbytes.solve.problem.formulate` and the mappers.
 
     Notes
     -----
@@ -158,18 +158,22 @@ def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64
     An exchange with a silent task is a move to a free slot, so every mapper and every refiner has such moves.
     """
     n = task.graph.n
-    said = dataclasses.replace(task.said, initial=_with_silent_homes(task.said.initial, pes))
-    problem = pose(_with_silent_tasks(task.graph, len(pes)), task.where.select(pes), task.request, said)
+    constraints = dataclasses.replace(
+        task.constraints, initial=_with_homes_of_empty_tasks(task.constraints.initial, pes)
+    )
+    problem = formulate(
+        _with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints
+    )
     pe, notices = _solved(task, problem, steps, effort)
     return pes[problem.pes[pe[:n]]], notices
 
 
-def _with_silent_tasks(graph: CommGraph, n: int) -> CommGraph:
+def _with_empty_tasks(graph: CommGraph, n: int) -> CommGraph:
     indptr = np.append(graph.indptr, np.full(n - graph.n, graph.indptr[-1]))
     return dataclasses.replace(graph, indptr=indptr, loads=None)
 
 
-def _with_silent_homes(initial: Int32 | None, pes: Int64) -> Int32 | None:
+def _with_homes_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | None:
     """Number present places within `pes` and put silent tasks on the places that are free."""
     if initial is None:
         return None
@@ -179,7 +183,7 @@ def _with_silent_homes(initial: Int32 | None, pes: Int64) -> Int32 | None:
 
 def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
     """Return tasks in order of their numbers under every policy that names its slots beforehand."""
-    if not task.in_order_counts or task.said:
+    if not task.in_order_counts or task.constraints:
         return []
     found = []
     for policy in tried:

@@ -17,7 +17,7 @@ from hopbytes.machines.selection.slot_counts import asked_by_job, spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.constraints import Constraints
-from hopbytes.solve.problem import Problem, Request, pose
+from hopbytes.solve.problem import Problem, Request, formulate
 
 #: What placements are compared by: the objective asked for, then J with the costs of single tasks.
 Value: TypeAlias = tuple[int | float, int]
@@ -53,7 +53,7 @@ class Task:
     Parameters
     ----------
     graph, where, request, said
-        As for :func:`hopbytes.solve.problem.pose`.
+        As for :func:`hopbytes.solve.problem.formulate`.
     objective : str
         Its name.
     goal : Objective
@@ -64,14 +64,14 @@ class Task:
     graph: CommGraph
     where: Allocation
     request: Request
-    said: Constraints
+    constraints: Constraints
     objective: str
     goal: Objective
     in_order_counts: bool = True
 
     def posed(self, request: Request | None = None) -> Problem:
         """Return the problem, by default as it was requested."""
-        return pose(self.graph, self.where, request or self.request, self.said)
+        return formulate(self.graph, self.where, request or self.request, self.constraints)
 
     def value(self, problem: Problem, pe: Int32) -> Value:
         """Return what placements are compared by; exact integers for J."""
@@ -90,20 +90,20 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
     its user asked the scheduler for.
     """
     request, where, n = task.request, task.where, task.graph.n
-    settled = request.chooses_slots or request.mapper_chooses or task.said.initial is not None
+    settled = request.chooses_slots or request.mapper_chooses or task.constraints.initial is not None
     if silent and _free_to_leave(task):
-        yield Policy(_said(task), request)
+        yield Policy(_what_constrains(task), request)
         near = window(where, min(FREE_SLOTS[-1] * n, where.k))
-        yield Policy("free", request, np.union1d(np.asarray(task.said.initial, np.int64), near))
+        yield Policy("free", request, np.union1d(np.asarray(task.constraints.initial, np.int64), near))
         return
     if settled or asked_by_job(where, n) or not 0 < n < where.k or request.partition:
-        yield Policy(_said(task), request)
+        yield Policy(_what_constrains(task), request)
         return
     if request.equal_nodes:
         yield from _on_equal_nodes(task)
         return
     yield Policy("filled", dataclasses.replace(request, pack=True))
-    if silent and not task.said:
+    if silent and not task.constraints:
         windows = [window(where, min(times * n, where.k)) for times in FREE_SLOTS]
         yield from (Policy("free", request, pes) for pes in {len(pes): pes for pes in windows}.values())
     yield Policy("spread", dataclasses.replace(request, spread=True))
@@ -111,19 +111,20 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
 
 def _free_to_leave(task: Task) -> bool:
     """Whether tasks have one slot each now, others are free, and nothing is said against going there."""
-    said, n = task.said, task.graph.n
-    if said.initial is None or said.price or said.fixed is not None or said.forbidden is not None:
+    constraints, n = task.constraints, task.graph.n
+    restricted = constraints.fixed is not None or constraints.forbidden is not None
+    if constraints.initial is None or constraints.price or restricted:
         return False
     whole = task.request.chooses_slots or task.request.partition or task.request.mapper_chooses
-    return not whole and 0 < n < task.where.k and len(np.unique(said.initial)) == n
+    return not whole and 0 < n < task.where.k and len(np.unique(constraints.initial)) == n
 
 
-def _said(task: Task) -> str:
+def _what_constrains(task: Task) -> str:
     """Name who chooses the slots where no policy has to be tried."""
     request = task.request
     if task.graph.n >= task.where.k:
         return "all"
-    if request.counted or task.said.initial is not None or request.mapper_chooses:
+    if request.counted or task.constraints.initial is not None or request.mapper_chooses:
         return "asked"
     if request.pack:
         return "filled"

@@ -18,21 +18,24 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.problem import Problem
 
 
-def piled_up(problem: Problem, pe: Int32) -> int:
+def zero_load_excess(problem: Problem, pe: Int32) -> int:
     """How many tasks without load the worst PE holds beyond its cap."""
-    if problem.idle_caps is None:
+    if problem.zero_load_bounds is None:
         return 0
-    return max(0, int((group_sums(pe, _idle(problem), problem.where.k) - problem.idle_caps).max()))
+    return max(
+        0, int((group_sums(pe, _zero_load(problem), problem.where.k) - problem.zero_load_bounds).max())
+    )
 
 
-def place_idle(problem: Problem, mapper: Mapper, pe: Int32, effort: Effort) -> Int32:
+def place_zero_load(problem: Problem, mapper: Mapper, pe: Int32, effort: Effort) -> Int32:
     """Map the tasks without load anew around the others, which stay; PEs hold an even number of them.
 
-    The mapper must honour ``Bounds.unary``, or the result is worth as little as the caller's check says.
+    The mapper must honour ``Bounds.linear_cost``, or the result is worth as little as the caller's check
+    says.
     """
-    assert problem.idle_caps is not None
-    graph, bounds = _idle_side(problem, problem.bounds, pe)
-    bounds = dataclasses.replace(bounds, load=problem.idle_caps)
+    assert problem.zero_load_bounds is not None
+    graph, bounds = _zero_load_side(problem, problem.bounds, pe)
+    bounds = dataclasses.replace(bounds, load=problem.zero_load_bounds)
     return mapper.map(graph, problem.where, bounds, effort)
 
 
@@ -40,29 +43,31 @@ def refine_in_turns(
     problem: Problem, refiner: Refiner, pe: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
     """Run a refiner under one bound, or first for tasks with load and then for those without."""
-    if problem.idle_caps is None:
+    if problem.zero_load_bounds is None:
         return refiner.refine(problem.graph, problem.where, pe, bounds, effort)
-    for side in (_loaded_side, _idle_side):
+    for side in (_loaded_side, _zero_load_side):
         graph, own = side(problem, bounds, pe)
         pe = refiner.refine(graph, problem.where, pe, own, effort)
     return pe
 
 
-def _idle(problem: Problem) -> Int64:
-    idle: Int64 = (problem.graph.task_loads() == 0).astype(np.int64)
-    return idle
+def _zero_load(problem: Problem) -> Int64:
+    zero_load: Int64 = (problem.graph.task_loads() == 0).astype(np.int64)
+    return zero_load
 
 
 def _loaded_side(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[CommGraph, Bounds]:
     """The problem with all tasks without load where they are."""
-    unary = held(bounds.unary, _idle(problem) > 0, pe)
-    return problem.graph, dataclasses.replace(bounds, unary=unary)
+    linear_cost = held(bounds.linear_cost, _zero_load(problem) > 0, pe)
+    return problem.graph, dataclasses.replace(bounds, linear_cost=linear_cost)
 
 
-def _idle_side(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[CommGraph, Bounds]:
+def _zero_load_side(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[CommGraph, Bounds]:
     """The problem with all tasks with load where they are, the others counting one each."""
-    assert problem.idle_caps is not None
-    idle = _idle(problem)
-    caps = np.maximum(problem.idle_caps, group_sums(pe, idle, problem.where.k))
-    graph = dataclasses.replace(problem.graph, loads=idle)
-    return graph, dataclasses.replace(bounds, load=caps, unary=held(bounds.unary, idle == 0, pe))
+    assert problem.zero_load_bounds is not None
+    zero_load = _zero_load(problem)
+    caps = np.maximum(problem.zero_load_bounds, group_sums(pe, zero_load, problem.where.k))
+    graph = dataclasses.replace(problem.graph, loads=zero_load)
+    return graph, dataclasses.replace(
+        bounds, load=caps, linear_cost=held(bounds.linear_cost, zero_load == 0, pe)
+    )

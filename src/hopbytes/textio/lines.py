@@ -6,7 +6,7 @@ from hopbytes.errors import FormatError
 
 #: Largest description of a network after decompression: the tables of 2000 switches and 20 000 adapters.
 MAX_BYTES = 4 * 2**30
-#: Lines of discovery tools are short; patterns that look both ways must not meet endless ones.
+#: Lines of discovery tools are short; regular expressions that backtrack must not meet very long ones.
 LONGEST_LINE = 2**12
 
 
@@ -26,7 +26,7 @@ def read_bytes(path: str, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_lines(path: str, max_bytes: int = MAX_BYTES, longest: int = LONGEST_LINE) -> list[str]:
-    """Return the lines of a text file, without their ends; bytes that are no UTF-8 become U+FFFD.
+    """Return the lines of a text file, without their ends; bytes that are not UTF-8 become U+FFFD.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Opening files to read: bounded, decompressed when needed, with errors in our own words."""
+"""Opening files to read: bounded, decompressed when needed, with errors of this package."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMPRESSIONS = (
 
 
 class Opened(NamedTuple):
-    """A stream of decompressed bytes that raises FormatError instead of going on for ever.
+    """A stream of decompressed bytes that raises FormatError where its size exceeds a bound.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def open_stream(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing inside the compressed file, expected some content")
         _check_encoding(name, stream.peek(4)[:4])
-        if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # editors of Windows begin texts so
+        if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # editors of Windows write it
             stream.read(len(codecs.BOM_UTF8))
             if not stream.peek(1):
                 raise FormatError(name, None, "nothing but a mark of UTF-8, expected some content")
@@ -143,7 +143,7 @@ def _open(path: str) -> io.FileIO:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends in a FormatError instead of going on for ever or failing in its own words."""
+    """A stream that raises FormatError where its size exceeds a bound or its data are damaged."""
 
     def __init__(self, inner: BinaryIO, name: str, limit: int, what: str) -> None:
         self._inner, self._name, self._limit, self._what = inner, name, limit, what

@@ -1,4 +1,4 @@
-"""A new file that takes the place of another when it is complete, and else leaves nothing behind."""
+"""A new file that replaces another when it is complete, and is removed otherwise."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Part:
         return os.fdopen(self._descriptor, "wb", closefd=False)
 
     def put_in_place(self) -> None:
-        """Replace the target, in one step for everybody who looks."""
+        """Replace the target atomically."""
         if not self._named:
             self._give_name()
         os.replace(self._name, self.target)
@@ -75,7 +75,7 @@ class Part:
     def _give_name(self) -> None:
         folder = os.open(self._folder, os.O_RDONLY)
         try:
-            self._named = True  # before it is true, so that a signal in between finds the file
+            self._named = True  # recorded before the file exists, so that a signal in between removes it
             # With a folder given, os.link follows the link in /proc to the file itself.
             os.link(f"/proc/self/fd/{self._descriptor}", self._name, src_dir_fd=folder)
         except OSError:  # names cannot be given later here: write it once more

@@ -1,4 +1,4 @@
-"""XML from strangers: no entities, no external anything, bounded size and depth, errors with line numbers."""
+"""Untrusted XML: no entities, nothing external, bounded size and depth, errors with line numbers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def parse_xml(stream: BufferedReader, where: str, *, root: str) -> Element:
     while chunk := stream.read(1 << 16):
         reader.feed(chunk, False)
     reader.feed(b"", True)
-    assert reader.top is not None  # or the parser had complained
+    assert reader.top is not None  # otherwise the parser would have raised an error
     return reader.top
 
 
@@ -81,7 +81,7 @@ class _Reader:
         self.open: list[Element] = []
         self.count = 0
         self.failure = expat.ExpatError
-        self.parser: Any = expat.ParserCreate("UTF-8")  # whatever the file claims
+        self.parser: Any = expat.ParserCreate("UTF-8")  # whatever encoding the file names
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start

@@ -1,4 +1,4 @@
-"""YAML with line numbers, as plain nodes, without anything that could run or explode."""
+"""YAML with line numbers, as plain nodes, without constructors or aliases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Yaml:
     line : int
         1-based.
     value : dict of str → Yaml, list of Yaml, or str
-        Scalars stay text as written; what they mean is the reader's business.
+        Scalars stay text as written; their meaning is left to the reader.
     """
 
     __slots__ = ("line", "path", "value")

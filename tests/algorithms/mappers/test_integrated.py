@@ -43,9 +43,9 @@ def test_clusters_stay_light(seed):
 
 def test_tasks_that_may_not_go_to_the_same_places_do_not_meet():
     tasks = np.arange(0, 900, 2)
-    unary = from_entries(tasks, tasks * 0, tasks * 0 + FORBIDDEN, np.zeros(900, np.int64))
+    linear_cost = from_entries(tasks, tasks * 0, tasks * 0 + FORBIDDEN, np.zeros(900, np.int64))
     cluster = np.arange(900)
-    for level in coarsened(grid(30).symmetric_positive(), caps=(250,) * 4, unary=unary):
+    for level in coarsened(grid(30).symmetric_positive(), caps=(250,) * 4, linear_cost=linear_cost):
         cluster = level[cluster]
     assert not np.intersect1d(cluster[::2], cluster[1::2]).size
     assert len(np.unique(cluster)) < 300
@@ -60,9 +60,9 @@ def test_costs_of_clusters_are_sums(seed):
     cost[:5, 3:] = FORBIDDEN
     cost[5:10, 1] = FORBIDDEN
     usual = np.array([FORBIDDEN] * 5 + rng.integers(0, 9, n - 5).tolist())
-    unary = from_entries(np.repeat(np.arange(n), k), np.tile(np.arange(k), n), cost.ravel(), usual)
+    linear_cost = from_entries(np.repeat(np.arange(n), k), np.tile(np.arange(k), n), cost.ravel(), usual)
     cluster = np.concatenate([rng.integers(0, 2, 5), rng.integers(2, 4, 5), rng.integers(4, 7, 10)])
-    coarse = unary.contracted(cluster.astype(np.int32), 7)
+    coarse = linear_cost.contracted(cluster.astype(np.int32), 7)
     for pe in range(k):
         expected = [sum(cost[cluster == c, pe].tolist()) for c in range(7)]
         found = coarse.at(np.full(7, pe, np.int32)).tolist()

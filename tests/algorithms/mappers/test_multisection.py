@@ -10,10 +10,10 @@ from helpers.graphs import grid
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.multisection import effort_per_level as shares
-from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost, surprising_shares
-from hopbytes.algorithms.multisection.hierarchy_levels import levels_of, seam_distances
+from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost, unexpected_shares
+from hopbytes.algorithms.multisection.hierarchy_levels import cut_distances, levels_of
 from hopbytes.errors import UnsupportedError
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary, from_entries
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 
 
 def test_progress_names_the_level_the_groups_done_and_the_cost_so_far() -> None:
@@ -33,9 +33,9 @@ def test_progress_names_the_level_the_groups_done_and_the_cost_so_far() -> None:
 
 def test_a_cut_that_decides_more_gets_a_larger_share() -> None:
     where = hb.machine("island:4@100 node:8@10 core:4@1")
-    seams = seam_distances(where, where.groups())
-    assert seams == [100, 10, 1]
-    expected = shares_of_cost(seams, [4, 32, 128])
+    cuts = cut_distances(where, where.groups())
+    assert cuts == [100, 10, 1]
+    expected = shares_of_cost(cuts, [4, 32, 128])
     assert expected[0] == 1.0
     assert expected[1] == pytest.approx(9 * 32**0.5 / (90 * 4**0.5))
     assert expected[2] == pytest.approx(1 * 128**0.5 / (90 * 4**0.5))
@@ -61,7 +61,7 @@ def test_outer_cuts_take_the_slack_that_inner_ones_do_not_need() -> None:
     heavy = levels_of(where, bounds, loads, even=False)[0][0]
     assert heavy.caps(total, 0, exact=False).tolist() == [2058] * 4
     assert heavy.sure.tolist() == [32 * 65 - 31 * 3] * 4
-    nowhere_sure = Bounds(bounds.load, unary=forbidden_places(8192))
+    nowhere_sure = Bounds(bounds.load, linear_cost=forbidden_places(8192))
     assert levels_of(where, nowhere_sure, None, even=False)[0][0].sure.tolist() == [0] * 4
 
 
@@ -78,12 +78,12 @@ def test_a_level_that_decides_far_more_than_expected_shows() -> None:
     levels, _ = levels_of(where, Bounds(np.full(16, 17)), None)
     assert [level.share for level in levels] == shares_of_cost([100, 1], [4, 16])
     whole_pairs = np.arange(256, dtype=np.int32) // 16
-    assert surprising_shares(levels, graph, whole_pairs) is levels
+    assert unexpected_shares(levels, graph, whole_pairs) is levels
     # The same nodes, but every pair apart on two of its cores.
     torn = whole_pairs // 4 * 4 + np.arange(256, dtype=np.int32) % 4
     between_nodes = 4 + 2 * 128
     inside_nodes = 128 * 1000 + 124
-    found = [level.share for level in surprising_shares(levels, graph, torn)]
+    found = [level.share for level in unexpected_shares(levels, graph, torn)]
     weights = 99 * between_nodes, between_nodes + inside_nodes
     assert found == pytest.approx([weights[0] / weights[1], 1.0])
 
@@ -130,10 +130,10 @@ def test_nothing_is_cut_again_where_nothing_would_be_tried(options: str, passes:
 def test_the_last_cut_into_single_tasks_is_no_surprise() -> None:
     where, one_each = hb.machine("node:4@10 core:4@1"), np.ones(16, np.int64)
     levels, _ = levels_of(where, Bounds(one_each, one_each, exact=True), None)
-    assert surprising_shares(levels, heavy_pairs(16), np.arange(16, dtype=np.int32)[::-1].copy()) is levels
+    assert unexpected_shares(levels, heavy_pairs(16), np.arange(16, dtype=np.int32)[::-1].copy()) is levels
 
 
-def forbidden_places(tasks: int) -> Unary:
+def forbidden_places(tasks: int) -> LinearCost:
     """Task 0 must not be on PE 3."""
     return from_entries(np.array([0]), np.array([3]), np.array([FORBIDDEN]), np.zeros(tasks, np.int64))
 
@@ -157,7 +157,7 @@ def test_unknown_slack_is_refused() -> None:
 
 def test_machines_without_distance_share_evenly() -> None:
     where = hb.machine("node:4@0 core:2@0")
-    assert shares_of_cost(seam_distances(where, where.groups()), [8]) == [1.0]
+    assert shares_of_cost(cut_distances(where, where.groups()), [8]) == [1.0]
 
 
 def test_a_search_from_no_seed_starts_from_one() -> None:

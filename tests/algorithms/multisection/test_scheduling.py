@@ -11,16 +11,16 @@ import pytest
 import hopbytes as hb
 from helpers.errors import mentions
 from helpers.graphs import grid
-from hopbytes.algorithms.multisection.hierarchy_levels import Piece
-from hopbytes.algorithms.multisection.scheduling import SCHEDULES, shared_out
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.scheduling import SCHEDULES, divided
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import Csr
 
 WHERE = hb.machine(hierarchy="4:3:4", distance="1:10:100")
 
 
-def piece(path, size):
-    return Piece(
+def subproblem(path, size):
+    return Subproblem(
         len(path), 0, path, None, Csr(np.zeros(size + 1, np.int64), np.empty(0, np.int32), None), None, None
     )
 
@@ -35,15 +35,15 @@ def simulated(name, threads, tree, depth):
             assert order.worker not in busy
             busy[order.worker] = order.threads
             assert sum(busy.values()) <= threads
-            end = clock + order.piece.n / order.threads
-            heapq.heappush(running, (end, order.piece.path, order))
-            trace.append((order.piece.path, clock, end, order.threads, order.worker))
+            end = clock + order.subproblem.n / order.threads
+            heapq.heappush(running, (end, order.subproblem.path, order))
+            trace.append((order.subproblem.path, clock, end, order.threads, order.worker))
 
-    start(schedule.begin(piece((), tree[()])))
+    start(schedule.begin(subproblem((), tree[()])))
     while running:
         clock, path, order = heapq.heappop(running)
         del busy[order.worker]
-        children = [piece((*path, i), tree[(*path, i)]) for i in range(2)] if len(path) < depth else []
+        children = [subproblem((*path, i), tree[(*path, i)]) for i in range(2)] if len(path) < depth else []
         start(schedule.finished(order, children))
     assert len(trace) == 2 ** (depth + 1) - 1  # nothing is forgotten, nothing is done twice
     assert len({path for path, *_ in trace}) == len(trace)
@@ -120,18 +120,18 @@ def test_nb_layer_is_never_slower_than_layer_on_uneven_pieces():
 
 
 def test_threads_are_shared_out_by_the_formula():
-    assert shared_out(7, 3) == [3, 2, 2]
-    assert shared_out(3, 7) == [1, 1, 1]
-    assert shared_out(4, 1) == [4]
+    assert divided(7, 3) == [3, 2, 2]
+    assert divided(3, 7) == [1, 1, 1]
+    assert divided(4, 1) == [4]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_the_placement_is_that_of_the_default_for_any_threads(schedule, tmp_path, monkeypatch):
     monkeypatch.setattr("hopbytes.algorithms.multisection.executor.WHOLE_BELOW", 500)
-    default = hb.map_tasks(grid(60), WHERE, mapper="multisection:runs=2,combines=1")
+    default = hb.map_tasks(grid(60), WHERE, mapper="multisection:repetitions=2,recombinations=1")
     for threads in (1, 2, 5):
         file = tmp_path / f"{threads}.jsonl"
-        method = f"multisection:runs=2,combines=1,schedule={schedule},trace={file}"
+        method = f"multisection:repetitions=2,recombinations=1,schedule={schedule},trace={file}"
         found = hb.map_tasks(grid(60), WHERE, mapper=method, threads=threads)
         assert np.array_equal(found.pe, default.pe)
         assert found.info["work"] == default.info["work"]

@@ -1,4 +1,4 @@
-"""The refiners that move whole units: subtrees, resplit."""
+"""The refiners that move whole units: subtrees, pairwise_repartitioning."""
 
 import itertools
 
@@ -14,13 +14,13 @@ from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 
 
-def bounds_of(where, unary=None):
+def bounds_of(where, linear_cost=None):
     one_each = np.ones(where.k, np.int64)
-    return Bounds(one_each, one_each, exact=True, unary=unary)
+    return Bounds(one_each, one_each, exact=True, linear_cost=linear_cost)
 
 
 def couples(groups):
-    """Groups of four tasks that talk, in couples that talk far more."""
+    """Groups of four communicating tasks, made of pairs that communicate far more."""
     near = np.array([
         (4 * g + i, 4 * g + j) for g in range(groups) for i, j in itertools.combinations(range(4), 2)
     ])
@@ -70,7 +70,7 @@ def test_no_exchange_of_units_built_alike_gains_in_the_end(spec):
                 assert cost.value(graph, where, place[found]) >= least
 
 
-@pytest.mark.parametrize("name", ["subtrees", "resplit", "chains"])
+@pytest.mark.parametrize("name", ["subtrees", "pairwise_repartitioning", "chains"])
 def test_fixed_tasks_stay_and_prices_count(name):
     where, cost = hb.machine("node:4@100 package:2@10 core:2@1"), CommCost()
     for seed in range(6):
@@ -82,11 +82,13 @@ def test_fixed_tasks_stay_and_prices_count(name):
         rest[fixed] = FORBIDDEN
         rest[paying] = 50
         listed = np.concatenate([fixed, paying])
-        unary = from_entries(listed, pe[listed].astype(np.int64), np.zeros(5, np.int64), rest)
-        found = build(refiners, name).refine(graph, where, pe, bounds_of(where, unary), Effort(seed=seed))
+        linear_cost = from_entries(listed, pe[listed].astype(np.int64), np.zeros(5, np.int64), rest)
+        found = build(refiners, name).refine(
+            graph, where, pe, bounds_of(where, linear_cost), Effort(seed=seed)
+        )
         assert np.array_equal(found[fixed], pe[fixed])
         assert sorted(found.tolist()) == list(range(where.k))
-        assert cost.value(graph, where, found) + unary.total(found) <= cost.value(graph, where, pe)
+        assert cost.value(graph, where, found) + linear_cost.total(found) <= cost.value(graph, where, pe)
 
 
 def test_passes_end_where_nothing_changes_any_more():

@@ -14,7 +14,7 @@ from hopbytes.machines.common.table import Table
 from hopbytes.patterns.base import pattern
 from hopbytes.solve.map_tasks import map_tasks
 
-ALL = "swap:starts=4,chains=3,steps=1000,shakes=200"
+ALL = "swap:starts=4,chains=3,steps=1000,perturbations=200"
 
 
 def sparse(n, arcs, seed):
@@ -90,7 +90,8 @@ def test_work_is_counted_and_a_limit_on_time_is_kept():
     graph, where = sparse(512, 3000, 2), nodes(32, 16)
     began = time.monotonic()
     limited = map_tasks(
-        graph, where, mapper="random", refine="swap:chains=8,steps=10000000,shakes=1000000000", time_limit=0.3
+        graph, where, mapper="random", refine="swap:chains=8,steps=10000000,perturbations=1000000000",
+        time_limit=0.3
     )
     assert time.monotonic() - began < 20  # without the limit: hours
     assert 0 < limited.info["work"]["swaps"] < limited.info["work"]["swaps_evaluated"]
@@ -154,7 +155,7 @@ def test_evolve_takes_no_steps_that_its_work_is_not_enough_for():
     graph, where = sparse(400, 1200, 1), nodes(25, 16)
     each = 360 * (len(graph.symmetric_positive().targets) + graph.n)
     for work in (3, 8):
-        evolve = f"evolve:steps=9,runs=1,shakes=10,dense_up_to=0,work={work}"
+        evolve = f"evolve:steps=9,repetitions=1,perturbations=10,dense_up_to=0,work={work}"
         done = map_tasks(graph, where, mapper="random", refine=evolve, partition=False).info["work"]
         affordable = work * 10**6 // each
         assert done.get("evolve_steps", 0) == (affordable if work == 8 else 0)

@@ -74,10 +74,10 @@ def test_fixed_and_forbidden_places_are_kept():
     # Task 4 must stay on PE 4; task 7 may not be on PE 2 and pays for every place but 9.
     rest = np.zeros(10, np.int64)
     rest[4], rest[7] = FORBIDDEN, 10**6
-    unary = from_entries(np.array([4, 7, 7]), np.array([4, 2, 9]), np.array([0, FORBIDDEN, 0]), rest)
+    linear_cost = from_entries(np.array([4, 7, 7]), np.array([4, 2, 9]), np.array([0, FORBIDDEN, 0]), rest)
     ones = np.ones(10, np.int64)
     start = np.arange(10, dtype=np.int32)
-    bounds = Bounds(ones, ones, exact=True, unary=unary)
+    bounds = Bounds(ones, ones, exact=True, linear_cost=linear_cost)
     place = Tabu(work=1).refine(graph, where, start, bounds, Effort(seed=1))
     assert place[4] == 4
     assert place[7] == 9

@@ -6,7 +6,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
-from hopbytes.algorithms.two_level import Pace, partition_to_nodes, place_distances, vicinity_of
+from hopbytes.algorithms.two_level import RunControl, neighbourhood_of, partition_to_nodes, place_distances
 from hopbytes.algorithms.two_level.level import balance_fix
 from hopbytes.algorithms.two_level.node_level import cut, settings_of
 from hopbytes.engine import PartitionSettings
@@ -40,7 +40,7 @@ def test_every_group_fits_its_node_exactly_also_unequal_ones():
         assert np.bincount(fixed, minlength=len(capacities)).tolist() == capacities.tolist()
         again = balance_fix(graph, fixed, capacities, None)
         assert again.tobytes() == fixed.tobytes(), "what fits stays as it is"
-        group = partition_to_nodes(graph, capacities, None, PartitionSettings(), Pace(seed))
+        group = partition_to_nodes(graph, capacities, None, PartitionSettings(), RunControl(seed))
         assert np.bincount(group, minlength=len(capacities)).tolist() == capacities.tolist()
 
 
@@ -51,7 +51,7 @@ def test_ug_keeps_the_better_of_its_starts():
         rng = np.random.default_rng(seed)
         graph = CommGraph.from_edges(*rng.integers(0, where.k, (2, 90)), rng.integers(1, 9, 90), n=where.k)
         grouped = cut(graph, where, Bounds(ones, ones, exact=True), Effort(seed=seed), settings_of(1, 1))
-        around, distances = vicinity_of(grouped.nodes), place_distances(grouped.nodes)
+        around, distances = neighbourhood_of(grouped.nodes), place_distances(grouped.nodes)
         runs = [hop_greedy(weighed(grouped, "volume"), around, distances, seeds) for seeds in (0, 1)]
         costs = [cost for _, cost in runs]
         found = HopGreedy(seeds=1).place(grouped)

@@ -9,13 +9,13 @@ import pytest
 
 from helpers.fabric_text import two_level_fabric
 from hopbytes.algorithms.two_level import (
-    Pace,
-    Share,
+    Capacity,
+    RunControl,
     groups_of_placement,
     move_groups,
+    neighbourhood_of,
     nodes_of,
     routed_groups,
-    vicinity_of,
 )
 from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.cost.objectives.link_sums import endpoints_of
@@ -55,7 +55,7 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     nodes, n = nodes_of(where), where.k
     graph = CommGraph.from_edges(*rng.integers(0, n, (2, 3 * n)), rng.integers(1, 9, 3 * n), n=n)
     pe = rng.permutation(n).astype(np.int32)
-    grouped = groups_of_placement(graph, where, pe, Share(np.ones(n, np.int64), None))
+    grouped = groups_of_placement(graph, where, pe, Capacity(np.ones(n, np.int64), None))
     problem = routed_groups(graph, grouped, pe, "a test")
     routing, network = problem.routing, where.machine.network()
     assert routing.ports == len(set(where.machine.endpoint_of_core()[:4].tolist())) > 1
@@ -76,22 +76,24 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     start = grouped.start.tolist()
     assert routed_twin.loads(world, start) == loads(graph, where, pe)
     place, made, _ = congestion_swap(
-        problem.traffic, routing, vicinity_of(nodes), grouped.start, delta=5, paper_rule=False, limit=10**6
+        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, delta=5, paper_rule=False,
+        limit=10**6
     )
     assert made > 0
     assert place.tolist() == routed_twin.congestion_swap(world, start, 5)
     place, _, _ = hottest_link_refine(
-        problem.traffic, routing, vicinity_of(nodes), grouped.start, nearest=4, rounds=3, paper_rule=False
+        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, nearest=4, rounds=3,
+        paper_rule=False
     )
     assert place.tolist() == routed_twin.hottest_link_refine(world, start, 4, 3, paper=False)
     weights = (1.0, 4.0, 0.5, 0.25)
     greedy, _ = hybrid_greedy(
-        problem.traffic, routing, vicinity_of(nodes), HybridTerms(*weights, 1.0, 1.0),
+        problem.traffic, routing, neighbourhood_of(nodes), HybridTerms(*weights, 1.0, 1.0),
         np.arange(nodes.count, dtype=np.int32),
     )
     assert greedy.tolist() == routed_twin.hybrid_greedy(world, weights)
     found, made, _ = congestion_search(
-        problem.traffic, routing, vicinity_of(nodes), grouped.start, evaluations=4000, nearest=8,
+        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, evaluations=4000, nearest=8,
         band_percent=60, threshold=3000, hop_percent=0, seed=seed, set_percent=60,
     )
     before, after = (routed_twin.rank(world, each, paper=False) for each in (start, found.tolist()))
@@ -99,6 +101,6 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     assert after[0] <= before[0]
     assert after[3] <= before[3]
     moved = move_groups(
-        graph, grouped, pe, found, Share(np.ones(n, np.int64), None), PartitionSettings(), Pace()
+        graph, grouped, pe, found, Capacity(np.ones(n, np.int64), None), PartitionSettings(), RunControl()
     )
     assert routed_twin.loads(world, found.tolist()) == loads(graph, where, moved)

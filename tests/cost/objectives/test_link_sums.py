@@ -15,7 +15,7 @@ from hopbytes.cost.metrics.link_metrics import measure_links
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.report.network_text import route_facts, route_text
-from hopbytes.solve.problem import Request, pose
+from hopbytes.solve.problem import Request, formulate
 
 VALIANT = [
     "dragonfly:5x3x2:route=valiant / core:2", "dragonfly:4x2x1:route=valiant",
@@ -71,7 +71,7 @@ def test_searches_for_hops_raise_neither(spec, name):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         where = hb.machine(spec)
-        problem = pose(random_graph(rng, n=where.k), where, Request())
+        problem = formulate(random_graph(rng, n=where.k), where, Request())
         pe = rng.permutation(where.k).astype(np.int32)
         after = refiner.refine(problem.graph, where, pe, problem.bounds, Effort())
         judge = objectives[refiner.objective]()

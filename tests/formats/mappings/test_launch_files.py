@@ -36,7 +36,7 @@ def test_more_tasks_than_slots_name_both_numbers(name):
     ("hosts", "message"),
     [
         (("a",), "1 2"),
-        (("a", "a"), "host name a twice"),
+        (("a", "a"), "host name a occurs twice"),
         (("a", "b;rm -rf"), "-rf"),
         (("a", "-b"), "'-b'"),
         (("a", "b\n"), "'b\\n'"),
@@ -71,13 +71,13 @@ def test_what_cannot_be_written_is_known_before_the_work(tmp_path):
     from hopbytes.formats.exchange import check_target
 
     with pytest.raises(UnsupportedError, match=mentions("'openmpi'")):
-        check_target("-", "openmpi", holds="placement")
+        check_target("-", "openmpi", holds="mapping")
     with pytest.raises(UnsupportedError, match="a folder, expected a file name"):
-        check_target(tmp_path, "json", holds="placement")
-    check_target("-", "slurm", holds="placement")
+        check_target(tmp_path, "json", holds="mapping")
+    check_target("-", "slurm", holds="mapping")
 
 
 def test_every_placement_format_is_registered_with_a_sentence():
-    placements = {name: form for name, form in formats.items() if form.holds == "placement"}
+    placements = {name: form for name, form in formats.items() if form.holds == "mapping"}
     assert set(placements) >= {"plain", "json", "openmpi", "slurm", "newrank"}
     assert all(form.summary for form in placements.values())

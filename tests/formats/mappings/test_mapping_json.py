@@ -40,7 +40,7 @@ def test_json_is_read_where_the_machines_file_is_elsewhere(tmp_path, monkeypatch
     where = hb.machine("table:square")
     hb.write(Mapping(np.array([1, 0], np.int32), where), "../stored.json")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FormatError, match=r"square: no such file.*--on says where its file is now"):
+    with pytest.raises(FormatError, match=r"square: no such file.*--on"):
         hb.read("stored.json")
     assert hb.read("stored.json", where=hb.machine("table:m/square")).pe.tolist() == [1, 0]
 
@@ -74,7 +74,7 @@ def test_json_for_another_machine_or_pattern_is_refused():
     [
         ({"kind": "x"}, 'no "kind"'),
         ({"version": "1"}, "version 1, expected 1"),
-        ({"version": 2}, "reads up to 1"),
+        ({"version": 2}, "expected at most version 1"),
         ({"n": 3}, "n is 3, expected 2"),
         ({"k": 3}, "k is 3, expected 4"),
         ({"pe": [0, 1.5]}, "pe is .*expected a list of integers"),
@@ -88,8 +88,8 @@ def test_json_for_another_machine_or_pattern_is_refused():
         ({"machine": "node:2@10 core:2@2"}, "do not match machine_sha256"),
         ({"machine": "/etc/passwd"}, "machine: "),
         ({"slots": []}, "slots is .*expected at least one"),
-        ({"slots": ["0", "0", "1", "2"]}, "expected slots in order, none twice"),
-        ({"slots": ["0-3", "1-3", "2-3", "3"]}, "expected slots in order, none twice"),
+        ({"slots": ["0", "0", "1", "2"]}, "expected slots in ascending order"),
+        ({"slots": ["0-3", "1-3", "2-3", "3"]}, "expected slots in ascending order"),
         ({"slots": ["0", "1", "2", "99"]}, "expected cores of 0..3"),
         ({"slots": ["0", "1", "2", "x"]}, "expected cores like 0-3,6"),
         ({"slots": ["0", "1", "2", "3" * 5000]}, "expected cores like 0-3,6"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers.placements import cores_in_node, expand, mappings, place, write
 from helpers.strategies import graphs
-from hopbytes.cost.metrics.placement import measure
+from hopbytes.cost.metrics.mapping_metrics import measure
 
 
 def slurm_binding(written, mapping):

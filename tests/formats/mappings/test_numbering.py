@@ -19,7 +19,7 @@ def test_cpu_numbers_come_from_the_nodes_own_tree():
     assert "mask_cpu:0x808,0x101,0x202 " in write("slurm", whole).launch
     assert "user:3+11,0+8,1+9 " in write("hydra", mapping).launch
     assert write("openmpi", mapping).files[""].splitlines()[1] == "rank 0=localhost slot=3"
-    assert not any("taken to be CPU numbers" in text for text in write("hydra", mapping).notices)
+    assert not any("assumed to be the core numbers" in text for text in write("hydra", mapping).notices)
 
 
 def test_srun_gets_no_list_where_nodes_may_be_shared():
@@ -28,7 +28,7 @@ def test_srun_gets_no_list_where_nodes_may_be_shared():
     written = write("slurm", mapping)
     assert "--cpu-bind=none sh {stem}.place.sh" in written.launch
     assert "0) cores=3,11 threads=1 ;;" in written.files[".place.sh"]
-    assert any("not all CPUs of the nodes are the job's" in notice for notice in written.notices)
+    assert any("the job has only some CPUs of its nodes" in notice for notice in written.notices)
     # Leaving cores out oneself is something else; so is a job that says what it may use.
     own = Mapping(np.array([1, 0], np.int32), machine("synthetic:core:4@a,b", exclude="core=0"))
     assert "map_cpu:2,1 " in write("slurm", own).launch

@@ -8,12 +8,13 @@ import pytest
 import hopbytes as hb
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.inventory import NodeInventory
 
 
 def written(tmp_path, allowed, hosts, version=None, per=None):
     """Write ranks on all slots of nodes of four cores with two threads each, of which a job has some."""
     trees = [read_synthetic("core:4 pu:2").restricted(pus) for pus in allowed]
-    machine = NodeMachine("test", tuple(trees), tuple(range(len(trees))), hosts)
+    machine = NodeMachine("test", NodeInventory(tuple(trees), tuple(range(len(trees)))), hosts)
     where = hb.machine(machine, per=per)
     mapping = hb.Mapping(np.arange(where.k, dtype=np.int32), where)
     options = {} if version is None else {"version": version}
@@ -22,7 +23,7 @@ def written(tmp_path, allowed, hosts, version=None, per=None):
 
 ALL = range(8)
 THREADS = "Open MPI 5 counts hardware threads instead of cores"
-TREES = "Open MPI 4 binds all hosts by the tree"
+TREES = "Open MPI 4 binds on all hosts by the topology"
 
 
 @pytest.mark.parametrize(("allowed", "said"), [
@@ -39,7 +40,7 @@ def test_what_is_said(tmp_path, allowed, said):
 
 def test_hosts_and_versions(tmp_path):
     notices = written(tmp_path, [ALL, {0, 2, 3}, {1, 2, 3}], ("a", "b", "c"))
-    assert re.search(r"others have more \(b, c\): ask for whole cores, or start with srun", notices)
+    assert re.search(r"more of others \(b, c\): request whole cores, or start with srun", notices)
     assert "(b, c from a): use Open MPI 5 or srun; 'hopbytes verify' shows where" in notices
     notices = written(tmp_path, [ALL, {0, 2, 3}], ("a", "b"), version="4")
     assert (THREADS in notices, TREES in notices) == (False, True)

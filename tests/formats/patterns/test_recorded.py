@@ -174,15 +174,15 @@ def test_two_groups_name_ranks_of_each_other(tmp_path, name, said):
 
 BAD = [
     ("a.prof", "# POINT TO POINT\nE\t0\t1\t-5 bytes\t2 msgs sent\n", r"a\.prof:2: '-5', expected a number of bytes"),
-    ("a.prof", "# POINT TO POINT\nE\t0\t1\n", r"a\.prof:2: a line cut short"),
+    ("a.prof", "# POINT TO POINT\nE\t0\t1\n", r"a\.prof:2: an incomplete line"),
     ("a.prof", "# POINT TO POINT\nZ\t0\n", r"a\.prof:2: 'Z', expected a letter"),
     ("a.prof", "# POINT TO POINT\n", "no rank"),
     ("a.ipm.xml", IPM.replace('orank="0" count="4"', 'orank="x" count="4"'), "'x', expected a number as orank of <hent>"),
     ("a.ipm.xml", IPM[:300], "the file ends in the middle"),
-    ("a.ipm.xml", IPM.replace('mpi_rank="1"', 'mpi_rank="0"'), "rank 0 for the second time"),
+    ("a.ipm.xml", IPM.replace('mpi_rank="1"', 'mpi_rank="0"'), "rank 0 is repeated"),
     ("a.mpip", MPIP.partition("------- End")[0], "the file ends inside the communication matrix"),
     ("a.mpip", MPIP.replace("0\t1\t40\t5", "0\t1\t40"), "3 numbers, expected source target bytes count"),
-    ("a.ti", "0 init\n0 send 1\n", r"a\.ti:2: an action cut short"),
+    ("a.ti", "0 init\n0 send 1\n", r"a\.ti:2: an incomplete action"),
     ("profile.0.0.0", TAU.format(other=1, mean="nan"), "expected messages and their mean size"),
     ("a-0000.txt", dumpi(0, 1)[:-30], "expected|missing|ends inside"),
 ]
@@ -207,7 +207,7 @@ def test_what_has_no_pairs_is_refused(tmp_path):
         hb.read(terse)
     trace = tmp_path / "a-0000.txt"
     trace.write_text(dumpi(0, 0).replace("2 (MPI_COMM_WORLD)", "4 (user-defined-comm)"))
-    with pytest.raises(UnsupportedError, match="whose ranks a trace does not tell"):
+    with pytest.raises(UnsupportedError, match="whose ranks the trace does not contain"):
         hb.read(trace, holds="pattern")
 
 

@@ -91,17 +91,17 @@ def test_rails_of_unequal_hosts(tmp_path):
     hosts = dict(zip(("n1", "n2"), ((0, 1), (2,)), strict=True))
     for rails, expected in (("same", [0, 0, 0, 0, 2, 2, 2, 2]), ("spread", [0, 0, 1, 1, 2, 2, 2, 2])):
         machine = parse_machine(f"ib:{folder}:rails={rails}:hosts=n[1-2] / core:4")
-        assert machine.node_names() == tuple(hosts)
+        assert machine.known_hosts.names == tuple(hosts)
         assert machine.endpoint_of_core().tolist() == expected
     one = parse_machine(f"ib:{folder}:adapters=mlx5_1")
-    assert one.node_names() == ("n1", "n3", "n4")
+    assert one.known_hosts.names == ("n1", "n3", "n4")
     assert one.network().n_endpoints == 3
 
 
 def test_hosts_and_options_survive_the_spec(tmp_path):
     folder = two_level_fabric().write(tmp_path)
     machine = parse_machine(f"ib:{folder}:rails=spread@n[3,1]@7 / core:2")
-    assert machine.node_names() == ("n1", "n3")
+    assert machine.known_hosts.names == ("n1", "n3")
     assert machine.spec() == f"ib:{folder}:rails=spread:hosts=n[3,1]@7 / core:2@1"
     assert parse_machine(machine.spec()) == machine
 
@@ -118,11 +118,11 @@ def test_a_node_name_map_names_hosts(tmp_path):
     folder = text.write(tmp_path / "fabric")
     machine = parse_machine(f"ib:{folder}")
     guid = text.guid(text.adapters[0])
-    assert machine.node_names()[-1] == f"guid-{guid:016x}"
+    assert machine.known_hosts.names[-1] == f"guid-{guid:016x}"
     assert "1 adapters name no host" in machine.notices()[0]
     (tmp_path / "names").write_text(f'0x{guid:x} "n1 mlx5_0"\n')
     named = parse_machine(f"ib:{folder}:names={tmp_path / 'names'}")
-    assert named.node_names()[0] == "n1"
+    assert named.known_hosts.names[0] == "n1"
     assert named.notices() == ()
 
 
@@ -245,7 +245,7 @@ def test_adapters_of_gpus(tmp_path):
     machine = parse_machine(f"ib:{two_level_fabric(rails=2).write(tmp_path)}:rails=gpu / core:4")
     nodes, gpus = np.array([0, 0, 0, 0, 1, 1], np.int32), np.array([3, 0, 1, 2, 1, 0], np.int32)
     # Four GPUs on two adapters: two each; two GPUs: one each. Nobody knows which are near, and that is said.
-    endpoints, said = machine.slot_endpoints(nodes, gpus, lambda node: None)
+    endpoints, said = machine.slot_endpoints(nodes, gpus, None)
     assert endpoints.tolist() == [1, 0, 0, 1, 3, 2]
     assert said[0].startswith("rails=gpu: on 2 hosts nobody says which adapter is nearest")
 
@@ -286,7 +286,7 @@ def test_gpus_take_the_adapter_beside_them(tmp_path):
     adapters = [(int(gpu), int(end) % 2) for gpu, end in zip(where.gpus, where.endpoints, strict=True)]
     assert sorted(adapters) == [(0, 1), (0, 1), (1, 0), (1, 0), (2, 1), (2, 1), (3, 0), (3, 0)]
     assert where.notices == ()
-    near = [gpu.adapter.name for gpu in where.machine.node_tree(0).gpus]
+    near = [gpu.adapter.name for gpu in where.machine.inventory.tree(0).gpus]
     assert near == ["mlx5_1", "mlx5_0", "mlx5_1", "mlx5_0"]
     # Stored with the machine, and there again when it is read.
     stored = tmp_path / "node.machine.json"
@@ -307,10 +307,10 @@ def test_placements_on_fabrics_are_stored(tmp_path):
     path = tmp_path / "placement.json"
     hb.write(mapping, path, format="json")
     for folder in (one, other):
-        again = hb.read(path, holds="placement", where=hb.machine(f"ib:{folder} / core:2"))
+        again = hb.read(path, holds="mapping", where=hb.machine(f"ib:{folder} / core:2"))
         assert np.array_equal(again.pe, mapping.pe)
     with pytest.raises(UnsupportedError, match="was made for"):
-        hb.read(path, holds="placement", where=hb.machine(f"ib:{rerouted} / core:2"))
+        hb.read(path, holds="mapping", where=hb.machine(f"ib:{rerouted} / core:2"))
 
 
 @pytest.mark.shared

@@ -18,6 +18,6 @@ def test_hosts_with_coordinates_of_a_file_are_places_of_a_grid(tmp_path):
     machine = hb.machine(f"coordinates:{table}:dims=2x2").machine
     found = geometry_of(machine)
     assert found.sizes == (2, 2)
-    assert dict(zip(machine.node_names(), found.places.T.tolist(), strict=True)) == {
+    assert dict(zip(machine.known_hosts.names, found.places.T.tolist(), strict=True)) == {
         "a": [0, 0], "b": [0, 1], "c": [1, 0], "d": [1, 1]
     }

@@ -9,6 +9,7 @@ from helpers.strategies import check_groupings
 from hopbytes.machines.common.leveling import level
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.node_tree import Part, node_tree
 from hopbytes.machines.selection.units import units_of
 from hopbytes.model.allocation import Allocation
@@ -67,14 +68,14 @@ def test_distance_is_by_the_smallest_common_unit(root):
 @given(st.lists(nodes(), min_size=1, max_size=3))
 def test_unlike_nodes_make_a_machine_that_keeps_its_promises(roots):
     trees = tuple(node_tree(root) for root in roots)
-    machine = NodeMachine("test:", trees, tuple(range(len(trees))))
+    machine = NodeMachine("test:", NodeInventory(trees, tuple(range(len(trees)))))
     where = Allocation.whole(machine)
     check_groupings(where.groups(), where.k)
     assert machine.n_cores == sum(len(tree.os_pus) for tree in trees)
     for node, tree in enumerate(trees):
         places = (machine.node_of_core() == node).nonzero()[0]
-        start, cpus = machine.os_cpus()
-        assert cpus[start[places[0]] : start[places[-1] + 1]].tolist() == tree.os_pus.tolist()
+        cpus = machine.inventory.os_cpus()
+        assert cpus[places].tolist() == tree.os_pus.tolist()
 
 
 def test_cores_of_a_package_without_dies_are_not_torn_apart_by_another_with_dies():
@@ -86,7 +87,7 @@ def test_cores_of_a_package_without_dies_are_not_torn_apart_by_another_with_dies
         Part("die", d, tuple(Part("l3", 2 * d + c, (Part("core", 0, (Part("pu", 4 * d + 2 * c),)),
              Part("core", 1, (Part("pu", 4 * d + 2 * c + 1),)))) for c in range(2))) for d in range(2)
     )))  # fmt: skip
-    machine = NodeMachine("test:", (plain, with_dies), (0, 1))
+    machine = NodeMachine("test:", NodeInventory((plain, with_dies), (0, 1)))
     apart = machine.distance()
     assert [apart.between(0, other) for other in (1, 2, 4)] == [1, 3, 10]
     assert [apart.between(8, 8 + other) for other in (1, 2, 4)] == [1, 3, 5]
@@ -126,7 +127,7 @@ def heterogeneous_nodes(draw):
 @given(st.lists(heterogeneous_nodes(), min_size=1, max_size=2))
 def test_heterogeneous_memory_is_no_reason_to_refuse_a_node(roots):
     trees = tuple(node_tree(root) for root in roots)
-    machine = NodeMachine("test:", trees, tuple(range(len(trees))))
+    machine = NodeMachine("test:", NodeInventory(trees, tuple(range(len(trees)))))
     packages = [tree.units[:, tree.kinds.index("package")].max() + 1 for tree in trees]
     assert len(set(units_of(machine, "package").tolist())) == sum(packages)
     cores = sum(int(tree.cores[-1]) + 1 for tree in trees)

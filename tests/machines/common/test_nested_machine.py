@@ -26,11 +26,11 @@ def test_specs_come_back(spec):
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_place_has_a_number_of_its_operating_system(spec):
     machine = parse_machine(spec)
-    start, numbers = machine.os_cpus()
-    assert len(start) == machine.n_cores + 1
+    numbers = machine.inventory.os_cpus()
+    assert len(numbers) == machine.n_cores
     nodes = machine.node_of_core()
     for node in range(int(nodes[-1]) + 1):
-        assert numbers[nodes == node].tolist() == machine.node_tree(node).os_pus.tolist()
+        assert numbers[nodes == node].tolist() == machine.inventory.tree(node).os_pus.tolist()
 
 
 def test_network_outside_and_tree_inside():
@@ -71,7 +71,7 @@ def test_unlike_nodes_stand_in_the_order_of_the_names_outside(tmp_path):
     where = hb.machine(f"slurm:{path} / hwloc:{SMT}@c,hwloc:{HYBRID}@a,b")
     names = where.hosts
     assert sorted(names) == ["a", "b", "c"]
-    sizes = [len(where.machine.node_tree(node).os_pus) for node in range(3)]
+    sizes = [len(where.machine.inventory.tree(node).os_pus) for node in range(3)]
     assert sizes == [14 if name == "c" else 8 for name in names]
     chosen = hb.machine(f"slurm:{path} / hwloc:{SMT}", hosts="a,c")
     assert {names[node] for node in chosen.node_of_pe.tolist()} == {"a", "c"}

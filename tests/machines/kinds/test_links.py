@@ -49,7 +49,7 @@ def test_shortest_routes_take_turns_by_target(tmp_path):
     # Hosts 2 and 3 are b0 and b1; la has three ways up: s0, s1 and s1 again.
     assert names(machine, 0, 2) == ["a0 -> la", "la -> s1 #1", "s1 -> lb", "lb -> b0"]
     assert names(machine, 0, 3) == ["a0 -> la", "la -> s0", "s0 -> lb", "lb -> b1"]
-    assert machine.node_names() == ("a0", "a1", "b0", "b1")
+    assert machine.known_hosts.names == ("a0", "a1", "b0", "b1")
 
 
 def test_it_maps_and_comes_back(tmp_path):

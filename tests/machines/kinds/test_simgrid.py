@@ -32,7 +32,7 @@ def test_simgrid(tmp_path):
     shaped += 'topo_parameters="{}"/></platform>'
     torus = round_trip(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', '3,2,2'))}@4")
     assert torus.distance().between(0, 1) == 4  # the first dimension runs fastest
-    assert torus.node_names()[11] == "h11"
+    assert torus.known_hosts.names[11] == "h11"
     tree = round_trip(f"simgrid:{put(tmp_path, shaped.format(15, 'FAT_TREE', '2;4,4;1,2;1,2'))}")
     # Four leaves of four hosts, two cores, two cables each.
     assert tree.network().describe()["links"] == 2 * (16 + 4 * 2 * 2)

@@ -12,13 +12,13 @@ from helpers.machines import round_trip
 def test_slurm_distances(tmp_path):
     path = put(tmp_path, SLURM)
     machine = round_trip(f"slurm:{path}:leaf=90 / package:2 core:2")
-    assert machine.node_names() == ("n1", "n2", "n3", "n4", "n5")
+    assert machine.known_hosts.names == ("n1", "n2", "n3", "n4", "n5")
     between = machine.distance().between
     assert [between(0, core) for core in (0, 1, 2, 4, 8, 12)] == [0, 1, 10, 40, 40, 90]
     assert machine.spec() == f"slurm:{path}:leaf=90 / package:2@10 core:2@1"
     assert hb.machine(machine.spec(), distance="node=50,core=2").distance.between(0, 4) == 50
     some = round_trip(f"slurm:{path}@n[3-4] / core:[2,1]")
-    assert (some.node_names(), some.n_cores) == (("n3", "n4"), 3)
+    assert (some.known_hosts.names, some.n_cores) == (("n3", "n4"), 3)
 
 
 def test_slurm_yaml(tmp_path):
@@ -28,7 +28,7 @@ def test_slurm_yaml(tmp_path):
     assert [blocks.distance().between(0, node) for node in (1, 2, 4)] == [40, 60, 80]
     pod = round_trip(f"slurm:{path}:topology=pod@6 / core:2")
     # x runs fastest: t1 t2 are neighbours in x, t1 t3 in z.
-    assert pod.node_names() == ("t1", "t2", "t3", "t4")
+    assert pod.known_hosts.names == ("t1", "t2", "t3", "t4")
     assert [pod.distance().between(0, core) for core in (1, 2, 4, 6)] == [1, 6, 6, 12]
     assert pod.network().routes([0], [1]).links.size == 1
 

@@ -55,7 +55,7 @@ def test_several_hosts_and_the_way_back():
     text = "synthetic:pack:2 core:2 pu:2(indexes=core:pack)@n[1-3]:core=2"
     machine = parse_machine(text)
     assert machine.spec() == text
-    assert machine.node_names() == ("n1", "n2", "n3")
+    assert machine.known_hosts.names == ("n1", "n2", "n3")
     assert parse_machine(machine.spec()) == machine
 
 
@@ -117,7 +117,7 @@ def test_agrees_with_hwloc(text, tmp_path):
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     theirs, ours = hb.machine(f"hwloc:{path}").machine, hb.machine(f"synthetic:{text}").machine
     assert theirs.tree.spec() == ours.tree.spec()
-    assert theirs.node_tree(0).os_pus.tolist() == ours.node_tree(0).os_pus.tolist()
+    assert theirs.inventory.tree(0).os_pus.tolist() == ours.inventory.tree(0).os_pus.tolist()
 
 
 def test_unlike_nodes():
@@ -126,9 +126,9 @@ def test_unlike_nodes():
     where = hb.machine(text)
     machine = where.machine
     assert machine.hosts == ("n1", "n2", "n3", "n4", "n5")
-    assert (len(machine.nodes), machine.tree_of_node) == (2, (0, 0, 1, 1, 1))
-    assert [len(machine.node_tree(node).os_pus) for node in range(5)] == [4, 4, 4, 4, 4]
-    assert machine.node_tree(3).os_pus.tolist() == [0, 2, 1, 3]
+    assert (len(machine.inventory.trees), machine.inventory.tree_of_node) == (2, (0, 0, 1, 1, 1))
+    assert [len(machine.inventory.tree(node).os_pus) for node in range(5)] == [4, 4, 4, 4, 4]
+    assert machine.inventory.tree(3).os_pus.tolist() == [0, 2, 1, 3]
     assert hb.machine(machine.spec()).machine.hosts == machine.hosts
     with pytest.raises(FormatError, match=mentions("synthetic:core:2", "@n")):
         hb.machine("synthetic:core:2,synthetic:core:4@n1")

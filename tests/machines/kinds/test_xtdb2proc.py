@@ -12,7 +12,7 @@ from hopbytes.machines.spec import parse_machine
 
 def test_cray(tmp_path):
     gemini = round_trip(f"xtdb2proc:{put(tmp_path, CRAY)}:dims=4x4x4@2 / core:2")
-    assert gemini.node_names() == ("nid00004", "nid00012")
+    assert gemini.known_hosts.names == ("nid00004", "nid00012")
     assert gemini.distance().between(0, 2) == 2 * (1 + 2)
     lines = [
         f"x_coord={x},y_coord={y},z_coord={z},processor_id={number}"

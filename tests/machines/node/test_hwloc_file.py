@@ -167,7 +167,7 @@ def test_memory_around_groups_and_inside_groups(tmp_path):
     path.write_text(MIXED.format(*cores))
     machine = hb.machine(f"hwloc:{path}").machine
     assert machine.tree.spec() == "package:2@10 numa:[1,2]@5 group:[2,1,1]@5 core:2@1"
-    assert machine.node_tree(0).facts() == {"pus": 8, "cores": 8, "packages": 2, "numa": 3, "gpus": 0}
+    assert machine.inventory.tree(0).facts() == {"pus": 8, "cores": 8, "packages": 2, "numa": 3, "gpus": 0}
 
 
 def test_a_memory_node_as_the_outermost_object(tmp_path):
@@ -178,7 +178,7 @@ def test_a_memory_node_as_the_outermost_object(tmp_path):
     path.write_text(text)
     machine = hb.machine(f"hwloc:{path}").machine
     assert machine.tree.spec() == "pu:2@10"
-    assert machine.node_tree(0).facts()["numa"] == 1
+    assert machine.inventory.tree(0).facts()["numa"] == 1
 
 
 @pytest.mark.parametrize("text", ["x", "0x123456789", "0x1 0x2", "-1", "0xf...f0"])
@@ -222,7 +222,7 @@ REAL = {
 @pytest.mark.parametrize("name", REAL)
 def test_real_machines(name):
     machine = hb.machine(f"hwloc:{SHARED_HWLOC / name}.xml").machine
-    assert (machine.tree.spec(), *machine.node_tree(0).facts().values()) == REAL[name]
+    assert (machine.tree.spec(), *machine.inventory.tree(0).facts().values()) == REAL[name]
 
 
 @pytest.mark.shared

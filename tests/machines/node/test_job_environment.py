@@ -10,6 +10,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.synthetic import read_synthetic
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import Job, find_job, read_flux, read_slots
 from hopbytes.machines.selection.allocate import cores_of_a_task
 
@@ -116,7 +117,7 @@ def test_nodes_of_a_job_like_this_one():
 def job_machine(**options) -> NodeMachine:
     job = Job("Slurm", ("a", "b"), (16, 16), **options)
     tree = read_synthetic("pack:2 core:4 pu:2")
-    return NodeMachine("job", (tree,), (0, 0), job.hosts, its_job=job)
+    return NodeMachine("job", NodeInventory((tree,), (0, 0)), job.hosts, job=job)
 
 
 def test_tasks_go_where_the_job_asked_for_them():

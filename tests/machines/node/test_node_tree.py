@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hopbytes as hb
 from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.node_tree import Part, node_tree
 from hopbytes.machines.node.sysfs import node_from_files
 from hopbytes.machines.selection.units import units_of
@@ -54,7 +55,7 @@ def test_one_allowed_core_as_the_kernel_tells_it():
         files[f"{here}/thread_siblings_list"] = f"{cpu % 2},{cpu % 2 + 2}"
         files[f"{here}/core_siblings_list"] = "0-3"
     tree = node_from_files(files, {0, 2})
-    assert hb.machine(NodeMachine("test", (tree,), (0, 0), ("n1", "n2"))).k == 2
+    assert hb.machine(NodeMachine("test", NodeInventory((tree,), (0, 0)), ("n1", "n2"))).k == 2
 
 
 @st.composite
@@ -74,7 +75,7 @@ def nodes(draw):
 @settings(max_examples=60)
 @given(st.lists(nodes(), min_size=1, max_size=3))
 def test_slots_are_the_cores_of_the_nodes(trees):
-    machine = NodeMachine("test", tuple(trees), tuple(range(len(trees))))
+    machine = NodeMachine("test", NodeInventory(tuple(trees), tuple(range(len(trees)))))
     cores = [tree.cores for tree in trees]
     starts = np.cumsum([0, *(int(own[-1]) + 1 for own in cores)])
     expected = np.concatenate([own + start for own, start in zip(cores, starts, strict=False)])

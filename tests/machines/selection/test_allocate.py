@@ -11,8 +11,8 @@ from helpers.errors import mentions
 from helpers.paths import hwloc_sample
 from helpers.strategies import machines
 from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.common.table import Table
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.report.show import machine_facts, machine_text
 
 

@@ -52,7 +52,7 @@ def test_places_of_a_table(tmp_path, spec, text, expected):
 
 def test_a_torus_numbered_along_a_curve(tmp_path):
     where = machine("torus:4x4:order=hilbert", hosts=table(tmp_path, "node,x,y\na,3,1\nb,0,2\n"))
-    places = where.machine.geometry().places
+    places = where.machine.network().geometry().places
     found = used(where)
     assert [places[:, found[name]].tolist() for name in "ab"] == [[3, 1], [0, 2]]
 

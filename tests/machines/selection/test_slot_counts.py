@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.strategies import machines
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.common.table import Table
-from hopbytes.machines.selection.slot_counts import spread, spread_counts
+from hopbytes.machines.selection.slot_counts import even_counts, spread
+from hopbytes.machines.topology import NODE_NAMES
 
 
 def water_filled(total, capacities):
@@ -96,7 +96,7 @@ def test_errors(n, options, error, words):
 @settings(deadline=None)
 def test_oversubscription_gives_floor_or_ceil_spread_evenly(tree, n):
     where = hb.machine(tree)
-    counts = spread_counts(where, n)
+    counts = even_counts(where, n)
     assert counts.dtype == np.int64
     assert counts.sum() == n
     assert set(counts.tolist()) <= {n // where.k, -(-n // where.k)}
@@ -105,8 +105,8 @@ def test_oversubscription_gives_floor_or_ceil_spread_evenly(tree, n):
 
 def test_65_tasks_on_64():
     where = hb.machine("node:4 core:16")
-    assert spread_counts(where, 65).tolist() == [2] + [1] * 63
-    assert np.bincount(where.node_of_pe, weights=spread_counts(where, 67)).tolist() == [17, 17, 17, 16]
+    assert even_counts(where, 65).tolist() == [2] + [1] * 63
+    assert np.bincount(where.node_of_pe, weights=even_counts(where, 67)).tolist() == [17, 17, 17, 16]
 
 
 def test_where_only_distances_are_known_clusters_take_turns():

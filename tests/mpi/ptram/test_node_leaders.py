@@ -12,7 +12,13 @@ from helpers.together import together
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.mappers.ptram import HybridGreedy
 from hopbytes.algorithms.refiners.refine_ptram import HottestLink
-from hopbytes.algorithms.two_level import Share, groups_of_placement, nodes_of, routed_groups, vicinity_of
+from hopbytes.algorithms.two_level import (
+    Capacity,
+    groups_of_placement,
+    neighbourhood_of,
+    nodes_of,
+    routed_groups,
+)
 from hopbytes.errors import InfeasibleError
 from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
 from hopbytes.mpi.ptram.own_routes import OwnRoutes
@@ -82,7 +88,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
         rng, rule = np.random.default_rng(seed), ("paper", "count")[seed % 2]
         nearby = seed > 1
         refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
-        share = Share(np.ones(where.k, np.int64), None)
+        share = Capacity(np.ones(where.k, np.int64), None)
         pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
         grouped = groups_of_placement(graph, where, pe, share)
         problem = routed_groups(graph, grouped, None, "a test")
@@ -111,7 +117,7 @@ def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec
 def test_nearest_nodes_are_those_of_the_serial_search():
     where = hb.machine("torus:3x4@5:nodes=2")
     nodes = nodes_of(where)
-    near = vicinity_of(nodes).near.reshape(nodes.count, -1)
+    near = neighbourhood_of(nodes).near.reshape(nodes.count, -1)
     own = OwnRoutes(where.machine.network(), np.arange(24, dtype=np.int32), 7, 12, 0)
     for place in own.places.tolist():
         assert own.nearest(place, 9).tolist() == near[place][near[place] != place][:9].tolist()

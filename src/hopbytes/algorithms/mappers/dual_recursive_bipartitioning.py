@@ -21,7 +21,7 @@ class DualRecursiveBipartitioning(Mapper):
 
     Parameters
     ----------
-    tries : int
+    initial_partitions : int
         Partitions of the coarse graph per cut.
 
     Notes
@@ -31,14 +31,14 @@ class DualRecursiveBipartitioning(Mapper):
     for meshes.
     """
 
-    tries: int = 4
+    initial_partitions: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         groupings = where.groups()
         order = np.argsort(groupings[-1])
         tree = halved([grouping[order] for grouping in groupings])
-        leaf = bisected(tree, order, graph, bounds, effort, self.tries)
+        leaf = bisected(tree, order, graph, bounds, effort, self.initial_partitions)
         return order.astype(np.int32)[leaf]
 
 
@@ -48,4 +48,4 @@ def bisected(
     """Cut the tasks along a tree of halves whose leaf i is PE ``order[i]``; return the leaf of each task."""
     count = None if bounds.count is None else bounds.count[order]
     inside = Bounds(bounds.load[order], count, bounds.exact)
-    return Multisection(tries=tries).map(graph, tree, inside, effort)
+    return Multisection(initial_partitions=tries).map(graph, tree, inside, effort)

@@ -10,13 +10,13 @@ from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.multisection.cut_level import Level
-from hopbytes.algorithms.multisection.hierarchy_levels import Piece, levels_of
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.coarse import coarsen_once
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.capacities import child_caps, group_sums
+from hopbytes.model.capacities import child_bounds, group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 
@@ -27,13 +27,13 @@ class Integrated(Mapper):
 
     Parameters
     ----------
-    runs, tries, combines : int
+    repetitions, initial_partitions, recombinations : int
         How hard to work on each cut, see the mapper ``multisection``.
     per_block : int
         A graph of the coarsening is cut into as many groups of PEs as have this many vertices each.
     fewest : int
         Vertices of the coarsest graph, about, where fewer would do.
-    rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
+    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         Local search in cuts and under distances (:class:`hopbytes.engine.SearchSettings`).
 
     Notes
@@ -49,41 +49,46 @@ class Integrated(Mapper):
     With exact counts (one task per slot) it is ``multisection``. O(levels x (n + m)) for meshes.
     """
 
-    runs: int = 1
-    tries: int = 4
-    combines: int = 0
+    repetitions: int = 1
+    initial_partitions: int = 4
+    recombinations: int = 0
     per_block: int = 1000
     fewest: int = 3000
     rounds: int = 10
-    patience: int = 40
+    fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 1
     flow_width: int = 4
-    venture_percent: int = 0
+    overload_percent: int = 0
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
         search = SearchSettings(
-            self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
         )
-        cutter = Multisection(self.runs, self.tries, self.combines, **asdict(search))
+        cutter = Multisection(
+            self.repetitions, self.initial_partitions, self.recombinations, **asdict(search)
+        )
         if bounds.exact or where.k < 2 or graph.n == 0:
             return cutter.map(graph, where, bounds, effort)
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=False)
-        whole = Piece.whole(graph, bounds)
+        whole = Subproblem.whole(graph, bounds)
         each = 2 if whole.csr.indptr is graph.indptr else 1
-        pieces, maps = self._coarsened(whole, levels, effort)
-        depth, group = 0, np.zeros(pieces[-1].n, np.int32)
-        for number in range(len(pieces) - 1, -1, -1):
-            piece = pieces[number]
+        subproblems, maps = self._coarsened(whole, levels, effort)
+        depth, group = 0, np.zeros(subproblems[-1].n, np.int32)
+        for number in range(len(subproblems) - 1, -1, -1):
+            subproblem = subproblems[number]
             if number < len(maps):
                 group = group[maps[number]]
-                group = _refined(piece, levels[depth - 1], group, where, each, search, effort)
-            deep = self._depth(piece.n, levels) if number else len(levels)
+                group = _refined(subproblem, levels[depth - 1], group, where, each, search, effort)
+            deep = self._depth(subproblem.n, levels) if number else len(levels)
             if deep > depth:
-                piece = Piece(depth, 0, (), None, piece.csr, piece.loads, piece.unary)
-                group = cutter.descend(piece, levels[:deep], each, False, effort, None, group)
-                group = _refined(piece, levels[deep - 1], group, where, each, search, effort)
+                subproblem = Subproblem(
+                    depth, 0, (), None, subproblem.csr, subproblem.loads, subproblem.linear_cost
+                )
+                group = cutter.descend(subproblem, levels[:deep], each, False, effort, None, group)
+                group = _refined(subproblem, levels[deep - 1], group, where, each, search, effort)
                 depth = deep
         pe: Int32 = pe_of_leaf[group]
         return pe
@@ -93,25 +98,25 @@ class Integrated(Mapper):
         return max(1, sum(n >= self.per_block * len(level.parent) for level in levels))
 
     def _coarsened(
-        self, whole: Piece, levels: list[Level], effort: Effort
-    ) -> tuple[list[Piece], list[Int32]]:
+        self, whole: Subproblem, levels: list[Level], effort: Effort
+    ) -> tuple[list[Subproblem], list[Int32]]:
         """Return the graph on all levels, the finest first, and the maps between them."""
         maps = coarsen_once(
-            *whole.csr, whole.loads, levels[0].leaf_caps, per_block=self.per_block, fewest=self.fewest,
-            seed=effort.seed, spend=effort.spend, unary=whole.unary,
+            *whole.csr, whole.loads, levels[0].leaf_bounds, per_block=self.per_block, fewest=self.fewest,
+            seed=effort.seed, spend=effort.spend, linear_cost=whole.linear_cost,
         )
-        pieces = [whole]
+        subproblems = [whole]
         for cluster in maps:
-            fine, count = pieces[-1], int(cluster.max()) + 1
+            fine, count = subproblems[-1], int(cluster.max()) + 1
             csr = quotient_csr(fine.csr, cluster, count)
-            unary = None if fine.unary is None else fine.unary.contracted(cluster, count)
+            linear_cost = None if fine.linear_cost is None else fine.linear_cost.contracted(cluster, count)
             loads = group_sums(cluster, fine.loads, count)
-            pieces.append(Piece(0, 0, (), None, csr, loads, unary))
-        return pieces, maps
+            subproblems.append(Subproblem(0, 0, (), None, csr, loads, linear_cost))
+        return subproblems, maps
 
 
 def _refined(
-    piece: Piece, level: Level, group: Int32, where: Allocation, each: int, search: SearchSettings,
+    subproblem: Subproblem, level: Level, group: Int32, where: Allocation, each: int, search: SearchSettings,
     effort: Effort,
 ) -> Int32:
     """Lower the cost of a placement on groups of PEs, which are as far from each other as their first PEs."""
@@ -121,17 +126,21 @@ def _refined(
     order = np.argsort(first)  # allocations are in machine order
     rank = np.empty(groups, np.int32)
     rank[order] = np.arange(groups, dtype=np.int32)
-    unary = None
-    if piece.unary is not None:
-        nothing, all_groups = np.zeros(piece.n, np.int32), np.arange(groups)
-        unary = piece.unary.grouped(nothing, rank[level.child_of_pe], np.zeros(groups, np.int64), all_groups)
-        unary = unary.scaled(1, each)
-    total = int(group_sums(group * 0, piece.loads, 1)[0])
-    caps = child_caps(total, level.shares, level.leaf_caps, level.left)
+    linear_cost = None
+    if subproblem.linear_cost is not None:
+        nothing, all_groups = np.zeros(subproblem.n, np.int32), np.arange(groups)
+        linear_cost = subproblem.linear_cost.grouped(
+            nothing, rank[level.child_of_pe], np.zeros(groups, np.int64), all_groups
+        )
+        linear_cost = linear_cost.scaled(1, each)
+    total = int(group_sums(group * 0, subproblem.loads, 1)[0])
+    caps = child_bounds(total, level.shares, level.leaf_bounds, level.left)
     better, moves = refine_placement(
-        *piece.csr, piece.loads, rank[group], np.maximum(caps, np.maximum(level.held, level.sure))[order],
+        *subproblem.csr, subproblem.loads, rank[group], np.maximum(
+            caps, np.maximum(level.held, level.sure)
+        )[order],
         **kernel_distances(where.select(first[order])), seed=effort.seed, search=search,
-        threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
+        threads=effort.threads, deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
     )
     effort.count(moves=moves)
     found: Int32 = order.astype(np.int32)[better]

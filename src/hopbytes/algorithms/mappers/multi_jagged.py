@@ -13,10 +13,11 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.algorithms.two_level import nodes_of, place_inside
-from hopbytes.algorithms.two_level.node_level import pace_of, settings_of, share_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, run_control_of, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.common.geometry import Geometry, occupied
+from hopbytes.machines.common.geometry import occupied
+from hopbytes.machines.network.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -76,7 +77,7 @@ class MultiJagged(Mapper):
                 f"mapper 'multi_jagged' needs coordinates of tasks, and {graph.name[:40]!r} has none: give "
                 "multi_jagged:tasks=16x16x4 or tasks=FILE with a line per task; 'curve' works without"
             )
-        nodes, share = nodes_of(where), share_of(graph, bounds)
+        nodes, share = nodes_of(where), capacity_of(graph, bounds)
         room = np.add.reduceat(room_for(graph, bounds)[nodes.pes], nodes.start[:-1])
         best: tuple[int, Int32] | None = None
         for places, turned in self._rotated(_opened(geometry), points):
@@ -89,7 +90,7 @@ class MultiJagged(Mapper):
                 best = worth, node
         assert best is not None
         return place_inside(
-            graph, nodes, best[1], share.per_pe, share.loads, settings_of(1, 4), pace_of(effort)
+            graph, nodes, best[1], share.per_pe, share.loads, settings_of(1, 4), run_control_of(effort)
         )
 
     def _rotated(self, places: Int64, points: Int64) -> list[tuple[Int64, Int64]]:

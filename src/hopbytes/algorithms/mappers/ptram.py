@@ -11,8 +11,15 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level import Grouped, Routed, move_groups, ports_of, routed_groups, vicinity_of
-from hopbytes.algorithms.two_level.node_level import cut, finish, pace_of, settings_of, share_of
+from hopbytes.algorithms.two_level import (
+    Grouped,
+    Routed,
+    move_groups,
+    neighbourhood_of,
+    ports_of,
+    routed_groups,
+)
+from hopbytes.algorithms.two_level.node_level import capacity_of, cut, finish, run_control_of, settings_of
 from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.engine.routed_search import HybridTerms, hybrid_greedy, route_classes
@@ -39,7 +46,7 @@ class HybridGreedy(Mapper):
         hop-bytes, so that only hop-bytes count unless `weights` make up for it.
     guarded : bool
         Keep the groups in the order of the partition where that has a lower highest congestion.
-    runs, tries : int
+    repetitions, initial_partitions : int
         Effort of the partition to nodes.
 
     Raises
@@ -60,8 +67,8 @@ class HybridGreedy(Mapper):
     weights: str = "1/1/1/1"
     raw: bool = False
     guarded: bool = False
-    runs: int = 1
-    tries: int = 4
+    repetitions: int = 1
+    initial_partitions: int = 4
 
     def __post_init__(self) -> None:
         parse_weights(self.weights)
@@ -74,7 +81,7 @@ class HybridGreedy(Mapper):
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, place: Place
     ) -> Int32:
         """Return int32[n], the PE of every task, groups being placed by `place`."""
-        grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries))
+        grouped = cut(graph, where, bounds, effort, settings_of(self.repetitions, self.initial_partitions))
         if grouped.nodes.count < 2:
             return finish(graph, grouped, grouped.start, bounds, effort)
         if ports_of(grouped.nodes).count > 1:
@@ -97,7 +104,9 @@ class HybridGreedy(Mapper):
         problem = routed_groups(graph, grouped, seated, "mapper ptram")
         found = place(grouped, problem, self._terms(graph, where, seated, problem), effort)
         moved = move_groups(
-            graph, grouped, seated, found, share_of(graph, bounds), settings_of(1, 4), pace_of(effort)
+            graph, grouped, seated, found, capacity_of(
+                graph, bounds
+            ), settings_of(1, 4), run_control_of(effort)
         )
         worse = self.guarded and _top(graph, where, seated) < _top(graph, where, moved)
         return seated if worse else moved
@@ -109,7 +118,7 @@ class HybridGreedy(Mapper):
         if problem.routing.ports == 1:
             classes = route_classes(problem.routing, grouped.capacities)
         place, evaluations = hybrid_greedy(
-            problem.traffic, problem.routing, vicinity_of(grouped.nodes), terms, classes,
+            problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), terms, classes,
             by_share=not self.raw, deadline=effort.deadline,
         )
         effort.count(places_evaluated=evaluations)

@@ -18,7 +18,7 @@ class TopDown(Mapper):
 
     Parameters
     ----------
-    tries : int
+    initial_partitions : int
         Partitions of the coarse graph per cut.
 
     Notes
@@ -27,8 +27,8 @@ class TopDown(Mapper):
     that paper calls Top-Down, to compare with. O(levels x (n + m)) for meshes.
     """
 
-    tries: int = 4
+    initial_partitions: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        return Multisection(tries=self.tries).map(graph, where, bounds, effort)
+        return Multisection(initial_partitions=self.initial_partitions).map(graph, where, bounds, effort)

@@ -49,7 +49,7 @@ class TreeMatch(Mapper):
         no imbalance, whichever leaves less.
     credit : int
         Thousandths by which keeping consecutive objects together may be worse and is still taken.
-    tries : int
+    initial_partitions : int
         Partitions of the coarse graph, per level or per cut of an uneven tree.
     shapes : int
         With fewer tasks than PEs: trees inside that of the machine which are tried (fewer cores of every
@@ -90,7 +90,7 @@ class TreeMatch(Mapper):
 
     list_up_to: int = 30_000
     credit: int = 1
-    tries: int = 4
+    initial_partitions: int = 4
     shapes: int = 1
     chooses_slots: ClassVar[bool] = True
 
@@ -144,7 +144,9 @@ class TreeMatch(Mapper):
         found, _ = partition_many(
             *csr, None, np.zeros(objects, np.int32), np.array([0, objects // arity], np.int64),
             np.full(objects // arity, arity, np.int64), np.array([effort.seed % 2**64], np.uint64),
-            PartitionSettings(tries=self.tries), threads=effort.threads, deadline=effort.deadline,
+            PartitionSettings(
+                initial_partitions=self.initial_partitions
+            ), threads=effort.threads, deadline=effort.deadline,
             spend=effort.spend,
         )
         credit = self.credit if which == "packed" else 0
@@ -155,7 +157,7 @@ class TreeMatch(Mapper):
         return _by_smallest_member(found), "partition"
 
     def _outside_in(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        mapper = TopDown(tries=self.tries)
+        mapper = TopDown(initial_partitions=self.initial_partitions)
         if bounds.exact or graph.n >= where.k:
             return mapper.map(graph, where, bounds, effort)
         pes, one_each = spread(where, graph.n), np.ones(graph.n, np.int64)
@@ -208,7 +210,7 @@ def _arities(groupings: list[Int32]) -> list[int] | None:
 
 def _tasks_per_pe(graph: CommGraph, where: Allocation, bounds: Bounds) -> int | None:
     """How many tasks every PE takes (1 when there are fewer); None when that differs between PEs."""
-    if bounds.unary is not None or (graph.loads is not None and not bounds.exact):
+    if bounds.linear_cost is not None or (graph.loads is not None and not bounds.exact):
         return None
     if graph.n < where.k and not bounds.exact:
         return 1

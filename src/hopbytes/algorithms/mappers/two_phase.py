@@ -33,10 +33,10 @@ class TwoPhase(Mapper):
         recursive multisection along the machine, block i then being the one cut out for PE i. Without
         effect when there is one task per PE: each is a block.
     mapping : str
-        Mapper of the blocks, with at most one option: ``top_down``, ``bottom_up:tries=8``.
+        Mapper of the blocks, with at most one option: ``top_down``, ``bottom_up:initial_partitions=8``.
     refine : str
         Refiner of that placement, ``n_cd:d=10``, or ``none``.
-    tries : int
+    initial_partitions : int
         Partitions of the coarse graph per cut of the model.
 
     Raises
@@ -53,7 +53,7 @@ class TwoPhase(Mapper):
     model: str = "rb"
     mapping: str = "top_down"
     refine: str = "n_cd"
-    tries: int = 4
+    initial_partitions: int = 4
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
@@ -77,6 +77,8 @@ class TwoPhase(Mapper):
 
     def _blocks(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         if self.model == "rms":
-            return Multisection(tries=self.tries).map(graph, where, bounds, effort)
+            return Multisection(initial_partitions=self.initial_partitions).map(graph, where, bounds, effort)
         every = np.arange(where.k)
-        return bisected(halved([every.astype(np.int32)]), every, graph, bounds, effort, self.tries)
+        return bisected(
+            halved([every.astype(np.int32)]), every, graph, bounds, effort, self.initial_partitions
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
-from hopbytes.algorithms.two_level import Grouped, place_distances, vicinity_of
+from hopbytes.algorithms.two_level import Grouped, neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_level import cut, finish, settings_of
 from hopbytes.engine.places import Groups, hop_greedy
 from hopbytes.errors import UnsupportedError
@@ -28,7 +28,7 @@ class HopGreedy(Mapper):
         the one with the fewest weighted hops is kept.
     weight : str
         ``volume`` (weighted hops) or ``messages`` (plain hops of all messages, UTH).
-    runs, tries, growths : int
+    repetitions, initial_partitions, region_growings : int
         Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`; 1 each costs about a
         fifth of the time and some percent of hop-bytes.
 
@@ -49,9 +49,9 @@ class HopGreedy(Mapper):
 
     seeds: int = 1
     weight: str = "volume"
-    runs: int = 1
-    tries: int = 4
-    growths: int = 4
+    repetitions: int = 1
+    initial_partitions: int = 4
+    region_growings: int = 4
 
     def __post_init__(self) -> None:
         if self.weight not in WEIGHTS:
@@ -59,20 +59,24 @@ class HopGreedy(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries, self.growths))
+        grouped = cut(
+            graph, where, bounds, effort, settings_of(
+                self.repetitions, self.initial_partitions, self.region_growings
+            )
+        )
         return finish(graph, grouped, self.place(grouped), bounds, effort)
 
     def place(self, grouped: Grouped) -> Int32:
         """int32[G]: place of every group."""
         groups = weighed(grouped, self.weight)
-        around, distances = vicinity_of(grouped.nodes), place_distances(grouped.nodes)
+        around, distances = neighbourhood_of(grouped.nodes), place_distances(grouped.nodes)
         found = [hop_greedy(groups, around, distances, seeds) for seeds in range(self.seeds + 1)]
         return min(found, key=lambda one: one[1])[0]
 
 
 def weighed(grouped: Grouped, weight: str) -> Groups:
     """Return the symmetric graph between groups by volume or by messages."""
-    graph = grouped.graph if weight == "volume" else grouped.graph.weighing("messages")
+    graph = grouped.graph if weight == "volume" else grouped.graph.with_weights("messages")
     return Groups(*graph.symmetric_positive(), grouped.sizes, grouped.capacities)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.kernels.linear_cost import Unary
-from hopbytes.model.capacities import child_caps
+from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.model.capacities import child_bounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,14 +30,15 @@ class Level:
     distance, inside : int
         Distance across this cut and across the next inner one.
     share : float
-        How much of the cost these cuts are likely to decide (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
+        How much of the cost these cuts are likely to decide
+        (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
     """
 
     start: Int64
     child_of_pe: Int32
     parent: Int64
     shares: Int64
-    leaf_caps: Int64
+    leaf_bounds: Int64
     held: Int64
     sure: Int64
     left: int
@@ -55,19 +56,19 @@ class Level:
         high = low + len(loads)
         part = slice(int(self.start[low]), int(self.start[high]))
         if exact:
-            return self.leaf_caps[part]
+            return self.leaf_bounds[part]
         caps = np.empty(part.stop - part.start, np.int64)
         for group in range(low, high):
             own = slice(int(self.start[group]), int(self.start[group + 1]))
-            caps[own.start - part.start : own.stop - part.start] = child_caps(
-                int(loads[group - low]), self.shares[own], self.leaf_caps[own], self.left
+            caps[own.start - part.start : own.stop - part.start] = child_bounds(
+                int(loads[group - low]), self.shares[own], self.leaf_bounds[own], self.left
             )
         return np.maximum(caps, np.maximum(self.held, self.sure)[part])
 
-    def unary(self, unary: Unary | None, group: Int32, each: int) -> Unary | None:
+    def linear_cost(self, linear_cost: LinearCost | None, group: Int32, each: int) -> LinearCost | None:
         """Costs of tasks in each child of their group, in units of weight cut here."""
-        if unary is None:
+        if linear_cost is None:
             return None
         place = np.arange(len(self.parent)) - self.start[self.parent]
         unit = each * max(1, self.distance - self.inside)
-        return unary.grouped(group, self.child_of_pe, self.parent, place).scaled(1, unit)
+        return linear_cost.grouped(group, self.child_of_pe, self.parent, place).scaled(1, unit)

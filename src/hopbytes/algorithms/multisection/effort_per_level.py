@@ -18,7 +18,7 @@ SURPRISE = 4.0
 WORTH = 0.25
 
 
-def shares_of_cost(seams: Sequence[int], counts: Sequence[int], innermost: int = 0) -> list[float]:
+def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 0) -> list[float]:
     """Guess how much of the cost each level of cuts decides, before anything is cut.
 
     Parameters
@@ -50,10 +50,10 @@ def shares_of_cost(seams: Sequence[int], counts: Sequence[int], innermost: int =
     [1.0, 0.0]
     """
     volumes = [float(np.sqrt(count)) for count in counts]
-    return _relative(seams, [*seams[1:], innermost], volumes) or [1.0] * len(seams)
+    return _relative(cuts, [*cuts[1:], innermost], volumes) or [1.0] * len(cuts)
 
 
-def surprising_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[Level]:
+def unexpected_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[Level]:
     """Return the levels with the shares that a placement shows, if one of them is a surprise.
 
     Parameters
@@ -105,7 +105,7 @@ def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[i
     """int64 per level, outermost first: volume between tasks that it parts; None where 64 bits are too few.
 
     Both arcs of an edge count. The label of a PE is its path from the root, a bit field per level, as in
-    :class:`hopbytes.machines.base.TreeDistance`. O(n + m + k levels).
+    :class:`hopbytes.machines.place_distances.TreeDistance`. O(n + m + k levels).
     """
     labels, level_of_bit, bits = np.zeros(len(levels[0].child_of_pe), np.uint64), np.zeros(65, np.uint8), 0
     for number, level in enumerate(reversed(levels), start=1):

@@ -15,8 +15,8 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.cut_level import Level
-from hopbytes.algorithms.multisection.hierarchy_levels import Piece
-from hopbytes.algorithms.multisection.scheduling import Order, Schedule
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
+from hopbytes.algorithms.multisection.scheduling import Schedule, WorkItem
 from hopbytes.errors import FormatError, no_thread
 
 #: Tasks and arcs below which a piece is cut down to single PEs at once: handing its parts round would
@@ -26,23 +26,23 @@ WHOLE_BELOW = 20_000
 _BEGINNING = b'{"start": '
 
 #: Cuts a piece down to a level (exclusive) and returns the group of each task there.
-Cut = Callable[[Piece, int, Effort], Int32]
+Cut = Callable[[Subproblem, int, Effort], Int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Done:
     """What became of an order."""
 
-    order: Order
+    order: WorkItem
     groups: Int32 | None
-    children: list[Piece]
+    children: list[Subproblem]
     work: dict[str, int]
     start: float
     end: float
 
 
-def carry_out(
-    root: Piece, levels: list[Level], cut: Cut, schedule: Schedule, effort: Effort, trace: str,
+def run_schedule(
+    root: Subproblem, levels: list[Level], cut: Cut, schedule: Schedule, effort: Effort, trace: str,
     stop: Callable[[], None] | None = None,
 ) -> Int32:
     """Cut `root` down to single PEs.
@@ -79,14 +79,16 @@ def carry_out(
     # Whether the work is used up is asked once: inside, it would depend on who came first.
     limit = 0 if effort.used_up else None
 
-    def solve(order: Order) -> _Done:
-        start, piece = time.monotonic(), order.piece
+    def solve(order: WorkItem) -> _Done:
+        start, subproblem = time.monotonic(), order.subproblem
         own = replace(
             effort, threads=order.threads, progress=None, work={}, work_limit=limit, cancel=cancel
         )
-        finish = piece.size < WHOLE_BELOW or piece.depth + 1 == last
-        groups = cut(piece, last if finish else piece.depth + 1, own)
-        children = [] if finish else list(piece.parts(groups, int(levels[piece.depth].start[piece.group])))
+        finish = subproblem.size < WHOLE_BELOW or subproblem.depth + 1 == last
+        groups = cut(subproblem, last if finish else subproblem.depth + 1, own)
+        children = [] if finish else list(
+            subproblem.parts(groups, int(levels[subproblem.depth].start[subproblem.group]))
+        )
         end = time.monotonic()
         return _Done(order, groups if finish else None, children, own.work, start - began, end - began)
 
@@ -107,7 +109,7 @@ def carry_out(
                         effort.progress("pieces cut", cuts, cuts + len(pending))
                     _write(file, trace, done)
                     if done.groups is not None:
-                        result[_members(done.order.piece)] = done.groups
+                        result[_members(done.order.subproblem)] = done.groups
                     orders += schedule.finished(done.order, done.children)
         except BaseException:
             cancel[0] = 1
@@ -117,15 +119,17 @@ def carry_out(
     return result
 
 
-def _submitted(threads: ThreadPoolExecutor, solve: Callable[[Order], _Done], order: Order) -> Future[_Done]:
+def _submitted(
+    threads: ThreadPoolExecutor, solve: Callable[[WorkItem], _Done], order: WorkItem
+) -> Future[_Done]:
     try:
         return threads.submit(copy_context().run, solve, order)
     except RuntimeError:
         raise no_thread() from None
 
 
-def _members(piece: Piece) -> Int32 | slice:
-    return slice(None) if piece.members is None else piece.members
+def _members(subproblem: Subproblem) -> Int32 | slice:
+    return slice(None) if subproblem.members is None else subproblem.members
 
 
 def _open(trace: str) -> IO[bytes]:
@@ -147,10 +151,12 @@ def _not_written(trace: str, error: Exception) -> FormatError:
 
 
 def _write(file: IO[bytes], trace: str, done: _Done) -> None:
-    piece = done.order.piece
+    subproblem = done.order.subproblem
     line = {
         "start": round(done.start, 6), "end": round(done.end, 6), "worker": done.order.worker,
-        "threads": done.order.threads, "path": "/" + "/".join(map(str, piece.path)), "vertices": piece.n,
+        "threads": done.order.threads, "path": "/" + "/".join(
+            map(str, subproblem.path)
+        ), "vertices": subproblem.n,
         "cuts": done.work.get("cuts", 0), "arcs": done.work.get("arcs", 0),
     }  # fmt: skip
     try:

@@ -10,18 +10,19 @@ from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.hierarchy_levels import Problem
 from hopbytes.engine import stop_asked
 from hopbytes.partitioners.backends import BACKENDS
-from hopbytes.partitioners.candidates import CandidateSettings, candidates
+from hopbytes.partitioners.group_partitions import PartitionerSettings, partition_groups
 from hopbytes.partitioners.pool import START_WORK, WorkerPool
 
 
-class Outside:
+class ExternalPartitions:
     """Whom to ask for partitions, and how often.
 
     Parameters
     ----------
     backends : list of (name, setting)
-        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several threads.
-    tries, inner_tries : int
+        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several
+        threads.
+    initial_partitions, inner_tries : int
         Partitions of the outermost cut and of every other one.
     smallest : int
         Vertices a group needs to be asked about.
@@ -39,7 +40,7 @@ class Outside:
         self._mine = threading.local()
         self._pools: list[WorkerPool] = []
 
-    def __enter__(self) -> Outside:
+    def __enter__(self) -> ExternalPartitions:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,8 +60,9 @@ class Outside:
         tries = self._tries if depth == 0 else self._inner_tries
         backend, setting = self._backends[-1 if effort.threads > 1 else 0]
         alone = BACKENDS[backend].many_threads
-        settings = CandidateSettings(tries, setting, self._smallest, backend, effort.threads if alone else 1)
-        found = candidates(*problem, settings, self._pool(effort.threads, alone=alone), deadline)
+        threads = effort.threads if alone else 1
+        settings = PartitionerSettings(tries, setting, self._smallest, backend, threads)
+        found = partition_groups(*problem, settings, self._pool(effort.threads, alone=alone), deadline)
         effort.count(**{f"{backend}_used": found.used, f"{backend}_failed": found.failed})
         if found.work:
             late = stop_asked() or (deadline is not None and time.monotonic() >= deadline)

@@ -14,8 +14,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
-from hopbytes.engine import moderate, moderate_unary
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary
+from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, sure_loads
 from hopbytes.model.comm_graph import CommGraph, Csr
@@ -35,14 +35,14 @@ def levels_of(
     go everywhere nothing is sure.
     """
     groupings = where.groups()
-    seams = seam_distances(where, groupings)
-    leaf_caps = bounds.count if bounds.exact and bounds.count is not None else bounds.load
-    held = _held(bounds.unary, loads, where.k)
-    single = bounds.exact and int(leaf_caps.max(initial=0)) <= 1
+    cuts = cut_distances(where, groupings)
+    leaf_bounds = bounds.count if bounds.exact and bounds.count is not None else bounds.load
+    held = _held(bounds.linear_cost, loads, where.k)
+    single = bounds.exact and int(leaf_bounds.max(initial=0)) <= 1
     counts = [int(grouping.max()) + 1 for grouping in groupings]
-    shares = shares_of_cost(seams, counts, seams[-1] if single and seams else 0)
+    shares = shares_of_cost(cuts, counts, cuts[-1] if single and cuts else 0)
     heaviest = 1 if loads is None else int(loads.max(initial=1))
-    even = even or (bounds.unary is not None and bool(bounds.unary.restricted().any()))
+    even = even or (bounds.linear_cost is not None and bool(bounds.linear_cost.restricted().any()))
     levels, parents = [], np.zeros(where.k, np.int32)
     for depth, (grouping, count, share) in enumerate(zip(groupings, counts, shares, strict=True)):
         parent = np.empty(count, np.int64)
@@ -52,13 +52,13 @@ def levels_of(
         number[np.argsort(parent, kind="stable")] = np.arange(count, dtype=np.int32)
         child_of_pe, parent = number[grouping], np.sort(parent, kind="stable")
         start = np.searchsorted(parent, np.arange(int(parents.max()) + 2)).astype(np.int64)
-        below, held_below = group_sums(child_of_pe, leaf_caps, count), group_sums(child_of_pe, held, count)
+        below, held_below = group_sums(child_of_pe, leaf_bounds, count), group_sums(child_of_pe, held, count)
         sure = sure_loads(group_sums(child_of_pe, None, count), below, heaviest)
         levels.append(
             Level(
                 start, child_of_pe, parent, group_sums(child_of_pe, where.capacity, count), below,
                 held_below, np.zeros_like(sure) if even else sure,
-                len(groupings) - depth, seams[depth], [*seams, 0][depth + 1], share,
+                len(groupings) - depth, cuts[depth], [*cuts, 0][depth + 1], share,
             )
         )  # fmt: skip
         parents = child_of_pe
@@ -67,16 +67,18 @@ def levels_of(
     return levels, pe_of_leaf
 
 
-def _held(unary: Unary | None, loads: Int64 | None, k: int) -> Int64:
+def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
     """int64[k]: load of the tasks that may use one PE only."""
-    if unary is None:
+    if linear_cost is None:
         return np.zeros(k, np.int64)
-    alone = (unary.rest >= FORBIDDEN) & (np.diff(unary.indptr) == 1)
-    return group_sums(unary.pes[unary.indptr[:-1][alone]], None if loads is None else loads[alone], k)
+    alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
+    return group_sums(
+        linear_cost.pes[linear_cost.indptr[:-1][alone]], None if loads is None else loads[alone], k
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class Subproblem:
     """Tasks of one group of PEs and what lies between them.
 
     Parameters
@@ -100,13 +102,13 @@ class Piece:
     members: Int32 | None
     csr: Csr
     loads: Int64 | None
-    unary: Unary | None
+    linear_cost: LinearCost | None
 
     @classmethod
-    def whole(cls, graph: CommGraph, bounds: Bounds) -> Piece:
+    def whole(cls, graph: CommGraph, bounds: Bounds) -> Subproblem:
         """All tasks, before the first cut."""
         loads = None if bounds.exact else graph.loads
-        return cls(0, 0, (), None, graph.symmetric_positive(), loads, bounds.unary)
+        return cls(0, 0, (), None, graph.symmetric_positive(), loads, bounds.linear_cost)
 
     @property
     def n(self) -> int:
@@ -118,14 +120,16 @@ class Piece:
         """Tasks and arcs."""
         return self.n + len(self.csr.targets)
 
-    def moderated(self) -> Piece:
+    def rescaled_to_63_bits(self) -> Subproblem:
         """Scale weights that could overflow once for all, so that parts are cut as they are in the whole."""
         weights, arcs = self.csr.weights, len(self.csr.targets)
-        seen, _ = moderate(weights, arcs)
-        unary = moderate_unary(self.unary, weights, arcs, None)
-        return self if seen is weights else replace(self, csr=self.csr._replace(weights=seen), unary=unary)
+        seen, _ = rescale_to_63_bits(weights, arcs)
+        linear_cost = rescale_linear_cost(self.linear_cost, weights, arcs, None)
+        return self if seen is weights else replace(
+            self, csr=self.csr._replace(weights=seen), linear_cost=linear_cost
+        )
 
-    def parts(self, group: Int32, first: int) -> Iterator[Piece]:
+    def parts(self, group: Int32, first: int) -> Iterator[Subproblem]:
         """Yield what each group of the next level holds, given the group of every member; O(size).
 
         `first` is the number of the first one.
@@ -135,17 +139,17 @@ class Piece:
         place = np.full(self.n, -1, np.int32)
         for number, own in zip(numbers.tolist(), np.split(order, np.cumsum(counts)[:-1]), strict=True):
             place[own] = np.arange(len(own), dtype=np.int32)
-            yield Piece(
+            yield Subproblem(
                 self.depth + 1, number, (*self.path, number - first),
                 own if self.members is None else self.members[own],
                 Csr(*kernels.induced_csr(*self.csr, own, place)),
                 None if self.loads is None else self.loads[own],
-                None if self.unary is None else self.unary.take(own),
+                None if self.linear_cost is None else self.linear_cost.take(own),
             )  # fmt: skip
             place[own] = -1
 
 
-def seam_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
+def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
     """Distance across each cut, read off the first group that is cut."""
     distances = []
     for depth, grouping in enumerate(groupings):

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hopbytes.algorithms.multisection.hierarchy_levels import Piece
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Order:
+class WorkItem:
     """Cut this piece now.
 
     Parameters
@@ -29,7 +29,7 @@ class Order:
         Lowest number that is free, for traces.
     """
 
-    piece: Piece
+    subproblem: Subproblem
     threads: int
     worker: int
 
@@ -37,22 +37,22 @@ class Order:
 class Schedule(Protocol):
     """What the four have in common."""
 
-    def begin(self, root: Piece) -> list[Order]:
+    def begin(self, root: Subproblem) -> list[WorkItem]:
         """Return what to start with."""
 
-    def finished(self, order: Order, children: list[Piece]) -> list[Order]:
+    def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
         """Return what to start now that an order is carried out; `children` are still to be cut."""
 
 
-def shared_out(threads: int, pieces: int) -> list[int]:
+def divided(threads: int, subproblems: int) -> list[int]:
     """Threads of min(threads, pieces) workers: as even as can be, the first ones get one more.
 
     Examples
     --------
-    >>> shared_out(8, 3), shared_out(2, 5)
+    >>> divided(8, 3), divided(2, 5)
     ([3, 3, 2], [1, 1])
     """
-    workers = min(threads, pieces)
+    workers = min(threads, subproblems)
     return [threads // workers + (worker < threads % workers) for worker in range(workers)]
 
 
@@ -61,16 +61,16 @@ class Naive:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._waiting: deque[Piece] = deque()
+        self._waiting: deque[Subproblem] = deque()
 
-    def begin(self, root: Piece) -> list[Order]:
+    def begin(self, root: Subproblem) -> list[WorkItem]:
         """Return what to start with."""
-        return [Order(root, self._threads, 0)]
+        return [WorkItem(root, self._threads, 0)]
 
-    def finished(self, order: Order, children: list[Piece]) -> list[Order]:
+    def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
         """Return the piece that has waited longest."""
         self._waiting.extend(children)
-        return [Order(self._waiting.popleft(), self._threads, 0)] if self._waiting else []
+        return [WorkItem(self._waiting.popleft(), self._threads, 0)] if self._waiting else []
 
 
 class Layer:
@@ -78,28 +78,28 @@ class Layer:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._waiting: deque[Piece] = deque()
-        self._next: list[Piece] = []
+        self._waiting: deque[Subproblem] = deque()
+        self._next: list[Subproblem] = []
         self._running = 0
 
-    def begin(self, root: Piece) -> list[Order]:
+    def begin(self, root: Subproblem) -> list[WorkItem]:
         """Return what to start with."""
         self._next = [root]
         return self._start_layer()
 
-    def finished(self, order: Order, children: list[Piece]) -> list[Order]:
+    def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
         """Give the worker the next piece of the level, or start the next level after the last one."""
         self._next.extend(children)
         if self._waiting:
-            return [Order(self._waiting.popleft(), order.threads, order.worker)]
+            return [WorkItem(self._waiting.popleft(), order.threads, order.worker)]
         self._running -= 1
         return self._start_layer() if self._running == 0 and self._next else []
 
-    def _start_layer(self) -> list[Order]:
+    def _start_layer(self) -> list[WorkItem]:
         self._waiting, self._next = deque(self._next), []
-        threads = shared_out(self._threads, len(self._waiting))
+        threads = divided(self._threads, len(self._waiting))
         self._running = len(threads)
-        return [Order(self._waiting.popleft(), share, worker) for worker, share in enumerate(threads)]
+        return [WorkItem(self._waiting.popleft(), share, worker) for worker, share in enumerate(threads)]
 
 
 class Queue:
@@ -108,26 +108,26 @@ class Queue:
     def __init__(self, threads: int) -> None:
         self._free = threads
         self._workers = list(range(threads))
-        self._waiting: list[tuple[int, tuple[int, ...], Piece]] = []
+        self._waiting: list[tuple[int, tuple[int, ...], Subproblem]] = []
 
-    def begin(self, root: Piece) -> list[Order]:
+    def begin(self, root: Subproblem) -> list[WorkItem]:
         """Return what to start with."""
         return self._add([root])
 
-    def finished(self, order: Order, children: list[Piece]) -> list[Order]:
+    def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
         """Take the threads back and hand out what is free."""
         self._free += order.threads
         heapq.heappush(self._workers, order.worker)
         return self._add(children)
 
-    def _add(self, pieces: list[Piece]) -> list[Order]:
-        for piece in pieces:
-            heapq.heappush(self._waiting, (-piece.n, piece.path, piece))
+    def _add(self, subproblems: list[Subproblem]) -> list[WorkItem]:
+        for subproblem in subproblems:
+            heapq.heappush(self._waiting, (-subproblem.n, subproblem.path, subproblem))
         orders = []
         while self._free and self._waiting:
             threads = -(-self._free // len(self._waiting))
             self._free -= threads
-            orders.append(Order(heapq.heappop(self._waiting)[2], threads, heapq.heappop(self._workers)))
+            orders.append(WorkItem(heapq.heappop(self._waiting)[2], threads, heapq.heappop(self._workers)))
         return orders
 
 
@@ -135,7 +135,7 @@ class Queue:
 class _Team:
     """Workers that take pieces from one list."""
 
-    pieces: list[Piece]
+    subproblems: list[Subproblem]
     taken: int = 0
 
 
@@ -144,7 +144,7 @@ class _Worker:
     number: int
     threads: int
     team: _Team
-    found: list[Piece] = field(default_factory=list)
+    found: list[Subproblem] = field(default_factory=list)
 
 
 class NonBlockingLayer:
@@ -156,40 +156,40 @@ class NonBlockingLayer:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._idle = 0
+        self._zero_load = 0
         self._numbers = list(range(threads))
         self._workers: dict[int, _Worker] = {}
 
-    def begin(self, root: Piece) -> list[Order]:
+    def begin(self, root: Subproblem) -> list[WorkItem]:
         """Return what to start with."""
         return self._split(self._threads, [root])
 
-    def finished(self, order: Order, children: list[Piece]) -> list[Order]:
+    def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
         """Let the worker go on; see the class."""
         worker = self._workers[order.worker]
         worker.found.extend(children)
         return self._go_on(worker)
 
-    def _split(self, threads: int, pieces: list[Piece]) -> list[Order]:
-        team = _Team(pieces)
+    def _split(self, threads: int, subproblems: list[Subproblem]) -> list[WorkItem]:
+        team = _Team(subproblems)
         orders = []
-        for share in shared_out(threads, len(pieces)):
+        for share in divided(threads, len(subproblems)):
             number = heapq.heappop(self._numbers)
             self._workers[number] = _Worker(number, share, team)
             orders += self._go_on(self._workers[number])
         return orders
 
-    def _go_on(self, worker: _Worker) -> list[Order]:
+    def _go_on(self, worker: _Worker) -> list[WorkItem]:
         team = worker.team
-        if team.taken < len(team.pieces):
-            worker.threads, self._idle = worker.threads + self._idle, 0
+        if team.taken < len(team.subproblems):
+            worker.threads, self._zero_load = worker.threads + self._zero_load, 0
             team.taken += 1
-            return [Order(team.pieces[team.taken - 1], worker.threads, worker.number)]
+            return [WorkItem(team.subproblems[team.taken - 1], worker.threads, worker.number)]
         heapq.heappush(self._numbers, worker.number)
         del self._workers[worker.number]
         if worker.found:
             return self._split(worker.threads, worker.found)
-        self._idle += worker.threads
+        self._zero_load += worker.threads
         return []
 
 

@@ -13,7 +13,7 @@ from hopbytes.algorithms.multisection.hierarchy_levels import Problem
 from hopbytes.model.capacities import group_sums
 
 
-class Memory:
+class WarmStart:
     """How earlier placements cut the groups of tasks that multisection comes to.
 
     Parameters

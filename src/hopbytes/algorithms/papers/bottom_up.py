@@ -23,7 +23,7 @@ class BottomUp(Mapper):
 
     Parameters
     ----------
-    tries : int
+    initial_partitions : int
         Partitions of the coarse graph per level.
 
     Notes
@@ -33,7 +33,7 @@ class BottomUp(Mapper):
     tasks then fill the PEs in the order of the groups.
     """
 
-    tries: int = 4
+    initial_partitions: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
@@ -62,6 +62,8 @@ class BottomUp(Mapper):
         group, _ = partition_many(
             *csr, None if int(size.max()) == 1 else size, np.zeros(len(size), np.int32),
             np.array([0, len(caps)], np.int64), caps, np.array([(effort.seed + depth) % 2**64], np.uint64),
-            PartitionSettings(tries=self.tries), threads=effort.threads, deadline=effort.deadline,
+            PartitionSettings(
+                initial_partitions=self.initial_partitions
+            ), threads=effort.threads, deadline=effort.deadline,
         )
         return group

@@ -27,18 +27,18 @@ class TopologyMapper(Mapper):
     guarded : bool
         Return tasks in order where those have the lower highest congestion, as Deveci et al. (2015) report of
         the library.
-    runs, tries : int
+    repetitions, initial_partitions : int
         Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`.
     """
 
     needs_routes: ClassVar[bool] = True
     guarded: bool = False
-    runs: int = 1
-    tries: int = 4
+    repetitions: int = 1
+    initial_partitions: int = 4
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        grouped = cut(graph, where, bounds, effort, settings_of(self.runs, self.tries))
+        grouped = cut(graph, where, bounds, effort, settings_of(self.repetitions, self.initial_partitions))
         place = grouped.start
         if grouped.nodes.count > 1 and graph.n:
             place = self.place(grouped, host_graph(grouped.nodes, "a mapper of LibTopoMap"), effort)

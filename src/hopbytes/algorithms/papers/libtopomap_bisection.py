@@ -25,7 +25,7 @@ class TopologyBisection(TopologyMapper):
     ----------
     guarded : bool
         Return tasks in order where those have the lower highest congestion.
-    runs, tries : int
+    repetitions, initial_partitions : int
         Effort of the partition to nodes and of every bisection.
 
     Raises
@@ -48,7 +48,7 @@ class TopologyBisection(TopologyMapper):
         csr = grouped.graph.symmetric_positive()
         weightless = np.zeros(hosts.count, np.int64)
         weightless[: hosts.places] = 1
-        settings = settings_of(self.runs, self.tries)
+        settings = settings_of(self.repetitions, self.initial_partitions)
         network = halves((hosts.indptr, hosts.targets, hosts.capacity), weightless, settings, effort)
         one_each = np.ones(len(grouped.sizes), np.int64)
         groups = halves((csr.indptr, csr.targets, csr.weights), one_each, settings, effort)

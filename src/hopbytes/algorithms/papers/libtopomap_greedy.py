@@ -23,7 +23,7 @@ class TopologyGreedy(TopologyMapper):
     ----------
     guarded : bool
         Return tasks in order where those have the lower highest congestion.
-    runs, tries : int
+    repetitions, initial_partitions : int
         Effort of the partition to nodes.
 
     Raises

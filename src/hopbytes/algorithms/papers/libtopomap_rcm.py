@@ -21,7 +21,7 @@ class TopologyRcm(TopologyMapper):
     ----------
     guarded : bool
         Return tasks in order where those have the lower highest congestion.
-    runs, tries : int
+    repetitions, initial_partitions : int
         Effort of the partition to nodes.
 
     Raises

@@ -36,7 +36,8 @@ class Mpipp(Mapper):
         which to use. The paper exchanges the cores of two processes only: ``free=no`` starts anywhere on the
         machine and stays on the PEs of the start.
     passes : bool
-        As in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): passes in which every task
+        As in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): passes in which
+        every task
         moves once, also where that loses, of which the best prefix is kept; for some hundred tasks.
 
     Raises
@@ -63,7 +64,7 @@ class Mpipp(Mapper):
                 f"mapper 'mpipp': {graph.n} tasks on {where.k} PEs, expected at most {MOST_ENTRIES} pairs"
             )
         table = _symmetric(where.distance.matrix())
-        everywhere = graph.n < where.k and not bounds.exact and bounds.unary is None
+        everywhere = graph.n < where.k and not bounds.exact and bounds.linear_cost is None
         cost, best = CommCost(), None
         for start in range(max(1, self.starts)):
             seed = (effort.seed + start * 0x9E3779B97F4A7C15) % 2**64

@@ -20,12 +20,12 @@ def search_pairs(
     if where.k < 2 or graph.n < 2:
         return pe
     csr = graph.symmetric_positive()
-    weights, unary = priced(graph, where, bounds.unary)
+    weights, linear_cost = priced(graph, where, bounds.linear_cost)
     caps = np.full(where.k, graph.n, np.int64) if bounds.exact else bounds.load
     found = pair_search(
         kind, csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps,
         reach=reach, order=order, **kernel_distances(where), deadline=effort.deadline, spend=effort.spend,
-        unary=unary,
+        linear_cost=linear_cost,
     )
     effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
-    return cheaper(graph, where, pe, found.pe, bounds.unary)
+    return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

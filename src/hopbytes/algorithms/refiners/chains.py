@@ -22,7 +22,7 @@ class Chains(Refiner):
 
     Parameters
     ----------
-    patience : int
+    fruitless_moves : int
         Exchanges without a new best after which a chain is taken back to its best state.
     work : int
         Millions of arcs to look at, at most.
@@ -35,7 +35,7 @@ class Chains(Refiner):
     not O(n^2).
     """
 
-    patience: int = 10
+    fruitless_moves: int = 10
     work: int = 1000
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
@@ -43,13 +43,13 @@ class Chains(Refiner):
         if where.k < 2 or graph.n < 2 or effort.used_up:
             return pe
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         caps = np.full(where.k, graph.n, np.int64) if bounds.exact else bounds.load
         order = random_order(graph.n, effort.seed).astype(np.int32)
         found = chain_search(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps, order,
-            patience=self.patience, budget=self.work * MILLION, **kernel_distances(where),
-            deadline=effort.deadline, spend=effort.spend, unary=unary,
+            fruitless_exchanges=self.fruitless_moves, budget=self.work * MILLION, **kernel_distances(where),
+            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
-        return cheaper(graph, where, pe, found.pe, bounds.unary)
+        return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

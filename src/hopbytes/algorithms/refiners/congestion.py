@@ -13,15 +13,15 @@ from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
     Routed,
     groups_of_placement,
+    neighbourhood_of,
     nodes_of,
     routed,
     routed_groups,
-    vicinity_of,
 )
-from hopbytes.algorithms.two_level.node_level import book, share_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.hybrid import Hybrid
-from hopbytes.engine.places import Vicinity
+from hopbytes.engine.places import Neighbourhood
 from hopbytes.engine.routed_search import HybridTerms, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
@@ -90,12 +90,12 @@ class Congestion(Refiner):
         nodes = nodes_of(where)
         if graph.n == 0 or nodes.count < 2:
             return pe
-        share = share_of(graph, bounds)
+        share = capacity_of(graph, bounds)
         if self.group_work:
             grouped = groups_of_placement(graph, where, pe, share)
             problem = routed_groups(graph, grouped, pe, "refiner congestion", messages=not self._priced)
             place = self._search(
-                problem, grouped.start, self.group_work, vicinity_of(nodes), graph, where, effort, 0
+                problem, grouped.start, self.group_work, neighbourhood_of(nodes), graph, where, effort, 0
             )
             pe = self._kept(graph, where, pe, relocated(graph, grouped, pe, place, bounds, effort))
         if self.task_work and graph.n == where.k and bounds.exact and len(np.unique(pe)) == where.k:
@@ -104,7 +104,7 @@ class Congestion(Refiner):
                 nodes, graph, self._weights(graph), ones, ones, "refiner congestion", priced=self._priced,
                 of_pes=True,
             )
-            around = vicinity_of(nodes, of_pes=True)
+            around = neighbourhood_of(nodes, of_pes=True)
             found = self._search(problem, pe, self.task_work, around, graph, where, effort, 1)
             pe = self._kept(graph, where, pe, found)
         return pe
@@ -126,7 +126,8 @@ class Congestion(Refiner):
         return graph.messages if self.goal == "max_messages" else graph.volumes
 
     def _search(
-        self, problem: Routed, start: Int32, work: int, around: Vicinity, graph: CommGraph, where: Allocation,
+        self, problem: Routed, start: Int32, work: int, around: Neighbourhood, graph: CommGraph,
+        where: Allocation,
         effort: Effort, step: int,
     ) -> Int32:
         terms = None
@@ -139,7 +140,7 @@ class Congestion(Refiner):
             hop_percent=self.hop_percent, set_percent=0 if step else self.set_percent, seed=seed,
             hybrid=terms, deadline=effort.deadline,
         )
-        book(effort, graph, evaluations, swaps=made)
+        record_work(effort, graph, evaluations, swaps=made)
         return place
 
 

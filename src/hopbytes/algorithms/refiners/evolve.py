@@ -10,7 +10,7 @@ from hopbytes._arrays import Int32
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.shared.search_distances import kernel_distances, priced, talks_to_most
+from hopbytes.algorithms.shared.search_distances import is_dense, kernel_distances, priced
 from hopbytes.engine import SearchSettings, refine_placement
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.model.allocation import Allocation
@@ -31,7 +31,7 @@ class Evolve(Refiner):
     work : int
         Without a limit of the run: as many steps as about so many millions of arcs are enough for, and none
         where they are not enough to fill the population, before which hardly anything is won; 0: `steps`.
-    runs, tries : int
+    repetitions, initial_partitions : int
         How hard each new placement is tried for, see the mapper ``multisection``.
     chains : int
         Sequences of V-cycles side by side after each, see the refiner ``vcycle``.
@@ -39,19 +39,20 @@ class Evolve(Refiner):
         Partitions come back as they are, too.
     dense_up_to : int
         Placements with exact counts of at most so many tasks come back as they are: see the refiner ``tabu``.
-    crowded_up_to : int
+    dense_pattern_up_to : int
         The same where tasks talk to a quarter of all others at least; not with ``dense_up_to=0``.
-    shakes : int
+    perturbations : int
         With exact counts: see the refiner ``swap``, which there follows every multisection.
-    subtrees, resplits : int
+    subtrees, repartitionings : int
         The same.
-    flow_rounds, flow_width, venture_percent : int
+    flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
     Notes
     -----
     A step is a multisection in which the cuts of all members compete with new ones at every level, and are
-    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.Memory`). Its result is then recombined with the
+    recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.WarmStart`). Its result is then
+    recombined with the
     best placement: what both agree on is contracted, and refinement under true distances chooses between
     them elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of
     partitions after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With exact counts
@@ -65,16 +66,16 @@ class Evolve(Refiner):
     work: int = 0
     slots_only: bool = False
     dense_up_to: int = FEW_TASKS
-    crowded_up_to: int = 1024
-    shakes: int = 1000
+    dense_pattern_up_to: int = 1024
+    perturbations: int = 1000
     subtrees: int = 0
-    resplits: int = 0
-    runs: int = 12
-    tries: int = 2
+    repartitionings: int = 0
+    repetitions: int = 12
+    initial_partitions: int = 2
     chains: int = 2
     flow_rounds: int = 2
     flow_width: int = 4
-    venture_percent: int = 10
+    overload_percent: int = 10
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
@@ -106,29 +107,35 @@ class Evolve(Refiner):
         if not self.work:
             return self.steps
         # Measured with tries=4: what a multisection looks at, per arc and task.
-        each = (350 * self.runs + self.shakes) * (graph.n + len(graph.symmetric_positive().targets))
+        each = (350 * self.repetitions + self.perturbations) * (
+            graph.n + len(graph.symmetric_positive().targets)
+        )
         return min(self.steps, self.work * MILLION // max(1, each))
 
     def _crowded(self, graph: CommGraph) -> bool:
-        return graph.n <= self.crowded_up_to and talks_to_most(graph)
+        return graph.n <= self.dense_pattern_up_to and is_dense(graph)
 
     def _step(self, population: _Population, step: int, effort: Effort) -> None:
         seed = int(np.random.SeedSequence((effort.seed, step)).generate_state(1, np.uint64)[0] >> 1)
         own = replace(effort, seed=seed, progress=_live(population, step, effort))
         graph, where, bounds = population.graph, population.where, population.bounds
         maker = Multisection(
-            runs=self.runs, tries=self.tries, combines=max(1, self.runs - 1), flow_rounds=self.flow_rounds
+            repetitions=self.repetitions, initial_partitions=self.initial_partitions, recombinations=max(
+                1, self.repetitions - 1
+            ), flow_rounds=self.flow_rounds
         )
 
         def new() -> Int32:
             if not bounds.exact:
                 known = population.members
                 # As many recombinations as there are candidates: so each takes part in one.
-                more = replace(maker, combines=len(known) + self.runs)
+                more = replace(maker, recombinations=len(known) + self.repetitions)
                 pe = more.again(graph, where, bounds, own, known)
             elif population.full and step % 2:
                 known = [population.best, population.another(seed)]
-                pe = replace(maker, runs=1, combines=len(known) + 1).again(graph, where, bounds, own, known)
+                pe = replace(maker, repetitions=1, recombinations=len(known) + 1).again(
+                    graph, where, bounds, own, known
+                )
             else:
                 pe = maker.map(graph, where, bounds, own)
             return self._recombined(population, pe, [], own)
@@ -149,18 +156,21 @@ class Evolve(Refiner):
         """Return `pe` recombined with others, one after another, and after a V-cycle."""
         graph, where, bounds = population.graph, population.where, population.bounds
         if bounds.exact:  # only exchanges keep the counts
-            options = f"shakes={self.shakes},subtrees={self.subtrees},resplits={self.resplits}"
+            options = (
+                f"perturbations={self.perturbations},subtrees={self.subtrees},"
+                f"repartitionings={self.repartitionings}"
+            )
             return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         search = SearchSettings(
-            flow_rounds=self.flow_rounds, flow_width=self.flow_width, venture_percent=self.venture_percent
+            flow_rounds=self.flow_rounds, flow_width=self.flow_width, overload_percent=self.overload_percent
         )
         better, moves = refine_placement(
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=len(others) + 1, chains=self.chains, search=search,
             threads=effort.threads, others=np.array(others, np.int32) if others else None,
-            deadline=effort.deadline, spend=effort.spend, unary=unary,
+            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
         )
         effort.count(moves=moves)
         return better

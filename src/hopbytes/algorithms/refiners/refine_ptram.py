@@ -9,8 +9,14 @@ from typing import ClassVar
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
-from hopbytes.algorithms.two_level import Grouped, Routed, groups_of_placement, routed_groups, vicinity_of
-from hopbytes.algorithms.two_level.node_level import book, share_of
+from hopbytes.algorithms.two_level import (
+    Grouped,
+    Routed,
+    groups_of_placement,
+    neighbourhood_of,
+    routed_groups,
+)
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
 from hopbytes.engine.routed_search import hottest_link_refine
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
@@ -73,19 +79,19 @@ class HottestLink(Refiner):
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
     ) -> Int32:
         """Return a placement with no higher maximum congestion, exchanges being found by `search`."""
-        grouped = groups_of_placement(graph, where, pe, share_of(graph, bounds)) if graph.n else None
+        grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
         problem = routed_groups(graph, grouped, pe, "refiner ptram")
         place, rounds, evaluations = search(grouped, problem, effort)
-        book(effort, grouped.graph, evaluations, rounds=rounds)
+        record_work(effort, grouped.graph, evaluations, rounds=rounds)
         after = relocated(graph, grouped, pe, place, bounds, effort)
         return no_worse(graph, where, pe, after, self.objective)
 
     def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
         """int32[G]: place of every group; rounds won; exchanges evaluated."""
         return hottest_link_refine(
-            problem.traffic, problem.routing, vicinity_of(grouped.nodes), grouped.start,
+            problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start,
             nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",
             nearby=self.ties == "nearby", deadline=effort.deadline,
         )

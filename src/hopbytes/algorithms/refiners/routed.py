@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.algorithms.balancer import meet_caps
+from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import HopGreedy
 from hopbytes.algorithms.refiners.congestion import Congestion, check_goal
@@ -107,7 +107,9 @@ class Routed(Refiner):
             weight = "messages" if self.goal == "max_messages" else "volume"
             other = HopGreedy(weight=weight).map(graph, where, bounds, effort)
             if bounds.exact or graph.loads is None:
-                other = meet_caps(graph, where, other, None if bounds.exact else graph.loads, bounds.load).pe
+                other = meet_bounds(
+                    graph, where, other, None if bounds.exact else graph.loads, bounds.load
+                ).pe
                 found.append(self._improved(graph, where, other, bounds, effort, limits))
         judge = objectives[self.goal]()
         best = min(

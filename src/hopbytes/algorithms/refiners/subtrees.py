@@ -27,7 +27,7 @@ class Subtrees(Refiner):
         Times from the outermost level in and out again, at most, each level only where something has changed.
     all_pairs_up_to : int
         With at most so many units on a level every pair of them is tried until none gains; with more,
-        those near the units of neighbours (see the refiner ``swap``, option `reach`).
+        those near the units of neighbours (see the refiner ``swap``, option `neighbourhood`).
     singles : bool
         With one task per PE those are exchanged, too, where levels turn.
 
@@ -64,18 +64,18 @@ class Subtrees(Refiner):
                     moved = self._units(graph, where, now, bounds, effort, units)
                 changes += not np.array_equal(moved, now)
                 now, searched[at] = moved, changes
-        return cheaper(graph, where, pe, now, bounds.unary)
+        return cheaper(graph, where, pe, now, bounds.linear_cost)
 
     def _tasks(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
         """Return the placement after exchanges of single tasks."""
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         found = swap_refine(
             csr.indptr, csr.targets, weights, None, pe, bounds.load, exact=True, **kernel_distances(where),
             seed=effort.seed, all_pairs_up_to=self.all_pairs_up_to, deadline=effort.deadline,
-            spend=effort.spend, unary=unary,
+            spend=effort.spend, linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return found.pe
@@ -85,18 +85,18 @@ class Subtrees(Refiner):
     ) -> Int32:
         """Return the placement after exchanges of units of one level."""
         whole = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         own, kind = units.of_pe(), units.kind
         csr = quotient_csr(Csr(whole.indptr, whole.targets, weights), own[pe], units.count)
-        if unary is not None:
-            unary, staying = units.unary(unary, pe)
+        if linear_cost is not None:
+            linear_cost, staying = units.linear_cost(linear_cost, pe)
             kind = kind.copy()
             kind[staying] = kind.max() + 1 + np.arange(len(staying))
         # Kinds as loads and as caps: only units of one kind fit each other's place.
         found = swap_refine(
             csr.indptr, csr.targets, csr.weights, kind, np.arange(units.count, dtype=np.int32), kind,
             exact=False, **units.near, seed=effort.seed, all_pairs_up_to=self.all_pairs_up_to,
-            deadline=effort.deadline, spend=effort.spend, unary=unary,
+            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, subtree_swaps=found.swaps)
         moved: Int32 = (pe + (units.start[found.pe] - units.start[:-1])[own[pe]]).astype(np.int32)

@@ -13,9 +13,9 @@ from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, mappers, 
 from hopbytes.algorithms.shared.search_distances import (
     both_ways_differ,
     cheaper,
+    is_dense,
     kernel_distances,
     priced,
-    talks_to_most,
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import swap_refine
@@ -42,7 +42,7 @@ class Swap(Refiner):
     all_pairs_up_to : int
         With at most this many tasks every pair is tried in the descent, so its end is optimal under
         exchanges (unless 2^32 looks at an arc do not suffice: dense patterns of unequal volumes).
-    reach : int
+    neighbourhood : int
         With more, partners are the tasks in the unit of at most this many PEs around the PE of a
         neighbour (off trees: on as many PEs nearest to it). A larger partition (many tasks per PE) is
         left to the refiner ``vcycle``.
@@ -58,15 +58,15 @@ class Swap(Refiner):
         With more tasks nothing is annealed.
     subtrees : int
         Passes of the refiner ``subtrees`` over the best start, before anything is annealed or shaken.
-    resplits : int
-        Partners per unit of the refiner ``resplit``, which then follows.
-    shakes : int
+    repartitionings : int
+        Partners per unit of the refiner ``pairwise_repartitioning``, which then follows.
+    perturbations : int
         Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
         at random, their surroundings descend again, and what got worse is taken back. Ends once a third of
         that has gone by without any gain.
-    shake_work : int
+    perturbation_work : int
         Millions of arcs to look at while shaking, at most.
-    crowded_up_to : int
+    dense_pattern_up_to : int
         With more than :data:`FEW_TASKS` (400) and at most so many tasks, where most talk to each other, a
         short tabu search (the refiner ``tabu``, twice as many exchanges as tasks) takes the place of
         everything else: it looks at all pairs for what one task costs here.
@@ -84,16 +84,16 @@ class Swap(Refiner):
     """
 
     all_pairs_up_to: int = 1024
-    reach: int = 64
+    neighbourhood: int = 64
     starts: int = 0
     chains: int = 0
     steps: int = 3000
     anneal_up_to: int = 16384
     subtrees: int = 0
-    resplits: int = 0
-    shakes: int = 0
-    shake_work: int = 1000
-    crowded_up_to: int = 1024
+    repartitionings: int = 0
+    perturbations: int = 0
+    perturbation_work: int = 1000
+    dense_pattern_up_to: int = 1024
     one_way: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
@@ -112,33 +112,35 @@ class Swap(Refiner):
             return pe
         if not (bounds.exact and graph.n == where.k) or effort.used_up:
             return self._exchange(graph, where, pe, bounds, effort, 0, 0)
-        if FEW_TASKS < graph.n <= self.crowded_up_to and talks_to_most(graph):
+        if FEW_TASKS < graph.n <= self.dense_pattern_up_to and is_dense(graph):
             from hopbytes.algorithms.refiners.tabu import Tabu
 
             work = 2 * graph.n**3 // 8 // MILLION + 1
             return Tabu(work=work).refine(graph, where, pe, bounds, effort)
         chains = self.chains if graph.n <= self.anneal_up_to else 0
-        if not self.starts + self.subtrees + self.resplits:
-            return self._exchange(graph, where, pe, bounds, effort, chains, self.shakes)
+        if not self.starts + self.subtrees + self.repartitionings:
+            return self._exchange(graph, where, pe, bounds, effort, chains, self.perturbations)
         best = self._best_start(graph, where, pe, bounds, effort)
         if self.subtrees and not effort.used_up:
             from hopbytes.algorithms.refiners.subtrees import Subtrees
 
             steps = Subtrees(self.subtrees, self.all_pairs_up_to, singles=False)
             best = steps.refine(graph, where, best, bounds, effort)
-        if self.resplits and not effort.used_up:
-            from hopbytes.algorithms.refiners.resplit import Resplit
+        if self.repartitionings and not effort.used_up:
+            from hopbytes.algorithms.refiners.pairwise_repartitioning import PairwiseRepartitioning
 
-            best = Resplit(partners=self.resplits).refine(graph, where, best, bounds, effort)
-        if chains + self.shakes > 0 and not effort.used_up:
+            best = PairwiseRepartitioning(partners=self.repartitionings).refine(
+                graph, where, best, bounds, effort
+            )
+        if chains + self.perturbations > 0 and not effort.used_up:
             # All pairs were looked at before; what has moved since is found by its neighbours.
             near = self if chains else replace(self, all_pairs_up_to=0)
-            best = near._exchange(graph, where, best, bounds, effort, chains, self.shakes)
+            best = near._exchange(graph, where, best, bounds, effort, chains, self.perturbations)
         if not self.starts:
             return best
         value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)
         # Who gains nothing by being moved stays where every launcher puts him.
-        same = bounds.unary is None and value(graph, where, order) == value(graph, where, best)
+        same = bounds.linear_cost is None and value(graph, where, order) == value(graph, where, best)
         return order if same else best
 
     def _best_start(
@@ -160,7 +162,7 @@ class Swap(Refiner):
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
     ) -> Iterator[Int32]:
         """Yield the rivals to descend from: the `starts` cheapest where some were made on nodes."""
-        if not self.starts or bounds.unary is not None or where.machine.network() is None:
+        if not self.starts or bounds.linear_cost is not None or where.machine.network() is None:
             yield from self._rivals(graph, where, bounds, effort)
             return
         found = list(self._rivals(graph, where, bounds, effort))
@@ -170,9 +172,9 @@ class Swap(Refiner):
 
     def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
         """Yield exact placements by other constructions; none where tasks have prices they do not know."""
-        if bounds.unary is None:
+        if bounds.linear_cost is None:
             yield from _on_nodes(graph, where, bounds, effort)
-        for i in range(self.starts if bounds.unary is None else 0):
+        for i in range(self.starts if bounds.linear_cost is None else 0):
             if effort.used_up:
                 return
             mapper = build(mappers, RIVALS[i % len(RIVALS)])
@@ -183,19 +185,23 @@ class Swap(Refiner):
 
     def _exchange(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
-        chains: int, shakes: int,
+        chains: int, perturbations: int,
     ) -> Int32:
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
-        shakes = min(shakes, self.shake_work * MILLION // max(1, graph.n + len(csr.targets)))
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        perturbations = min(
+            perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(csr.targets))
+        )
         found = swap_refine(
             csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
             bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
-            all_pairs_up_to=self.all_pairs_up_to, reach=self.reach, chains=chains, steps=self.steps,
-            shakes=shakes, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
+            all_pairs_up_to=self.all_pairs_up_to, reach=self.neighbourhood, chains=chains, steps=self.steps,
+            perturbation_work=perturbations, threads=effort.threads, deadline=effort.deadline,
+            spend=effort.spend,
+            linear_cost=linear_cost,
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
-        return cheaper(graph, where, pe, found.pe, bounds.unary)
+        return cheaper(graph, where, pe, found.pe, bounds.linear_cost)
 
 
 def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:

@@ -8,12 +8,12 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
-from hopbytes.algorithms.shared.search_distances import talks_to_most
+from hopbytes.algorithms.shared.search_distances import is_dense
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -37,7 +37,7 @@ class Tabu(Refiner):
     sparse_up_to : int
         With more tasks only where they talk to a quarter of all others at least, on average: elsewhere
         searches that look at fewer pairs do better.
-    population, short, long, stale, renewals : int
+    population, short, long, fruitless_generations, renewals : int
         See :class:`hopbytes.engine.assignment.EvolutionSettings`.
 
     Notes
@@ -54,7 +54,7 @@ class Tabu(Refiner):
     population: int = 16
     short: int = 2
     long: int = 10
-    stale: int = 4
+    fruitless_generations: int = 4
     renewals: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
@@ -62,22 +62,24 @@ class Tabu(Refiner):
         n = graph.n
         if not bounds.exact or not 2 <= n == where.k <= self.largest or len(np.unique(pe)) != n:
             return pe
-        if n > self.sparse_up_to and not talks_to_most(graph):
+        if n > self.sparse_up_to and not is_dense(graph):
             return pe
         distance = where.distance.matrix()
         if not graph.total_volume or not distance.any():
             return pe
-        unary = dense_unary(bounds.unary, n, graph.total_volume * int(distance.max()))
-        settings = EvolutionSettings(self.population, self.short, self.long, self.stale, self.renewals)
+        linear_cost = dense_linear_cost(bounds.linear_cost, n, graph.total_volume * int(distance.max()))
+        settings = EvolutionSettings(
+            self.population, self.short, self.long, self.fruitless_generations, self.renewals
+        )
         better, exchanges = evolve(
-            DenseProblem.build(dense_flow(graph), distance, unary), pe, seed=effort.seed,
+            DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, seed=effort.seed,
             limit=self._limit(effort), deadline=effort.deadline, threads=effort.threads, settings=settings,
             spend=effort.spend,
         )
         effort.count(tabu_exchanges=exchanges)
 
         def cost(place: Int32) -> int:
-            further = 0 if unary is None else int(unary[np.arange(n), place].sum())
+            further = 0 if linear_cost is None else int(linear_cost[np.arange(n), place].sum())
             return CommCost().value(graph, where, place) + further
 
         # Numbers too large for exact search were rounded; the true cost decides.
@@ -99,15 +101,15 @@ def dense_flow(graph: CommGraph) -> Int64:
     return flow
 
 
-def dense_unary(unary: Unary | None, n: int, largest: int) -> Int64 | None:
+def dense_linear_cost(linear_cost: LinearCost | None, n: int, largest: int) -> Int64 | None:
     """int64[n, n]: cost of each task on each PE; forbidden ones cost more than all else together.
 
     `largest` is an upper bound of the communication cost.
     """
-    if unary is None:
+    if linear_cost is None:
         return None
-    costs = np.repeat(unary.rest[:, None], n, axis=1)
-    costs[unary.tasks, unary.pes] = unary.costs
+    costs = np.repeat(linear_cost.rest[:, None], n, axis=1)
+    costs[linear_cost.tasks, linear_cost.pes] = linear_cost.costs
     forbidden = costs >= FORBIDDEN
     costs[forbidden] = 0
     costs[forbidden] = min(largest + int(costs.max(axis=1).sum()) + 1, FORBIDDEN)

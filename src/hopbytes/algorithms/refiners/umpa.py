@@ -11,11 +11,11 @@ from hopbytes.algorithms.two_level import (
     Grouped,
     groups_of_placement,
     move_groups,
+    neighbourhood_of,
     place_distances,
     routed_groups,
-    vicinity_of,
 )
-from hopbytes.algorithms.two_level.node_level import book, pace_of, settings_of, share_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work, run_control_of, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.engine.places import hop_swap
 from hopbytes.engine.routed_search import congestion_swap
@@ -35,7 +35,7 @@ def relocated(
     if np.array_equal(place, grouped.start):
         return pe
     return move_groups(
-        graph, grouped, pe, place, share_of(graph, bounds), settings_of(1, 4), pace_of(effort)
+        graph, grouped, pe, place, capacity_of(graph, bounds), settings_of(1, 4), run_control_of(effort)
     )
 
 
@@ -43,14 +43,16 @@ def swap_for_hops(
     graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, delta: int, weight: str
 ) -> Int32:
     """Exchange what nodes hold as long as weighted hops fall."""
-    grouped = groups_of_placement(graph, where, pe, share_of(graph, bounds)) if graph.n else None
+    grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
     if grouped is None or grouped.nodes.count < 2:
         return pe
     place, evaluations = hop_swap(
-        weighed(grouped, weight), vicinity_of(grouped.nodes), place_distances(grouped.nodes), grouped.start,
+        weighed(grouped, weight), neighbourhood_of(grouped.nodes), place_distances(
+            grouped.nodes
+        ), grouped.start,
         delta, effort.deadline,
     )
-    book(effort, grouped.graph, evaluations)
+    record_work(effort, grouped.graph, evaluations)
     after = relocated(graph, grouped, pe, place, bounds, effort)
     if where.machine.network() is None:  # nodes may differ inside, and J counts that, too
         return no_worse(graph, where, pe, after, "comm_cost")
@@ -77,16 +79,16 @@ def swap_for_congestion(
     *, delta: int, rule: str, messages: bool,
 ) -> Int32:
     """Exchange what nodes hold as long as the busiest link gets relief."""
-    grouped = groups_of_placement(graph, where, pe, share_of(graph, bounds)) if graph.n else None
+    grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
     who = "refiner ummc" if messages else "refiner umc"
     if grouped is None or grouped.nodes.count < 2:
         return pe
     problem = routed_groups(graph, grouped, pe, who, messages=messages)
     place, made, evaluations = congestion_swap(
-        problem.traffic, problem.routing, vicinity_of(grouped.nodes), grouped.start, delta=delta,
+        problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start, delta=delta,
         paper_rule=rule == "paper", limit=MOST_EXCHANGES * len(grouped.sizes), deadline=effort.deadline,
     )
-    book(effort, grouped.graph, evaluations, swaps=made)
+    record_work(effort, grouped.graph, evaluations, swaps=made)
     after = relocated(graph, grouped, pe, place, bounds, effort)
     return no_worse(graph, where, pe, after, "max_messages" if messages else "max_congestion")
 

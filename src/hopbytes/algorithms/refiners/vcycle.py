@@ -25,7 +25,7 @@ class VCycle(Refiner):
         Independent sequences of cycles, side by side; the cheapest result is kept.
     coarsest : int
         Clusters per PE where a cycle turns round.
-    rounds, patience, seeds, flow_rounds, flow_width, venture_percent : int
+    rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
     Notes
@@ -39,11 +39,11 @@ class VCycle(Refiner):
     chains: int = 1
     coarsest: int = 40
     rounds: int = 10
-    patience: int = 40
+    fruitless_moves: int = 40
     seeds: int = 25
     flow_rounds: int = 1
     flow_width: int = 4
-    venture_percent: int = 0
+    overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
         """Return a placement that costs no more."""
@@ -52,14 +52,16 @@ class VCycle(Refiner):
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
         csr = graph.symmetric_positive()
-        weights, unary = priced(graph, where, bounds.unary)
+        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         search = SearchSettings(
-            self.rounds, self.patience, self.seeds, self.flow_rounds, self.flow_width, self.venture_percent
+            self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
+            self.overload_percent
         )
         better, moves = refine_placement(
             csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
             seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
-            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend, unary=unary,
+            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
+            linear_cost=linear_cost,
         )
         effort.count(moves=moves)
-        return cheaper(graph, where, pe, better, bounds.unary)
+        return cheaper(graph, where, pe, better, bounds.linear_cost)

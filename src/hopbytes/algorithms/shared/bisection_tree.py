@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 
 
@@ -16,7 +16,8 @@ def halved(groupings: list[Int32]) -> Allocation:
     Parameters
     ----------
     groupings : list of int32[k]
-        Numbers that ascend and refine each other (:meth:`hopbytes.model.allocation.Allocation.groups` with the
+        Numbers that ascend and refine each other (:meth:`hopbytes.model.allocation.Allocation.groups` with
+        the
         PEs in the order of its last grouping); a unit is cut between the children of its outermost cut
         that splits it, as near to half of them as possible.
 

@@ -10,7 +10,8 @@ import numpy as np
 from hopbytes._arrays import Float64, Int64
 from hopbytes.algorithms.two_level import nodes_of
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.machines.common.geometry import Geometry, geometry_of
+from hopbytes.machines.common.geometry import geometry_of
+from hopbytes.machines.network.network import Geometry
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.textio.open_input import open_stream
@@ -23,7 +24,8 @@ MOST_DIMENSIONS = 16
 
 
 def place_geometry(where: Allocation, wanted: str) -> Geometry:
-    """Return the coordinates of the places of an allocation (see :class:`hopbytes.algorithms.two_level.Nodes`).
+    """Return the coordinates of the places of an allocation (see
+    :class:`hopbytes.algorithms.two_level.Nodes`).
 
     Raises
     ------

@@ -7,37 +7,39 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.engine import MOST
-from hopbytes.kernels.linear_cost import Unary
-from hopbytes.machines.base import TableDistance
+from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.place_distances import TableDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-__all__ = ["both_ways_differ", "cheaper", "kernel_distances", "priced", "talks_to_most"]
+__all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "priced"]
 
 
-def priced(graph: CommGraph, where: Allocation, unary: Unary | None) -> tuple[Int64 | None, Unary | None]:
+def priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[
+    Int64 | None, LinearCost | None
+]:
     """Return weights of ``graph.symmetric_positive()`` and the prices that belong beside them.
 
     Searches count every edge once, J both of its arcs: so prices are halved where the two arcs weigh the
     same, and where a price is odd weights are doubled instead.
     """
     csr = graph.symmetric_positive()
-    if unary is None:
+    if linear_cost is None:
         return csr.weights, None
     times, over = (2 if csr.indptr is graph.indptr else 1), 1
     distance = where.distance
     if isinstance(distance, TableDistance) and not np.array_equal(distance.table, distance.table.T):
         over = 2  # the search sees the sum of both directions
     if times == over:
-        return csr.weights, unary
+        return csr.weights, linear_cost
     if times < over:
-        return csr.weights, unary.scaled(2, 1)
-    finite = np.concatenate([unary.costs, unary.rest])
+        return csr.weights, linear_cost.scaled(2, 1)
+    finite = np.concatenate([linear_cost.costs, linear_cost.rest])
     if np.any(finite % 2):
         weights = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
-        return 2 * weights, unary
-    return csr.weights, unary.scaled(1, 2)
+        return 2 * weights, linear_cost
+    return csr.weights, linear_cost.scaled(1, 2)
 
 
 def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
@@ -56,18 +58,19 @@ def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
     return not (same and np.array_equal(volumes[turned], volumes))
 
 
-def talks_to_most(graph: CommGraph) -> bool:
+def is_dense(graph: CommGraph) -> bool:
     """Whether tasks exchange messages with a quarter of all others at least, on average."""
     return 4 * len(graph.symmetric_positive().targets) >= graph.n**2
 
 
 def cheaper(
-    graph: CommGraph, where: Allocation, before: Int32, after: Int32, unary: Unary | None = None
+    graph: CommGraph, where: Allocation, before: Int32, after: Int32, linear_cost: LinearCost | None = None
 ) -> Int32:
     """Return `after` unless it costs more, prices of single tasks included.
 
     Compiled searches compare exactly, with two exceptions: volumes and distances so large that they were
-    rounded (:func:`hopbytes.engine.moderate`), and tables that are asymmetric or have a diagonal, of which
+    rounded (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a diagonal,
+    of which
     searches see the mean of both directions. Only then the costs are computed here.
     """
     distance = where.distance
@@ -79,6 +82,6 @@ def cheaper(
     cost = CommCost()
 
     def total(pe: Int32) -> int:
-        return cost.value(graph, where, pe) + (0 if unary is None else unary.total(pe))
+        return cost.value(graph, where, pe) + (0 if linear_cost is None else linear_cost.total(pe))
 
     return after if total(after) <= total(before) else before

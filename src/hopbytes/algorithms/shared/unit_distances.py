@@ -9,10 +9,10 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
-from hopbytes.kernels.linear_cost import FORBIDDEN, Unary, from_entries
-from hopbytes.machines.base import TreeDistance
+from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.machines.common.lowering import KernelDistances, kernel_distances
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 
 
@@ -44,7 +44,7 @@ class Units:
         """int32[k]: unit of every PE."""
         return np.repeat(np.arange(self.count, dtype=np.int32), np.diff(self.start))
 
-    def unary(self, unary: Unary, pe: Int32) -> tuple[Unary, Int64]:
+    def linear_cost(self, linear_cost: LinearCost, pe: Int32) -> tuple[LinearCost, Int64]:
         """Return what the tasks of a unit cost together in another one, and the units that stay.
 
         Each task is priced on the PE of the same position. Units that hold a task with few PEs to choose
@@ -52,16 +52,16 @@ class Units:
         """
         own = self.of_pe()
         offset = np.arange(len(own)) - self.start[own]
-        closed = unary.rest >= FORBIDDEN
-        rest = np.bincount(own[pe], weights=np.where(closed, 0, unary.rest), minlength=self.count)
-        tasks = unary.tasks
-        fits = (offset[unary.pes] == offset[pe[tasks]]) & ~closed[tasks]
-        tasks, pes, costs = tasks[fits], unary.pes[fits], unary.costs[fits]
+        closed = linear_cost.rest >= FORBIDDEN
+        rest = np.bincount(own[pe], weights=np.where(closed, 0, linear_cost.rest), minlength=self.count)
+        tasks = linear_cost.tasks
+        fits = (offset[linear_cost.pes] == offset[pe[tasks]]) & ~closed[tasks]
+        tasks, pes, costs = tasks[fits], linear_cost.pes[fits], linear_cost.costs[fits]
         holder, place = own[pe[tasks]].astype(np.int64), own[pes].astype(np.int64)
         key, row = np.unique(holder * self.count + place, return_inverse=True)
         more = np.zeros(len(key), np.int64)
         never = costs >= FORBIDDEN
-        np.add.at(more, row, np.where(never, 0, costs - unary.rest[tasks]))
+        np.add.at(more, row, np.where(never, 0, costs - linear_cost.rest[tasks]))
         listed = rest.astype(np.int64)[key // self.count] + more
         listed[np.unique(row[never])] = FORBIDDEN
         priced = from_entries(key // self.count, key % self.count, listed, rest.astype(np.int64))

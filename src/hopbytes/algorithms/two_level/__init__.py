@@ -1,11 +1,11 @@
 """Two-level mapping: groups of tasks onto nodes, then the tasks of a group inside its node."""
 
 from hopbytes.algorithms.two_level.host_graph import HostGraph, host_graph
-from hopbytes.algorithms.two_level.level import Nodes, Pace, nodes_of, partition_to_nodes, quotient
-from hopbytes.algorithms.two_level.neighbourhood import place_distances, vicinity_of
+from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
+from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_problem import (
+    Capacity,
     Grouped,
-    Share,
     cut_into_groups,
     groups_of_placement,
     move_groups,
@@ -15,16 +15,17 @@ from hopbytes.algorithms.two_level.ports import ports_of
 from hopbytes.algorithms.two_level.within_node import place_inside
 
 __all__ = [
+    "Capacity",
     "Grouped",
     "HostGraph",
     "Nodes",
-    "Pace",
     "Routed",
-    "Share",
+    "RunControl",
     "cut_into_groups",
     "groups_of_placement",
     "host_graph",
     "move_groups",
+    "neighbourhood_of",
     "nodes_of",
     "partition_to_nodes",
     "place_distances",
@@ -33,5 +34,4 @@ __all__ = [
     "quotient",
     "routed",
     "routed_groups",
-    "vicinity_of",
 ]

@@ -67,7 +67,7 @@ def nodes_of(where: Allocation) -> Nodes:
     return nodes
 
 
-class Pace(NamedTuple):
+class RunControl(NamedTuple):
     """How to run a cut: seed, threads, when to stop, whom to tell how many arcs were looked at."""
 
     seed: int = 0
@@ -77,7 +77,7 @@ class Pace(NamedTuple):
 
 
 def partition_to_nodes(
-    graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, pace: Pace
+    graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, pace: RunControl
 ) -> Int32:
     """Cut the tasks into one group per place, as large as the place at most, with little talk between.
 

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64, UInt16
 from hopbytes.algorithms.two_level.level import Nodes
-from hopbytes.cost.objectives.hop_distances import in_hops
+from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine.places import PlaceDistances, Vicinity
+from hopbytes.engine.places import Neighbourhood, PlaceDistances
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.common.lowering import kernel_distances
+from hopbytes.machines.place_distances import TreeDistance
 
 #: With more sites than this, only those near in machine order are looked at.
 MOST_SITES = 4096
@@ -21,7 +21,7 @@ MOST_SITES = 4096
 WINDOW = 256
 
 
-def vicinity_of(nodes: Nodes, *, of_pes: bool = False) -> Vicinity:
+def neighbourhood_of(nodes: Nodes, *, of_pes: bool = False) -> Neighbourhood:
     """Return the surroundings of every node; its places are the node itself or, with `of_pes`, its PEs.
 
     O(P^2 log P) for P nodes, computed once; for P > 4096 only the 256 nodes before and after in machine
@@ -33,8 +33,10 @@ def vicinity_of(nodes: Nodes, *, of_pes: bool = False) -> Vicinity:
     near, hops = cache["vicinity"]
     places = np.arange(nodes.count)
     if of_pes:
-        return Vicinity(near, hops, nodes.of_pe, nodes.start, nodes.pes.astype(np.int32))
-    return Vicinity(near, hops, places.astype(np.int32), np.arange(nodes.count + 1), places.astype(np.int32))
+        return Neighbourhood(near, hops, nodes.of_pe, nodes.start, nodes.pes.astype(np.int32))
+    return Neighbourhood(
+        near, hops, places.astype(np.int32), np.arange(nodes.count + 1), places.astype(np.int32)
+    )
 
 
 def _rows(nodes: Nodes) -> tuple[Int32, UInt16]:
@@ -118,7 +120,7 @@ def place_distances(nodes: Nodes) -> PlaceDistances:
     if "distances" not in nodes._cache:
         where = nodes.where.select(nodes.first)
         if where.machine.network() is not None:
-            where = in_hops(where, "a search on hops")
+            where = hop_distances_only(where, "a search on hops")
         nodes._cache["distances"] = PlaceDistances(**kernel_distances(where))
     found: PlaceDistances = nodes._cache["distances"]
     return found

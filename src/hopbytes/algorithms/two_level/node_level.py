@@ -6,33 +6,34 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.two_level import Grouped, Pace, Share, cut_into_groups, place_inside
+from hopbytes.algorithms.two_level import Capacity, Grouped, RunControl, cut_into_groups, place_inside
 from hopbytes.engine import PartitionSettings, SearchSettings
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
-def share_of(graph: CommGraph, bounds: Bounds) -> Share:
+def capacity_of(graph: CommGraph, bounds: Bounds) -> Capacity:
     """What PEs may hold: tasks where counts are exact, else load."""
     if bounds.exact and bounds.count is not None:
-        return Share(bounds.count, None)
-    return Share(bounds.load, graph.loads)
+        return Capacity(bounds.count, None)
+    return Capacity(bounds.load, graph.loads)
 
 
-def settings_of(runs: int, tries: int, growths: int = 4) -> PartitionSettings:
+def settings_of(runs: int, tries: int, region_growings: int = 4) -> PartitionSettings:
     """Effort of the cut into groups."""
     return PartitionSettings(
-        runs=runs, tries=tries, growths=growths, combines=max(0, runs - 1),
+        repetitions=runs, initial_partitions=tries, region_growings=region_growings,
+        recombinations=max(0, runs - 1),
         search=SearchSettings(flow_rounds=1),
     )
 
 
-def pace_of(effort: Effort) -> Pace:
+def run_control_of(effort: Effort) -> RunControl:
     """Return the part of the effort that cuts look at."""
-    return Pace(effort.seed, effort.threads, effort.deadline, effort.spend)
+    return RunControl(effort.seed, effort.threads, effort.deadline, effort.spend)
 
 
-def book(effort: Effort, grouped: CommGraph, evaluations: int, **amounts: int) -> None:
+def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts: int) -> None:
     """Count exchanges looked at, each as the arcs two tasks have on average."""
     effort.count(swaps_evaluated=evaluations, **amounts)
     effort.spend(evaluations * max(1, 4 * grouped.m // max(1, grouped.n)), whole=not effort.out_of_time)
@@ -42,15 +43,15 @@ def cut(
     graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, settings: PartitionSettings
 ) -> Grouped:
     """Cut the tasks into groups, one per node."""
-    return cut_into_groups(graph, where, share_of(graph, bounds), settings, pace_of(effort))
+    return cut_into_groups(graph, where, capacity_of(graph, bounds), settings, run_control_of(effort))
 
 
 def finish(
     graph: CommGraph, grouped: Grouped, place: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
     """Place the tasks of every group inside the node it got."""
-    share = share_of(graph, bounds)
+    share = capacity_of(graph, bounds)
     return place_inside(
         graph, grouped.nodes, place[grouped.group].astype(np.int32), share.per_pe, share.loads,
-        settings_of(1, 4), pace_of(effort),
+        settings_of(1, 4), run_control_of(effort),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.algorithms.two_level.level import Nodes, Pace, nodes_of, partition_to_nodes, quotient
+from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
 from hopbytes.algorithms.two_level.within_node import place_inside
 from hopbytes.engine import PartitionSettings
 from hopbytes.model.allocation import Allocation
@@ -41,7 +41,7 @@ class Grouped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Share:
+class Capacity:
     """What PEs may hold: `per_pe` int64[k] in tasks (`loads` None) or in units of `loads` int64[n]."""
 
     per_pe: Int64
@@ -49,7 +49,7 @@ class Share:
 
 
 def cut_into_groups(
-    graph: CommGraph, where: Allocation, share: Share, settings: PartitionSettings, pace: Pace
+    graph: CommGraph, where: Allocation, share: Capacity, settings: PartitionSettings, pace: RunControl
 ) -> Grouped:
     """Partition the tasks into one group per node, of just the size the node takes."""
     nodes = nodes_of(where)
@@ -58,7 +58,7 @@ def cut_into_groups(
     return _grouped(graph, nodes, group, capacities, share.loads, np.arange(nodes.count, dtype=np.int32))
 
 
-def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, share: Share) -> Grouped:
+def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, share: Capacity) -> Grouped:
     """Take what is on each node of a placement as a group; empty nodes have none."""
     nodes = nodes_of(where)
     used, group = np.unique(nodes.of_pe[pe], return_inverse=True)
@@ -76,8 +76,8 @@ def _grouped(
 
 
 def move_groups(
-    graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, share: Share, settings: PartitionSettings,
-    pace: Pace,
+    graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, share: Capacity, settings: PartitionSettings,
+    pace: RunControl,
 ) -> Int32:
     """Return the placement after every group went from its place to ``place[group]``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.algorithms.two_level.level import Nodes, Pace
+from hopbytes.algorithms.two_level.level import Nodes, RunControl
 from hopbytes.engine import PartitionSettings, partition_many
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
@@ -13,7 +13,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 def place_inside(
     graph: CommGraph, nodes: Nodes, place: Int32, per_pe: Int64, loads: Int64 | None,
-    settings: PartitionSettings, pace: Pace,
+    settings: PartitionSettings, pace: RunControl,
 ) -> Int32:
     """Return int32[n], the PE of every task on the node it was given.
 

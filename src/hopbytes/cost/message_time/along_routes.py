@@ -1,4 +1,4 @@
-"""Times on networks: latency per hop and bytes over the bandwidth of every link of the route."""
+"""Message times on networks: latency per hop, plus bytes over the bandwidth of every link of the route."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of, traffic
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import NODE_NAMES, Level
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.topology import NODE_NAMES, Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -29,8 +29,9 @@ class RouteTimes:
     link_byte : int64[n_links]
         Time of a byte on each link.
     latency, per_byte : tuple of int
-        Of the levels inside a node, outermost first.
+        Time of a message and of a byte for each level inside a node, outermost first.
     exponent : int
+        The unit of time is ``10**-exponent`` seconds.
     """
 
     hop: int
@@ -40,24 +41,27 @@ class RouteTimes:
     exponent: int
 
     def seconds(self, time: int) -> float:
-        """Seconds of an integer time."""
+        """Convert an integer time to seconds."""
         return float(time / 10**self.exponent)
 
 
 def knows_route_times(where: Allocation) -> bool:
-    """Tell whether hops have a latency, links a bandwidth, and levels inside nodes that part PEs both."""
+    """Tell whether hops have a latency, links a bandwidth, and the levels inside nodes both.
+
+    Only levels that separate two PEs of the allocation need them.
+    """
     if where.machine.hop_latency() is None and _several_nodes(where):
-        return False  # without looking at the network, which need not be built yet
+        return False  # this check comes first, because it does not require building the network
     return not _missing(where)
 
 
 def route_times(graph: CommGraph, where: Allocation) -> RouteTimes:
-    """Return the times of hops, links and levels as integers. UnsupportedError names what has none."""
+    """Return the times of hops, links and levels as integers; UnsupportedError names missing values."""
     missing = _missing(where)
     if missing:
         raise UnsupportedError(
-            f"weight time: no {', '.join(missing)}, expected lat (seconds) and bw (bytes per second) of "
-            "links and every level inside nodes, like 'torus:4x4:lat=1e-7:bw=1e10 / core:8:lat=1e-7:bw=9e9'"
+            f"weight time: there is no {', '.join(missing)}, expected lat (seconds) and bw (bytes/second) "
+            "of links and levels inside nodes, like 'torus:4x4:lat=1e-7:bw=1e10 / core:8:lat=1e-7:bw=9e9'"
         )
     latency, capacity = where.machine.hop_latency() or 0.0, network_of(where, "weight time").capacity
     present = capacity[capacity > 0]
@@ -80,11 +84,11 @@ def route_times(graph: CommGraph, where: Allocation) -> RouteTimes:
 
 
 def time_on_routes(graph: CommGraph, where: Allocation, pe: Int32, times: RouteTimes) -> int:
-    """Return the time of all messages in the unit of `times`; O(m x length of a route).
+    """Return the total time of all messages in the unit of `times`; O(m x length of a route).
 
-    A message passes one link after the other: each takes its latency and the time of all its bytes. Flows
-    over several routes put their share on each. Between nodes that are no hop apart it takes as long as
-    between PEs of one node that part at the outermost level.
+    A message passes its links one after the other (store and forward): each link adds its latency and the
+    time of all bytes. Flows over several routes are divided among them. Between nodes with a common endpoint
+    (0 hops) a message takes as long as between PEs of one node that differ at the outermost inner level.
     """
     volumes = traffic(graph, graph.volumes, where, pe, "weight time", priced=False)
     messages = traffic(graph, graph.messages, where, pe, "weight time", priced=False)
@@ -101,7 +105,10 @@ def time_on_routes(graph: CommGraph, where: Allocation, pe: Int32, times: RouteT
 
 
 def _level_of_arcs(graph: CommGraph, where: Allocation, pe: Int32) -> NDArray[np.int8]:
-    """int8[m]: level inside the node at which the PEs of each arc part, 0 the outermost; -1: no level."""
+    """Return int8[m]: the outermost level inside the node at which the PEs of each arc differ, or -1.
+
+    Level 0 is the outermost one. -1 stands for arcs inside a PE and for arcs that take hops.
+    """
     near, far = pe[graph.sources()], pe[graph.targets]
     level = np.full(graph.m, -1, np.int8)
     first, machine = where.first_core, where.machine
@@ -121,7 +128,7 @@ def _level_of_arcs(graph: CommGraph, where: Allocation, pe: Int32) -> NDArray[np
 
 
 def route_search_form(graph: CommGraph, where: Allocation, times: RouteTimes) -> SearchForm:
-    """Return a weight per arc, and a distance per hop and level, whose product is nearest to the time."""
+    """Return a weight per arc and a distance per hop and level whose product approximates the time best."""
     inside = _inside(where)
     present = times.link_byte[times.link_byte > 0]
     hop = float(times.hop), float(present.mean()) if len(present) else 0.0
@@ -138,7 +145,7 @@ def route_search_form(graph: CommGraph, where: Allocation, times: RouteTimes) ->
 
 
 def _inside(where: Allocation) -> list[Level]:
-    """Levels inside a node, outermost first."""
+    """Return the levels inside a node, outermost first."""
     levels = list(where.machine.levels)
     node = next((place for place, level in enumerate(levels) if level.name in NODE_NAMES), len(levels) - 1)
     return levels[node + 1 :]
@@ -150,7 +157,7 @@ def _several_nodes(where: Allocation) -> bool:
 
 
 def _most_hops(where: Allocation) -> int:
-    """Return a bound of the hops between two PEs, at least 1."""
+    """Return an upper bound of the hops between two PEs, at least 1."""
     distance = where.distance
     assert isinstance(distance, NetworkDistance)
     return max(1, -(-distance.largest // max(1, distance.per_hop)))
@@ -161,7 +168,7 @@ def _seconds(level: Level) -> tuple[float, float]:
 
 
 def _missing(where: Allocation) -> list[str]:
-    """What has no times although messages may pass it."""
+    """Return the hops, links and levels that messages may pass although they have no times."""
     missing = []
     if _several_nodes(where):
         network = network_of(where, "weight time")

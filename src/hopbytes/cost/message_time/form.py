@@ -1,4 +1,7 @@
-"""What searches work on in place of times: a weight per arc and a distance per level."""
+"""Approximation of message times by the product of a weight per arc and a distance per level.
+
+Searches minimize sums of weight times distance; a time has a second term, the latency of each message.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,24 @@ from numpy.typing import NDArray
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-#: Units of time are powers of ten of a second, as fine as sums below 2**62 allow, but not finer than this.
+#: Largest exponent of the unit 10**-exponent seconds; sums below 2**62 may require a coarser unit.
 FINEST = 18
-#: In the search form the sum of weights and the largest distance stay below these, and J below 2**63.
+#: Bounds of the sum of weights and of the largest distance in the search form; they keep J below 2**63.
 SEARCH_WEIGHT, SEARCH_DISTANCE = 2**40, 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class SearchForm:
-    """What searches work on: one weight per arc, one distance per level, and how far their product is off.
+    """Pattern and allocation on which J approximates the message time, with the error of the approximation.
 
     Parameters
     ----------
     graph : CommGraph
+        The pattern with one weight per arc as its volumes.
     where : Allocation
+        The allocation with one distance per level or hop.
     error : float
-        0 where the product is exact.
+        Relative error of the product; 0 if it is exact.
     """
 
     graph: CommGraph
@@ -36,9 +41,9 @@ class SearchForm:
 
 
 def exponent_for(graph: CommGraph, latency: float, per_byte: float) -> int:
-    """Return e such that 10**-e seconds are a unit fine enough, in which the whole pattern stays below 2**62.
+    """Return the largest e for which the total time in units of 10**-e seconds stays below 2**62.
 
-    `latency` and `per_byte` are the seconds of the slowest way a message or a byte can go.
+    `latency` and `per_byte` are the seconds of a message and of a byte on the slowest route.
     """
     most = int(graph.arc_messages().sum()) * latency + graph.total_volume * per_byte
     return FINEST if most <= 0 else min(FINEST, math.floor(math.log10(2**62 / most)))
@@ -53,9 +58,9 @@ def nearest_product(
     ----------
     graph : CommGraph
     terms : list of (latency, per byte)
-        Of each level, or of a hop.
+        Time of a message and of a byte for each level, or for a hop.
     longest : list of int
-        How many times that distance can be met between two PEs: hops, 1 for levels.
+        How many times each distance can occur between two PEs: the number of hops, 1 for levels.
     """
     messages, volumes = graph.arc_messages(), graph.arc_volumes()
     totals = max(1, int(messages.sum())), max(1, int(volumes.sum()))
@@ -75,7 +80,7 @@ def nearest_product(
 
 
 def _product(terms: NDArray[np.float64]) -> tuple[list[float], list[float], float]:
-    """Factors of rows and shares of columns whose product is nearest to `terms` (levels x 2), its error."""
+    """Return the rank-one approximation of `terms` (levels x 2): row factors, column factors, error."""
     if not len(terms) or not terms.any():
         return [1.0] * len(terms), [0.5, 0.5], 0.0
     left, sizes, right = np.linalg.svd(terms, full_matrices=False)

@@ -1,4 +1,4 @@
-"""Times of the levels of a tree: latency per message and bytes over bandwidth where two PEs part."""
+"""Message times on trees: latency and bandwidth of the outermost level at which two PEs differ."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from hopbytes._arrays import Int32
 from hopbytes.cost.message_time.form import SearchForm, exponent_for, nearest_product
 from hopbytes.cost.objectives.comm_cost import weight_by_level
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import Level, TreeDistance
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True, slots=True)
 class LevelTimes:
-    """Integer times per level, as kernels number levels: 0 within a PE, 1 innermost.
+    """Integer times per level; levels are numbered as in the kernels: 0 within a PE, 1 the innermost.
 
     Parameters
     ----------
     latency, per_byte : tuple of int
         Time of a message and of a byte, in units of ``10**-exponent`` seconds.
     exponent : int
+        The unit of time is ``10**-exponent`` seconds.
     """
 
     latency: tuple[int, ...]
@@ -31,22 +33,22 @@ class LevelTimes:
     exponent: int
 
     def seconds(self, time: int) -> float:
-        """Seconds of an integer time."""
+        """Convert an integer time to seconds."""
         return float(time / 10**self.exponent)
 
 
 def knows_level_times(where: Allocation) -> bool:
-    """Tell whether all levels that part PEs have latency and bandwidth."""
+    """Tell whether all levels that separate PEs have latency and bandwidth."""
     return not _missing(where)
 
 
 def level_times(graph: CommGraph, where: Allocation) -> LevelTimes:
-    """Return the times of a machine's levels as integers. UnsupportedError names levels without them."""
+    """Return the times of a machine's levels as integers; UnsupportedError names levels without them."""
     missing = _missing(where)
     if missing:
         raise UnsupportedError(
-            f"weight time: no latency or bandwidth of {', '.join(missing)}, expected both of every level "
-            "('hopbytes measure' finds them, or node:8@10:lat=2e-6:bw=1e9)"
+            f"weight time: there is no latency or bandwidth of {', '.join(missing)}, expected both for "
+            "every level ('hopbytes measure' measures them; or write them like node:8@10:lat=2e-6:bw=1e9)"
         )
     latencies, per_bytes = zip(*_seconds(where), strict=True)
     exponent = exponent_for(graph, max(latencies), max(per_bytes))
@@ -58,7 +60,7 @@ def level_times(graph: CommGraph, where: Allocation) -> LevelTimes:
 
 
 def time_by_level(graph: CommGraph, where: Allocation, pe: Int32, times: LevelTimes) -> int:
-    """Return the time of all messages in the unit of `times`; O(m)."""
+    """Return the total time of all messages in the unit of `times`; O(m)."""
     distance = where.distance
     assert isinstance(distance, TreeDistance)
     volumes = weight_by_level(graph, graph.volumes, distance, pe)
@@ -72,7 +74,7 @@ def time_by_level(graph: CommGraph, where: Allocation, pe: Int32, times: LevelTi
 
 
 def level_search_form(graph: CommGraph, where: Allocation, times: LevelTimes) -> SearchForm:
-    """Return a weight per arc and a distance per level whose product is nearest to the time."""
+    """Return a weight per arc and a distance per level whose product approximates the time best."""
     parts = sorted(_levels_in_use(where))
     terms = [(float(times.latency[number]), float(times.per_byte[number])) for number in parts]
     seen, distances, error = nearest_product(graph, terms, [1] * len(parts))
@@ -87,7 +89,7 @@ def level_search_form(graph: CommGraph, where: Allocation, times: LevelTimes) ->
 
 
 def _levels_in_use(where: Allocation) -> set[int]:
-    """Levels at which two PEs part; labels ascend, so neighbours show all of them."""
+    """Return the levels at which two PEs differ; labels ascend, so adjacent PEs show all of them."""
     distance = where.distance
     assert isinstance(distance, TreeDistance)
     widths = (distance.labels[1:] ^ distance.labels[:-1]).tolist()
@@ -100,7 +102,7 @@ def _inside_out(where: Allocation) -> Sequence[Level]:
 
 
 def _missing(where: Allocation) -> list[str]:
-    """Names of levels that part PEs without both values."""
+    """Return the names of levels that separate PEs but lack latency or bandwidth."""
     used = _levels_in_use(where)
     return [
         level.name
@@ -110,7 +112,7 @@ def _missing(where: Allocation) -> list[str]:
 
 
 def _seconds(where: Allocation) -> list[tuple[float, float]]:
-    """Seconds per message and per byte, innermost level first; 0 for levels that part nobody."""
+    """Return seconds per message and per byte, innermost level first; 0 for levels without values."""
     return [
         (level.latency or 0.0, 0.0 if level.bandwidth is None else 1 / level.bandwidth)
         for level in _inside_out(where)

@@ -1,4 +1,4 @@
-"""Times of all messages together, whatever kind of machine: trees by level, networks by link."""
+"""Total message time on any machine: trees by level, networks by link."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hopbytes.cost.message_time.levels import (
     time_by_level,
 )
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -28,7 +28,7 @@ Times = LevelTimes | RouteTimes
 
 
 def knows_times(where: Allocation) -> bool:
-    """Tell whether some levels or links part PEs, and all that do have latency and bandwidth."""
+    """Tell whether there are two PEs and all levels or links between PEs have latency and bandwidth."""
     if where.k < 2:
         return False
     if isinstance(where.distance, NetworkDistance):
@@ -42,13 +42,13 @@ def times_of(graph: CommGraph, where: Allocation) -> Times:
     Parameters
     ----------
     graph : CommGraph
-        Whose totals say how fine the unit can be.
+        The pattern, whose total volume and messages limit how fine the unit of time can be.
     where : Allocation
 
     Raises
     ------
     UnsupportedError
-        A machine of distances alone, or levels or links without latency or bandwidth.
+        The machine has only distances, or levels or links have no latency or bandwidth.
 
     Examples
     --------
@@ -68,10 +68,10 @@ def times_of(graph: CommGraph, where: Allocation) -> Times:
 
 
 def comm_time(graph: CommGraph, where: Allocation, pe: Int32, times: Times) -> int:
-    """Return the time of all messages, summed, in the unit of `times`: exact integers.
+    """Return the sum of the times of all messages in the unit of `times`, an exact integer.
 
-    Arcs inside a PE take no time. It is the sum, not the time until the last message has arrived. O(m), on
-    networks times the length of routes.
+    Arcs inside a PE take no time. The sum is not the time until the last message has arrived. O(m) on trees,
+    O(m x length of a route) on networks.
     """
     if isinstance(times, RouteTimes):
         return time_on_routes(graph, where, pe, times)
@@ -79,21 +79,21 @@ def comm_time(graph: CommGraph, where: Allocation, pe: Int32, times: Times) -> i
 
 
 def search_form(graph: CommGraph, where: Allocation, times: Times) -> SearchForm:
-    """Return a weight per arc and a distance per level or hop whose product is nearest to the time.
+    """Return a weight per arc and a distance per level or hop whose product approximates the time best.
 
     Parameters
     ----------
     graph : CommGraph
     where : Allocation
     times : Times
-        From :func:`times_of`.
+        The result of :func:`times_of`.
 
     Notes
     -----
-    Where latency and byte times grow alike from level to level, the product is exact. Otherwise the best one
-    in the sense of least squares is taken, weighing both terms by the totals of the pattern (the first
-    singular vectors of a matrix of two columns). On networks a hop stands for the mean of all links.
-    O(m + levels).
+    If latency and time per byte grow by the same factors from level to level, the product is exact. Otherwise
+    it is the best approximation in the sense of least squares, with both terms weighted by the totals of the
+    pattern (the first singular vectors of a matrix of two columns). On networks a hop has the mean time per
+    byte of all links. O(m + levels).
     """
     if isinstance(times, RouteTimes):
         return route_search_form(graph, where, times)

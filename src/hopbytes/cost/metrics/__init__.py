@@ -1,1 +1,1 @@
-"""Every number a placement is judged by, beside what the launcher would have done and pure chance."""
+"""Metrics of a mapping, compared with the launcher's default mapping and random mappings."""

@@ -1,4 +1,4 @@
-"""Placements nobody had to think about, to compare with: in order, and at random."""
+"""Baseline mappings for comparison: in order, at random, and as recorded."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.origin import recorded_hosts
 
-#: What a mapping's record says of its slots where the user or the job asked for these counts.
+#: Values of ``info["slots"]`` if the user or the job prescribed the numbers of tasks per node.
 COUNTS_ASKED = ("asked", "job")
 
 
 def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
-    """int32[n]: tasks where a launcher puts them by itself, in order of their numbers.
+    """Return int32[n], the launcher's default mapping: tasks in the order of their numbers.
 
-    Fewer processes than PEs take the PEs that the launcher would take (`order`, see
-    :func:`hopbytes.machines.selection.launcher_order.launcher_placement`), unless the mapping was made for counts per node that its
-    user asked for: a launcher would be told these, too. Otherwise every PE gets as many tasks as in
-    `mapping`. Only in the partition problem with loads, where equal counts would be no fair split, the PEs
-    get contiguous blocks of about equal load: a task goes to the PE in whose share of the total the middle
-    of its own load falls. O(n log n + k).
+    If there are fewer processes than PEs, they take the PEs that the launcher would choose (`order`, see
+    :func:`hopbytes.machines.selection.launcher_order.launcher_placement`), unless the mapping was computed
+    for prescribed numbers of tasks per node, because the launcher would then get the same numbers. Otherwise
+    every PE gets as many tasks as in `mapping`. In the partition problem with loads equal numbers of tasks
+    would be unbalanced, so the PEs get contiguous blocks of about equal load: a task is mapped to the PE
+    whose share of the total load contains the middle of the task's load. O(n log n + k).
     """
     k = mapping.where.k
     if mapping.n <= k and not _is_partition(mapping) and int(mapping.tasks_per_pe().max(initial=0)) <= 1:
@@ -39,17 +39,17 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
 
 
 def at_random(mapping: Mapping, seed: int) -> Int32:
-    """int32[n]: the PEs of `mapping` dealt to the tasks at random, so counts per PE stay. O(n)."""
+    """Return int32[n], a random permutation of the PEs of `mapping`, with the same counts per PE; O(n)."""
     return mapping.pe[np.random.default_rng(seed).permutation(mapping.n)]
 
 
 def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
-    """int32[n]: tasks on the nodes on which the pattern was recorded, in order inside each; None if unknown.
+    """Return int32[n], tasks on the nodes of the recorded run, in order inside each node; None if unknown.
 
-    A recording may name the host of every rank (:func:`hopbytes.patterns.origin.recorded_hosts`). Where the
-    allocation has nodes of these names, with or without their domain, they are meant; otherwise the hosts
-    stand for the nodes in the order in which ranks name them. None also where a node has fewer PEs than
-    ranks were recorded on its host. O(n + k).
+    A recording may name the host of every rank (:func:`hopbytes.patterns.origin.recorded_hosts`). If the
+    allocation has nodes with these names, with or without a domain, every host is the node of its name.
+    Otherwise hosts are assigned to nodes in the order in which ranks name them. The result is also None if a
+    node has fewer PEs than ranks were recorded on its host. O(n + k).
     """
     hosts = recorded_hosts(graph)
     if not hosts:
@@ -74,12 +74,12 @@ def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:
 
 
 def _is_partition(mapping: Mapping) -> bool:
-    """Tell whether tasks are work to be shared out, not one process per slot."""
+    """Tell whether the mapping is a partition, with many tasks per PE, not one process per slot."""
     problem = mapping.info.get("problem")
     return problem == "partition" if problem else mapping.n > mapping.where.k
 
 
 def _shares(total: int, k: int) -> Int64:
-    """int64[k]: end of each PE's share of `total`, floor(total * (p + 1) / k) without overflow."""
+    """Return int64[k], the end of each PE's share of `total`: floor(total * (p + 1) / k)."""
     pe = np.arange(1, k + 1, dtype=np.int64)
     return total // k * pe + total % k * pe // k

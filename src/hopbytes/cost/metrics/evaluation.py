@@ -1,4 +1,4 @@
-"""evaluate(): all metrics of a mapping beside in-order and random placement."""
+"""evaluate(): all metrics of a mapping, compared with in-order and random mappings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from hopbytes._util.checks import whole
 from hopbytes.cost.metrics.baselines import as_recorded, at_random, in_order
 from hopbytes.cost.metrics.link_metrics import dilation_of, hottest_links, relative_to
+from hopbytes.cost.metrics.mapping_metrics import diagonal_volume, measure_all
 from hopbytes.cost.metrics.measurements import Measurements, TasksPerUnit
-from hopbytes.cost.metrics.placement import diagonal_volume, measure_all
 from hopbytes.cost.metrics.plain_text import plain_table
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
@@ -20,13 +20,13 @@ from hopbytes.model.mapping import Mapping
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Measurements):
-    """All metrics of a mapping, and of what it is compared with.
+    """All metrics of a mapping and of the baseline mappings.
 
     The fields are those of :class:`hopbytes.cost.metrics.measurements.Measurements`.
 
     Examples
     --------
-    ``print(evaluation)`` gives one table; ``evaluation.to_dict()`` the same for JSON.
+    ``print(evaluation)`` prints a table; ``evaluation.to_dict()`` returns the same numbers for JSON.
     """
 
     def __str__(self) -> str:
@@ -41,20 +41,20 @@ def evaluate(
     random_seeds: int = 10,
     launcher: str = "fill",
 ) -> Evaluation:
-    """Measure a mapping, and what it is worth beside the launcher's own order and random placement.
+    """Compute all metrics of a mapping, and of the launcher's default mapping and random mappings.
 
     Parameters
     ----------
     graph : CommGraph
     mapping : Mapping
-        With as many tasks as the graph.
+        A mapping with as many tasks as the graph.
     baselines : bool
-        Also measure tasks in order as a launcher places them, the placement of the recording if it is
-        known, and random placements with the same number of tasks per PE.
+        Also measure the launcher's default mapping, the mapping of the recorded run if it is known, and
+        random mappings with the same number of tasks per PE.
     random_seeds : int
-        Random placements to measure, seeds 0, 1, 2 ...
+        Number of random mappings; their seeds are 0, 1, 2 ...
     launcher : str
-        How the launcher places tasks by itself: ``"fill"``, ``"block"``, ``"cyclic"`` or ``"plane=N"``, see
+        The launcher's default order: ``"fill"``, ``"block"``, ``"cyclic"`` or ``"plane=N"``, see
         :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 
     Returns
@@ -68,17 +68,17 @@ def evaluate(
     ScaleError
         Volume x distance could exceed 63 bits.
     UnsupportedError
-        Tasks that talk sit on nodes without a route between them; arguments of other types.
+        Communicating tasks are on nodes without a route between them, or an argument has the wrong type.
 
     Notes
     -----
-    Every number is recomputed from scratch; integers are exact. O(n + m) per placement measured.
+    Every number is computed from the definition; integers are exact. O(n + m) per mapping.
 
     Examples
     --------
     >>> import numpy as np
     >>> from hopbytes.model.allocation import Allocation
-    >>> from hopbytes.machines.base import Level
+    >>> from hopbytes.machines.topology import Level
     >>> from hopbytes.machines.common.tree import Tree
     >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
     >>> pairs = CommGraph.from_edges([0, 1], [2, 3], [5, 5])
@@ -90,7 +90,7 @@ def evaluate(
         raise UnsupportedError(f"the pattern is a {type(graph).__name__}, expected a CommGraph")
     if not isinstance(mapping, Mapping):
         kind = type(mapping).__name__
-        raise UnsupportedError(f"the placement is a {kind}, expected a Mapping such as Mapping(pe, where)")
+        raise UnsupportedError(f"the mapping is a {kind}, expected a Mapping such as Mapping(pe, where)")
     if mapping.n != graph.n:
         raise FormatError("mapping", None, f"{mapping.n} tasks, expected the {graph.n} of {graph.name}")
     where = mapping.where
@@ -119,7 +119,7 @@ def evaluate(
 
 
 def tasks_per_unit(mapping: Mapping) -> tuple[TasksPerUnit, ...]:
-    """Return how many tasks the units of each level hold, outermost first, without the innermost level."""
+    """Return the numbers of tasks on the units of each level but the innermost, outermost level first."""
     machine, tasks = mapping.where.machine, mapping.tasks_per_pe()
     counts = []
     for number, level in enumerate(machine.levels[:-1]):

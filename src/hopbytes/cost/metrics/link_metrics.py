@@ -1,4 +1,4 @@
-"""What a placement puts on the links of a network."""
+"""Metrics of the traffic of a mapping on the links of a network."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from hopbytes.machines.network.network import Network
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-#: Links named in an evaluation, and flows named with each of them.
+#: Number of links that an evaluation lists, and number of flows that it lists for each of them.
 HOTTEST, FLOWS_NAMED = 10, 3
 
 
 @dataclass(frozen=True, slots=True)
 class LinkMetrics:
-    """Traffic on links; congestion is volume / capacity, averages are over links in use.
+    """Traffic on links; congestion is volume / capacity, means are over the links in use.
 
     Parameters
     ----------
     hops : int or float
-        TH, messages times links on their way, summed; a fraction may be left where flows are spread over
-        detours (Valiant).
+        TH, the sum over arcs of messages times links of the route; it may be a fraction if flows are spread
+        over detours (Valiant routing).
     hop_bytes : int or float
-        WH (also HB), volume times links on its way, summed.
+        WH (also HB), the sum over arcs of volume times links of the route.
     max_messages : int or float
-        MMC, most messages on one link; a fraction where flows are spread over several paths.
+        MMC, the maximum number of messages on a link; a fraction if flows are spread over several paths.
     max_congestion : float
-        MC, highest congestion.
+        MC, the maximum congestion of a link.
     avg_messages, avg_congestion : float
-        AMC and AC (also NZCA), means over the links in use.
+        AMC and AC (also NZCA), the means over the links in use.
     var_congestion : float
-        NZCV, population variance of congestion over the links in use.
+        NZCV, the population variance of congestion over the links in use.
     used_links : int
-        Links that carry a message.
+        Number of links that carry a message.
     hybrid_raw : float
         WH + MC + NZCA + NZCV, as published (Mirsadeghi and Afsahi, PTRAM, 2016).
     hybrid : float or None
-        The same four terms, each divided by its value for in-order placement (terms that are 0 there count
-        as they are): 4 is as good as in order. None without baselines.
+        The same four terms, each divided by its value for the in-order mapping (terms with value 0 there are
+        not divided); 4 equals the in-order mapping. None without baselines.
     """
 
     hops: int | float
@@ -74,7 +74,7 @@ class LinkMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Dilation:
-    """Arcs between nodes whose shortest route has so many hops: how many, their messages and volume."""
+    """The arcs between nodes whose shortest route has `hops` links: their number, messages and volume."""
 
     hops: int
     flows: int
@@ -92,12 +92,12 @@ class HotLink:
     congestion : float
         Volume / capacity.
     volume, messages : float
-        What crosses it; whole numbers on single paths.
+        Volume and messages that cross the link; integers if every flow takes a single path.
     capacity : int
     flows : int
-        Arcs that use it.
+        Number of arcs that use the link.
     largest : tuple of (int, int, int)
-        Source task, target task and volume of the largest of them.
+        Source task, target task and volume of the largest of these arcs.
     """
 
     name: str
@@ -118,17 +118,17 @@ class HotLink:
 def measure_links(
     graph: CommGraph, where: Allocation, pe: Int32, base: LinkMetrics | None = None
 ) -> LinkMetrics | None:
-    """Return what the placement `pe` puts on links; None on a machine that knows no links.
+    """Return the link metrics of the mapping `pe`, or None on a machine without links.
 
     Parameters
     ----------
     base : LinkMetrics or None
-        Of in-order placement, for the normalised hybrid metric.
+        Metrics of the in-order mapping, which normalise the hybrid metric.
 
     Raises
     ------
     UnsupportedError
-        Two tasks that talk have no route.
+        There is no route between two communicating tasks.
 
     Notes
     -----
@@ -153,13 +153,13 @@ def measure_links(
 
 
 def relative_to(found: LinkMetrics, base: LinkMetrics) -> LinkMetrics:
-    """Return metrics with the hybrid of four terms divided by those of `base`."""
+    """Return the metrics with the hybrid metric, whose four terms are divided by those of `base`."""
     ratios = (own / (ref or 1.0) for own, ref in zip(found.terms, base.terms, strict=True))
     return replace(found, hybrid=sum(ratios))
 
 
 def _loads(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[LinkTraffic, LinkTraffic]:
-    """Volume, divided by capacities, and messages."""
+    """Return the traffic on links in bytes over capacity, and in messages."""
     volume = traffic(graph, graph.volumes, where, pe, "eval", priced=True)
     return volume, traffic(graph, graph.messages, where, pe, "eval", priced=False)
 
@@ -171,7 +171,7 @@ def _hop_sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: In
 
 
 def dilation_of(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[Dilation, ...]:
-    """Return how many arcs between nodes go how far; empty on a machine that knows no links."""
+    """Return the arcs between nodes by their number of hops; empty on a machine without links."""
     if where.machine.network() is None:
         return ()
     flows, volume = _hop_sums(graph, graph.volumes, where, pe)
@@ -185,7 +185,7 @@ def dilation_of(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[Dilatio
 def hottest_links(
     graph: CommGraph, where: Allocation, pe: Int32, count: int = HOTTEST
 ) -> tuple[HotLink, ...]:
-    """Return the most congested links, hottest first (ties: smaller number), with what crosses them."""
+    """Return the most congested links in descending order, with their traffic; ties by link number."""
     network = where.machine.network()
     if network is None:
         return ()
@@ -217,7 +217,7 @@ def hottest_links(
 
 
 def _ranked(network: Network, volume: LinkTraffic, count: int) -> list[tuple[int, Fraction]]:
-    """Return the most congested links in use with their congestion, compared exactly."""
+    """Return the most congested links in use with their congestion, in exact arithmetic."""
     classes, found = network.capacity_classes(), []
     for size, (first, end) in zip(classes.values, pairwise(classes.start), strict=True):
         links = np.arange(first, end) if classes.links is None else classes.links[first:end]

@@ -1,4 +1,4 @@
-"""Loads of PEs and how unevenly they are filled: what every mapping is checked by."""
+"""Loads and imbalance of PEs, by which every mapping is checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 def load_per_pe(graph: CommGraph, k: int, pe: Int32) -> Int64:
-    """int64[k]: sum of task loads on each PE, exact (no floating point in between)."""
+    """Return int64[k], the exact sum of task loads on each PE, in integer arithmetic."""
     if graph.loads is None:
         return np.bincount(pe, minlength=k).astype(np.int64)
     loads = np.zeros(k, np.int64)
@@ -24,9 +24,9 @@ def imbalance_of(graph: CommGraph, where: Allocation, pe: Int32) -> float:
 
 
 def relative_excess(loads: Int64, total: int, capacity: Int64 | None) -> float:
-    """Return by how much the fullest PE exceeds its share of the total load; 0.03 for 3 % more.
+    """Return by how much the most loaded PE exceeds its share of the total load; 0.03 for 3 % more.
 
-    `loads` and `capacity` are int64[k]; capacities are relative, None: all alike. Its share is
+    `loads` and `capacity` are int64[k]; capacities are relative, None means equal ones. The share of a PE is
     ``total * capacity / sum of capacities``. O(k).
     """
     if capacity is None:
@@ -35,10 +35,10 @@ def relative_excess(loads: Int64, total: int, capacity: Int64 | None) -> float:
         relative = np.divide(loads, capacity, out=np.zeros(len(loads)), where=capacity > 0)
         fullest = int(np.argmax(relative))
         own, whole = int(capacity[fullest]), int(capacity.sum())
-    # In integers up to the one division: 103 of 100 is 0.03, while 1.03 - 1 would lie above it.
+    # A single division follows integer arithmetic: (103 - 100) / 100 is 0.03, whereas 1.03 - 1 rounds above.
     return ratio(int(loads[fullest]) * whole - total * own, total * own)
 
 
 def ratio(part: int, whole: int) -> float:
-    """Return part / whole; 0 of nothing."""
+    """Return part / whole, or 0 if `whole` is 0."""
     return part / whole if whole else 0.0

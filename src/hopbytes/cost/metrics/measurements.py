@@ -1,4 +1,4 @@
-"""What evaluate() found, as data: the metrics of a mapping and of what it is compared with."""
+"""The result of evaluate() as data: the metrics of a mapping and of the baseline mappings."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopbytes.cost.metrics.link_metrics import Dilation, HotLink
-from hopbytes.cost.metrics.placement import PlacementMetrics
+from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 
 
 @dataclass(frozen=True, slots=True)
 class TasksPerUnit:
-    """How tasks spread over the units of one level (nodes, packages): fewest and most per used unit."""
+    """Distribution of tasks over the units of one level (nodes, packages): minimum and maximum."""
 
     level: str
     units: int
@@ -22,41 +22,41 @@ class TasksPerUnit:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All metrics of a mapping, and of what it is compared with.
+    """All metrics of a mapping and of the baseline mappings.
 
     Parameters
     ----------
-    mapping : PlacementMetrics
-    in_order : PlacementMetrics or None
-        Tasks in order of their numbers where a launcher puts them by itself, see `launcher`
-        (:func:`hopbytes.cost.metrics.baselines.in_order`); None without baselines.
-    random : tuple of PlacementMetrics
-        One per seed, the same number of tasks per PE; empty without baselines.
+    mapping : MappingMetrics
+    in_order : MappingMetrics or None
+        The launcher's default mapping, see `launcher` and
+        :func:`hopbytes.cost.metrics.baselines.in_order`; None without baselines.
+    random : tuple of MappingMetrics
+        One random mapping per seed, with the same number of tasks per PE; empty without baselines.
     tasks, pes : int
-        Size of the two sides.
+        Number of tasks and of PEs.
     total_volume : int
-        Of all arcs, those of a task to itself included.
+        Volume of all arcs, including those of a task to itself.
     diagonal_share : float
-        Share of the volume that tasks send to themselves; no metric counts it.
+        Share of the volume that tasks send to themselves; it does not enter any metric.
     messages_known : bool
-        False when the source had no message counts and every arc counts as one message.
+        False if the source had no message counts, so that every arc counts as one message.
     scale : int
-        Volumes here are the source's numbers times this.
+        Factor by which the volumes of the source were multiplied.
     tasks_per_unit : tuple of TasksPerUnit
-        Per named level, outermost first, without the innermost.
+        One entry per named level but the innermost, outermost first.
     dilation : tuple of Dilation
-        How far arcs between nodes go, on machines with links.
+        Arcs between nodes by their number of hops, on machines with links.
     hottest : tuple of HotLink
-        The ten most congested links and what crosses them, on machines with links.
+        The ten most congested links and their traffic, on machines with links.
     launcher : str
-        The order that `in_order` stands for: "fill" (``mpirun``), "block" (``srun``), ...
-    recorded : PlacementMetrics or None
-        The placement under which the pattern was recorded, where the recording names the hosts of ranks.
+        The order of the mapping `in_order`: "fill" (``mpirun``), "block" (``srun``), ...
+    recorded : MappingMetrics or None
+        The mapping of the recorded run, if the recording names the hosts of ranks.
     """
 
-    mapping: PlacementMetrics
-    in_order: PlacementMetrics | None
-    random: tuple[PlacementMetrics, ...]
+    mapping: MappingMetrics
+    in_order: MappingMetrics | None
+    random: tuple[MappingMetrics, ...]
     tasks: int
     pes: int
     total_volume: int
@@ -67,10 +67,10 @@ class Measurements:
     dilation: tuple[Dilation, ...] = ()
     hottest: tuple[HotLink, ...] = ()
     launcher: str = "fill"
-    recorded: PlacementMetrics | None = None
+    recorded: MappingMetrics | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values in a stable order; the mapping's own metrics stand at the top level."""
+        """Return plain values in a stable order; the metrics of the mapping are at the top level."""
         result = self.mapping.to_dict()
         result |= {
             name: getattr(self, name)
@@ -95,7 +95,7 @@ class Measurements:
 
 
 def _spread(samples: list[Any]) -> Any:
-    """Merge equal structures: numbers become mean, min and max; names and distances stay."""
+    """Merge equal structures: numbers become mean, min and max; names and distances are kept."""
     first = samples[0]
     if isinstance(first, dict):
         return {

@@ -1,15 +1,15 @@
-"""An evaluation as rows of text, for terminals and for plain print()."""
+"""An evaluation as rows of text, for terminals and for print()."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.cost.metrics.measurements import Measurements
-from hopbytes.cost.metrics.placement import PlacementMetrics
 
 HEADINGS = ("", "mapping", "in-order", "as recorded", "random, mean", "random, range")
-#: Rows that only the complete table has: what needs a paper to be understood, and what never differs.
+#: Rows that only the complete table has: metrics of specific papers, and numbers that rarely differ.
 ONLY_COMPLETE = (
     "mean distance by arc", "largest load", "  messages (MNRM)", "most sent by a PE (MSV)",
     "  messages (MSM)", "  most messages (MMC)", "  mean messages (AMC)", "  mean congestion (AC)",
@@ -18,7 +18,7 @@ ONLY_COMPLETE = (
 
 
 class Row(NamedTuple):
-    """One line of the table: a cell for each heading. Lines of empty cells name a level."""
+    """One line of the table: a cell for each heading. A line with empty cells names a level."""
 
     label: str
     mapping: str = ""
@@ -28,8 +28,14 @@ class Row(NamedTuple):
     random_range: str = ""
 
 
-def rows(evaluation: Measurements, complete: bool = True) -> list[Row]:
-    """Return the lines of the table, what matters most first; all of them, or those most people want."""
+def rows(
+    evaluation: Measurements, complete: bool = True, volume: Callable[[float], str] | None = None
+) -> list[Row]:
+    """Return the lines of the table, what matters most first; all of them, or those most people want.
+
+    `volume` writes amounts that are sent, exactly unless it is given.
+    """
+    volume = volume or _count
     table = [
         _row(evaluation, "communication cost J", lambda one: one.comm_cost, _count),
         _against_in_order(evaluation),
@@ -42,14 +48,14 @@ def rows(evaluation: Measurements, complete: bool = True) -> list[Row]:
         _row(evaluation, "PEs used", lambda one: one.used_pes, _count),
         _tasks_per_pe(evaluation),
     ]
-    table += _traffic_rows(evaluation) + _link_rows(evaluation)
+    table += _traffic_rows(evaluation, volume) + _link_rows(evaluation)
     for number in range(len(evaluation.mapping.levels)):
-        table += _level_rows(evaluation, number)
+        table += _level_rows(evaluation, number, volume)
     return [row for row in table if row is not None and (complete or row.label not in ONLY_COMPLETE)]
 
 
 def _seconds_row(evaluation: Measurements) -> list[Row | None]:
-    """Time of all messages, where the machine's levels have latency and bandwidth."""
+    """Return the row of the message time if the machine's levels have latency and bandwidth."""
     if evaluation.mapping.comm_seconds is None:
         return []
     return [_row(evaluation, "seconds of all messages", lambda one: one.comm_seconds or 0.0, _seconds_text)]
@@ -59,17 +65,17 @@ def _seconds_text(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _picker(part: str, name: str) -> Callable[[PlacementMetrics], float]:
-    """Return what takes the metric `name` from one part (``traffic`` or ``links``) of all metrics."""
+def _picker(part: str, name: str) -> Callable[[MappingMetrics], float]:
+    """Return a function that selects the metric `name` of one part, ``traffic`` or ``links``."""
 
-    def pick(one: PlacementMetrics) -> float:
+    def pick(one: MappingMetrics) -> float:
         value: float = getattr(getattr(one, part), name)
         return value
 
     return pick
 
 
-def _traffic_rows(evaluation: Measurements) -> list[Row]:
+def _traffic_rows(evaluation: Measurements, volume: Callable[[float], str]) -> list[Row]:
     """Volumes and messages between nodes; nothing to say on a single node."""
     if not evaluation.mapping.traffic or int(evaluation.mapping.traffic.inter_node_volume) == 0:
         return []
@@ -81,12 +87,13 @@ def _traffic_rows(evaluation: Measurements) -> list[Row]:
         ("most sent by a PE (MSV)", "max_send_volume"), ("  messages (MSM)", "max_send_messages"),
     ]
     return [
-        _row(evaluation, label, _picker("traffic", name), _count) for label, name in columns
+        _row(evaluation, label, _picker("traffic", name), volume if name.endswith("volume") else _count)
+        for label, name in columns
     ]
 
 
 def _link_rows(evaluation: Measurements) -> list[Row]:
-    """What links carry; nothing on machines that know no links."""
+    """Return the rows of link metrics; none on machines without links."""
     if evaluation.mapping.links is None:
         return []
     columns: list[tuple[str, str, Callable[[float], str]]] = [
@@ -107,20 +114,20 @@ def _link_rows(evaluation: Measurements) -> list[Row]:
     ]
 
 
-def _level_rows(evaluation: Measurements, number: int) -> list[Row]:
+def _level_rows(evaluation: Measurements, number: int, volume: Callable[[float], str]) -> list[Row]:
     messages = "messages" if evaluation.messages_known else "messages (1 per arc)"
     level = evaluation.mapping.levels[number]
     return [
         Row(f"{level.name} (distance {level.distance})"),
         _row(evaluation, "  share of J", lambda one: one.levels[number].cost_share, _percent),
-        _row(evaluation, "  volume", lambda one: one.levels[number].volume, _count),
+        _row(evaluation, "  volume", lambda one: one.levels[number].volume, volume),
         _row(evaluation, "  cut", lambda one: one.levels[number].cut, _count),
         _row(evaluation, "  " + messages, lambda one: one.levels[number].messages, _count),
     ]
 
 
 def notes(evaluation: Measurements) -> list[str]:
-    """Return sentences a reader of the table should know."""
+    """Return notes that explain the numbers of the table."""
     sentences = []
     if evaluation.dilation:
         steps = (f"{one.hops} hops: {one.flows:,}" for one in evaluation.dilation)
@@ -136,14 +143,15 @@ def notes(evaluation: Measurements) -> list[str]:
         held = str(unit.fewest) if unit.fewest == unit.most else f"{unit.fewest} to {unit.most}"
         sentences.append(f"tasks per {unit.level}: {held} on {unit.used:,} of {unit.units:,}")
     if evaluation.diagonal_share:
-        sentences.append(f"left out: {evaluation.diagonal_share:.2%} of the volume, from tasks to themselves")
+        share = f"{evaluation.diagonal_share:.2%}"
+        sentences.append(f"{share} of the volume is left out, which tasks send to themselves")
     if evaluation.scale != 1:
-        sentences.append(f"volumes are the source's numbers times {evaluation.scale:,}")
+        sentences.append(f"volumes are the numbers of the source times {evaluation.scale:,}")
     return sentences
 
 
 def plain_table(evaluation: Measurements, complete: bool = True) -> str:
-    """Return the table as text, aligned by blanks."""
+    """Return the table as text, with columns aligned by blanks."""
     lines = [HEADINGS, *rows(evaluation, complete)]
     columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]
@@ -157,7 +165,7 @@ def plain_table(evaluation: Measurements, complete: bool = True) -> str:
 def _row(
     evaluation: Measurements,
     label: str,
-    pick: Callable[[PlacementMetrics], float],
+    pick: Callable[[MappingMetrics], float],
     show: Callable[[float], str],
 ) -> Row:
     sample = [pick(one) for one in evaluation.random]
@@ -173,17 +181,17 @@ def _row(
 
 
 def _mean(sample: list[float]) -> float:
-    """Mean; of counts that need no decimals the nearest whole number."""
+    """Return the mean, rounded to an integer if the sample consists of large counts."""
     mean = sum(sample) / len(sample)
     return round(mean) if mean >= 100 and all(isinstance(one, int) for one in sample) else mean
 
 
 def _tasks_per_pe(evaluation: Measurements) -> Row:
-    def cell(placements: tuple[PlacementMetrics, ...]) -> str:
-        if not placements:
+    def cell(mappings: tuple[MappingMetrics, ...]) -> str:
+        if not mappings:
             return ""
-        fewest = min(one.min_tasks_per_pe for one in placements)
-        most = max(one.max_tasks_per_pe for one in placements)
+        fewest = min(one.min_tasks_per_pe for one in mappings)
+        most = max(one.max_tasks_per_pe for one in mappings)
         return _count(fewest) if fewest == most else f"{fewest:,} … {most:,}"
 
     base = (evaluation.in_order,) if evaluation.in_order else ()
@@ -193,7 +201,7 @@ def _tasks_per_pe(evaluation: Measurements) -> Row:
 
 
 def _against_in_order(evaluation: Measurements) -> Row | None:
-    """J as a change from in-order placement; None when that has no cost to compare with."""
+    """Return J as a relative change from the in-order mapping, or None if J is 0 there."""
     base = evaluation.in_order.comm_cost if evaluation.in_order else 0
     if not base:
         return None
@@ -214,7 +222,7 @@ def _decimal(value: float) -> str:
 
 
 def _measure(value: float) -> str:
-    """Write a congestion: whole numbers without decimals, small ones with six significant digits."""
+    """Format a congestion: integers and large values without decimals, others with six significant digits."""
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 1e6 else f"{value:,.6g}"
 
 

@@ -1,4 +1,4 @@
-"""Which metrics explain measured times: a non-negative least-squares fit."""
+"""Explain measured times by metrics: a non-negative least-squares fit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes.cost.metrics.placement import PlacementMetrics
+from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.errors import FormatError
 
 Floats = NDArray[np.float64]
 
-#: Symbols of the paper and the names of the metrics in :meth:`PlacementMetrics.to_dict`.
+#: Symbols of the paper and the names of the metrics in :meth:`MappingMetrics.to_dict`.
 SYMBOLS = {
     "MSV": "max_send_volume", "TV": "total_send_volume", "MSM": "max_send_messages",
     "TM": "total_send_messages", "WH": "hop_bytes", "TH": "hops", "MC": "max_congestion",
@@ -24,7 +24,7 @@ SYMBOLS = {
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """How metrics explain times.
+    """The result of a fit of times by metrics.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Regression:
         Change of the relative time (time / mean time of its group) when a metric rises by one standard
         deviation; >= 0, largest first.
     residual : float
-        Root of the mean square of what stays unexplained, relative to the mean time.
+        Root mean square of the residuals, relative to the mean time.
     explained : float
         Share of the variance of relative times that is explained.
     dropped : tuple of str
@@ -40,7 +40,7 @@ class Regression:
     correlations : dict of (str, str) → float
         Pearson's coefficient of every two columns that were used.
     interchangeable : tuple of (str, str)
-        Pairs so correlated that the fit cannot tell which of the two matters.
+        Pairs with such a high correlation that the fit cannot separate their effects.
     """
 
     coefficients: dict[str, float]
@@ -51,16 +51,17 @@ class Regression:
     interchangeable: tuple[tuple[str, str], ...]
 
 
-def metric_columns(runs: Sequence[PlacementMetrics]) -> dict[str, list[float]]:
-    """Return the 14 columns of the paper, by symbol, for runs on machines with links.
+def metric_columns(runs: Sequence[MappingMetrics]) -> dict[str, list[float]]:
+    """Return the 14 metrics of the paper, by symbol, for runs on machines with links.
 
-    FormatError when a run lacks one: measure it with :func:`hopbytes.cost.metrics.measure_all`.
+    Raises FormatError if a run lacks one of them; :func:`hopbytes.cost.metrics.mapping_metrics.measure_all`
+    computes all.
     """
     rows = [run.to_dict() for run in runs]
     for number, row in enumerate(rows):
         missing = [name for name in SYMBOLS.values() if name not in row]
         if missing:
-            what = f"run {number} without {missing[0]}, expected all metrics of a machine with links"
+            what = f"run {number} has no {missing[0]}, expected all metrics of a machine with links"
             raise FormatError("regression", None, what)
     return {symbol: [float(row[name]) for row in rows] for symbol, name in SYMBOLS.items()}
 
@@ -72,17 +73,18 @@ def explain_times(
     *,
     collinear: float = 0.92,
 ) -> Regression:
-    """Fit times by a sum of metrics with coefficients >= 0.
+    """Fit times by a linear combination of metrics with coefficients >= 0.
 
     Parameters
     ----------
     columns : mapping of str to r numbers
-        One metric each, over r runs.
+        One metric per column, with a value for each of r runs.
     times : r numbers > 0
     groups : r values, optional
-        Runs that may be compared, such as (matrix, number of parts); all by default.
+        Runs with the same value are compared with each other, such as (matrix, number of parts); by default
+        all runs are.
     collinear : float
-        Correlation from which two columns count as interchangeable.
+        Two columns with at least this correlation are reported as interchangeable.
 
     Returns
     -------
@@ -91,16 +93,16 @@ def explain_times(
     Raises
     ------
     FormatError
-        Columns of different lengths, fewer than two runs, numbers that are not finite, times <= 0, nothing
-        that varies.
+        Columns have different lengths, there are fewer than two runs, a number is not finite, a time is not
+        positive, or no column varies.
 
     Notes
     -----
-    Inside each group columns are centred and divided by their standard deviation, and times are divided
-    by their mean. Columns are centred, so centring times as well would change nothing. Collinear columns
-    hide each other: read `coefficients` together with `interchangeable`. Lawson and Hanson's algorithm,
-    from SciPy. Source: Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS 2015, which
-    does not say how times were scaled.
+    Inside each group columns are centred and divided by their standard deviation, and times are divided by
+    their mean. Because columns are centred, centring the times as well would have no effect. The fit cannot
+    separate collinear columns: interpret `coefficients` together with `interchangeable`. The algorithm is
+    that of Lawson and Hanson, from SciPy. Source: Deveci et al., "Fast and high quality topology-aware task
+    mapping", IPDPS 2015, which does not state how times were scaled.
 
     Examples
     --------
@@ -116,12 +118,12 @@ def explain_times(
         relative[members] = measured[members] / measured[members].mean()
         spread = table[members].std(axis=0)
         centred = table[members] - table[members].mean(axis=0)
-        # A column of huge equal numbers leaves rounding errors, not a spread.
+        # Equal large numbers may have a standard deviation above 0 because of rounding errors.
         varies = spread > 1e-12 * np.abs(table[members]).max(axis=0)
         scaled[members] = np.where(varies, centred / np.where(varies, spread, 1), 0)
     used = np.flatnonzero(np.any(scaled != 0, axis=0))
     if not len(used):
-        raise FormatError("regression", None, "no column that varies inside a group, expected at least one")
+        raise FormatError("regression", None, "no column varies inside a group, expected at least one")
     from scipy.optimize import nnls
 
     target = relative - 1.0
@@ -148,13 +150,14 @@ def _checked(
     labels = [0] * len(measured) if groups is None else list(groups)
     for name, values in [*columns.items(), ("groups", labels)]:
         if len(values) != len(measured):
-            what = f"{len(values)} values of {name}, expected {len(measured)}: one for each time"
+            what = f"{len(values)} values of {name}, expected {len(measured)}, one for each time"
             raise FormatError("regression", None, what)
     names = list(columns)
     table = np.array([[float(value) for value in columns[name]] for name in names], np.float64).T
     finite = bool(np.isfinite(table).all() and np.isfinite(measured).all())
     if not names or not finite or not (measured > 0).all():
-        raise FormatError("regression", None, "expected columns of finite numbers and times > 0")
+        what = "no columns, a number that is not finite, or a time <= 0"
+        raise FormatError("regression", None, f"{what}, expected columns of finite numbers and times > 0")
     place = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     return names, table, measured, np.array([place[label] for label in labels], np.int64)
 

@@ -1,4 +1,4 @@
-"""What is too large to be counted in 63 bits."""
+"""Check that sums of volume times distance fit into 63 bits."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 def check_scale(graph: CommGraph, where: Allocation) -> None:
-    """Refuse volumes so large that a sum of volume x distance could leave 63 bits.
+    """Raise ScaleError if a sum of volume x distance could exceed 63 bits.
 
     Raises
     ------
     ScaleError
-        Largest distance x total volume exceeds 2**63 - 1; the text gives the factor to divide by.
+        Largest distance x total volume exceeds 2**63 - 1; the text names the factor to divide by.
     """
     widest = int(where.distance.largest)
-    # Unweighted sums count every arc once, whatever its volume.
+    # Unweighted metrics count every arc once, even if its volume is 0.
     largest = widest * max(graph.total_volume, graph.m)
     if largest > MAX_SUM:
         factor = -(-largest // MAX_SUM)

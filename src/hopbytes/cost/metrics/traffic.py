@@ -1,4 +1,4 @@
-"""What PEs and nodes send to each other, on any machine."""
+"""Metrics of the traffic between PEs and between nodes, on any machine."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hopbytes.model.comm_graph import CommGraph
 
 @dataclass(frozen=True, slots=True)
 class TrafficMetrics:
-    """Volumes and messages between PEs and between nodes; arcs of a task to itself count nowhere.
+    """Volumes and messages between PEs and between nodes, without arcs of a task to itself.
 
-    Where the pattern has no message counts, every arc counts as one message.
+    If the pattern has no message counts, every arc counts as one message.
 
     Parameters
     ----------
     max_send_volume, max_send_messages : int
-        Most that one PE sends to others (MSV, MSM).
+        Maximum that a PE sends to other PEs (MSV, MSM).
     total_send_volume, total_send_messages : int
-        What all PEs send to others (TV, TM).
+        Total that PEs send to other PEs (TV, TM).
     inter_node_volume, inter_node_messages : int
-        What all nodes send to others (ICV, ICM).
+        Total that nodes send to other nodes (ICV, ICM).
     intra_node_volume, intra_node_messages : int
-        What stays inside nodes, inside one PE included.
+        Total inside nodes, including that inside a PE.
     max_node_receive_volume, max_node_receive_messages : int
-        Most that one node receives from others (MNRV, MNRM).
+        Maximum that a node receives from other nodes (MNRV, MNRM).
     """
 
     max_send_volume: int
@@ -45,9 +45,10 @@ class TrafficMetrics:
 
 
 def measure_traffic(graph: CommGraph, where: Allocation, pe: Int32) -> TrafficMetrics:
-    """Return what the placement `pe` (int32[n]) makes PEs and nodes send; four passes over the arcs.
+    """Return the traffic of PEs and nodes under the mapping `pe` (int32[n]); four passes over the arcs.
 
-    Definitions as in Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS 2015.
+    The definitions are those of Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS
+    2015.
     """
     nodes = np.ascontiguousarray(where.node_of_pe[pe], np.int32)
     n_nodes = int(nodes.max(initial=-1)) + 1

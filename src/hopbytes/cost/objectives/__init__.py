@@ -1,1 +1,1 @@
-"""What a placement is judged by: one objective per file (see base.py)."""
+"""Objective functions of mappings, one per file; base.py holds their base class."""

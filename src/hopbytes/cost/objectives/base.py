@@ -1,4 +1,4 @@
-"""What an objective is: a number to make small, with a name, a symbol, a unit and a meaning."""
+"""The base class of objectives: functions of a mapping that are minimized."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ objectives: Registry[type[Objective]] = Registry("objective", "hopbytes.cost.obj
 
 
 class Objective(ABC):
-    """A number to make small. Subclasses are frozen dataclasses; fields are its settings.
+    """A function of a mapping that is minimized. Subclasses are frozen dataclasses; fields are settings.
 
-    Two families exist, because they are improved by different kernels: a *distance sum* adds one term
-    per pair of tasks, so exchanging two tasks costs O(degree); *link loads* follow routes.
+    Different kernels optimise the two families: a *distance sum* adds one term per pair of tasks, so the gain
+    of exchanging two tasks takes O(degree); *link loads* depend on the routes of all arcs.
     """
 
     __slots__ = ()
@@ -30,13 +30,13 @@ class Objective(ABC):
 
     @abstractmethod
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
-        """Return the value of the placement `pe` (int32[n]), from scratch; exact where it is an int."""
+        """Return the value of the mapping `pe` (int32[n]) from the definition; integers are exact."""
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return graph and allocation on which J is this objective, for those that are distance sums.
+        """Return a graph and an allocation on which J equals this objective, if it is a distance sum.
 
-        Others return what they were given, if the machine has the routes they follow: J is where their
-        search starts.
+        Other objectives return their arguments, if the machine has routes: minimizing J gives the mapping
+        from which their search starts.
 
         Raises
         ------

@@ -9,8 +9,8 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -20,8 +20,8 @@ from hopbytes.model.comm_graph import CommGraph
 class CommCost(Objective):
     """J = sum over stored arcs (i, j) of volume(i, j) * distance(PE of i, PE of j).
 
-    An undirected file stores both directions, so its edges count twice. Arcs of a task to itself
-    count nothing, except on a machine whose table says that a place is at some distance from itself.
+    An undirected file stores both directions, so its edges count twice. Arcs of a task to itself have
+    distance 0, except on a machine whose distance table has a diagonal above 0.
 
     Source: Schulz and Träff, "Better process mapping and sparse quadratic assignment", SEA 2017.
     """
@@ -32,11 +32,13 @@ class CommCost(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int:
-        """Return J, exact while it stays below 2**63 (see :func:`hopbytes.cost.metrics.scale.check_scale`); O(m).
+        """Return J; O(m).
+
+        The value is exact below 2**63, see :func:`hopbytes.cost.metrics.scale.check_scale`.
 
         Examples
         --------
-        >>> from hopbytes.machines.base import Level
+        >>> from hopbytes.machines.topology import Level
         >>> from hopbytes.machines.common.tree import Tree
         >>> where = Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (2, 2)))
         >>> arc = CommGraph.from_edges([0], [1], [5])
@@ -47,7 +49,7 @@ class CommCost(Objective):
 
 
 def distance_sum(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> int:
-    """Return the sum over arcs of weight x distance; `weights` int64[m], None meaning 1 each."""
+    """Return the sum over arcs of weight x distance; `weights` is int64[m], None means 1 each."""
     distance = where.distance
     if isinstance(distance, TreeDistance):
         sums = weight_by_level(graph, weights, distance, pe)
@@ -58,7 +60,7 @@ def distance_sum(graph: CommGraph, weights: Int64 | None, where: Allocation, pe:
 
 
 def weight_by_level(graph: CommGraph, weights: Int64 | None, distance: TreeDistance, pe: Int32) -> list[int]:
-    """Return the weight of arcs by level: entry 0 within one PE, 1 at the innermost level, and so on."""
+    """Return the weight of arcs by level: entry 0 within a PE, entry 1 at the innermost level, and so on."""
     levels = len(distance.costs) - 1
     sums: list[int] = kernels.comm_cost_by_level(
         graph.indptr, graph.targets, weights, pe, distance.labels, distance.level_of_bit, levels
@@ -69,7 +71,7 @@ def weight_by_level(graph: CommGraph, weights: Int64 | None, distance: TreeDista
 def weight_inside_and_cut(graph: CommGraph, weights: Int64 | None, k: int, pe: Int32) -> tuple[int, int]:
     """Return the weight of arcs within a PE and between different PEs (of 0..k-1), on any machine.
 
-    PE numbers serve as the labels of a tree of one level.
+    The kernel for trees is used, with PE numbers as the labels of a tree of one level.
     """
     one_level = np.ones(65, np.uint8)
     one_level[0] = 0

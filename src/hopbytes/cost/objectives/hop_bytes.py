@@ -1,4 +1,4 @@
-"""Hop-bytes: how far bytes travel, in links."""
+"""Hop-bytes: volume times links of the route, summed over arcs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hopbytes._arrays import Int32
 from hopbytes.cost.objectives.base import Objective, objectives
-from hopbytes.cost.objectives.hop_distances import mostly_hops
+from hopbytes.cost.objectives.hop_distances import hop_dominated_distances
 from hopbytes.cost.objectives.link_sums import links_travelled, plain
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -15,7 +15,7 @@ from hopbytes.model.comm_graph import CommGraph
 @objectives.register("hop_bytes")
 @dataclass(frozen=True, slots=True)
 class HopBytes(Objective):
-    """WH = sum over arcs of volume x hops, hops being links between the two nodes; 0 inside a node.
+    """WH = sum over arcs of volume x hops, where hops are the links between two nodes, 0 inside a node.
 
     Source: weighted hops of Deveci et al., "Fast and high quality topology-aware task mapping", IPDPS 2015.
     """
@@ -26,9 +26,9 @@ class HopBytes(Objective):
     family = "distance sum"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> int | float:
-        """Return WH, as :func:`hopbytes.evaluate` does: every arc by its own route, detours by their mean."""
+        """Return WH as in :func:`hopbytes.evaluate`: every arc by its own route, detours by their mean."""
         return plain(links_travelled(graph, graph.volumes, where, pe, "objective hop-bytes"))
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return the graph and the allocation on which J is WH, up to ways back that differ and detours."""
-        return graph, mostly_hops(where, "objective hop-bytes")
+        """Return the graph and an allocation on which J equals WH if routes are symmetric and shortest."""
+        return graph, hop_dominated_distances(where, "objective hop-bytes")

@@ -1,4 +1,4 @@
-"""Machines seen in hops: distances that count links instead of what they cost."""
+"""Allocations with hops as distances: the number of links in place of the machine's own distances."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from itertools import pairwise
 import numpy as np
 
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
-from hopbytes.machines.base import TreeDistance
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 
 
-def in_hops(where: Allocation, wanted: str) -> Allocation:
-    """Return the same allocation with hops for distances: 1 per link, 0 inside a node."""
-    return _counted(where, wanted, "in_hops", 1, inside=False)
+def hop_distances_only(where: Allocation, wanted: str) -> Allocation:
+    """Return the same allocation with hops as distances: 1 per link, 0 inside a node."""
+    return _counted(where, wanted, "hop_distances_only", 1, inside=False)
 
 
-def mostly_hops(where: Allocation, wanted: str) -> Allocation:
-    """Return the same allocation with distances for searches: a hop outweighs all there is inside a node.
+def hop_dominated_distances(where: Allocation, wanted: str) -> Allocation:
+    """Return the same allocation with distances for searches: a hop outweighs every distance inside a node.
 
-    What costs nothing in hops, the places inside a node, should still be chosen well.
+    The objective is 0 inside a node; keeping those distances, at a lower weight, makes the search choose
+    good places inside nodes as well.
     """
-    return _counted(where, wanted, "mostly_hops", 16, inside=True)
+    return _counted(where, wanted, "hop_dominated_distances", 16, inside=True)
 
 
 def _counted(where: Allocation, wanted: str, name: str, weight: int, *, inside: bool) -> Allocation:
@@ -49,9 +50,9 @@ def _counted(where: Allocation, wanted: str, name: str, weight: int, *, inside: 
 def _tree_in_hops(
     where: Allocation, network: Network, distance: TreeDistance, weight: int, *, inside: bool
 ) -> TreeDistance:
-    """Count hops level by level where the network is a tree for distances (fat trees)."""
+    """Return hops by level, for networks whose distances are a tree (fat trees)."""
     labels, endpoints = distance.labels, endpoints_of(where)
-    # Labels ascend, so every level at which some places part shows between two that follow each other.
+    # Labels ascend, so every level at which two places differ occurs between two adjacent places.
     parting = np.array([int(a ^ b).bit_length() for a, b in pairwise(labels.tolist())], np.int64)
     levels = distance.level_of_bit[parting]
     apart = np.flatnonzero(endpoints[:-1] != endpoints[1:])

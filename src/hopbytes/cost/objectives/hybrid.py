@@ -1,4 +1,4 @@
-"""The hybrid metric of PTRAM: hop-bytes, highest, mean and variance of congestion in one number."""
+"""The hybrid metric of PTRAM: hop-bytes, and maximum, mean and variance of congestion in one number."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Hybrid(Objective):
     Parameters
     ----------
     raw : bool
-        Add the terms as they are, as published. By default each is divided by its value for the in-order
-        placement first: they have different units, and the variance would drown the others.
+        Add the terms without normalisation, as published. By default each term is first divided by its value
+        for the in-order mapping, because the units differ and the variance would dominate the other terms.
     weights : tuple of four floats
-        Of the four terms.
+        Weights of the four terms.
 
     Notes
     -----
-    NZCA and NZCV are mean and population variance of congestion over the links in use. The terms are
-    exact fractions, each rounded once.
+    NZCA and NZCV are mean and population variance of congestion over the links in use. Each term is computed
+    as an exact fraction and rounded once.
 
     Source: Mirsadeghi and Afsahi, "PTRAM: a parallel topology- and routing-aware mapping framework",
     IPDPS workshops 2016.
@@ -43,7 +43,7 @@ class Hybrid(Objective):
 
     symbol = "hybrid"
     unit = "times in-order"
-    meaning = "hop-bytes, highest, mean and variance of congestion, each relative to in-order placement"
+    meaning = "hop-bytes, and maximum, mean and variance of congestion, relative to the in-order mapping"
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
@@ -53,7 +53,7 @@ class Hybrid(Objective):
         return sum(w * term for w, term in zip(weights, four_terms(found), strict=True))
 
     def resolved(self, graph: CommGraph, where: Allocation, blocks: Int32 | None = None) -> Terms:
-        """Return the weights with the normalisation in them: by the placement `blocks`, in order if None."""
+        """Return the weights, each divided by its term for the mapping `blocks`, by default in order."""
         if self.raw:
             return self.weights
         if blocks is None:
@@ -64,6 +64,6 @@ class Hybrid(Objective):
 
 
 def four_terms(found: LinkTraffic) -> Terms:
-    """Hop-bytes, MC, NZCA, NZCV."""
+    """Return hop-bytes, MC, NZCA and NZCV."""
     hop_bytes = Fraction(found.total, 1 << found.shift)
     return float(hop_bytes), float(found.most), float(found.mean), float(found.variance)

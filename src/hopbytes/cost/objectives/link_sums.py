@@ -1,4 +1,4 @@
-"""Traffic on links: what the objectives that follow routes have in common."""
+"""Traffic on links: common parts of the objectives that depend on routes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 class LinkTraffic(NamedTuple):
-    """What a placement puts on the links of its network; all sums and fractions are exact.
+    """Traffic of a mapping on the links of its network; all sums and fractions are exact.
 
     Parameters
     ----------
     amounts : int64[n_links]
-        In units of ``2**-shift``.
+        Bytes or messages on each link, in units of ``2**-shift``.
     classes : tuple of (int, LoadSummary)
-        Per capacity: sums over the links that have it. Where capacities do not count, all links are of
+        For each capacity the sums over the links that have it. If capacities are ignored, all links have
         capacity 1.
     shift : int
+        The unit of `amounts` is ``2**-shift``.
     """
 
     amounts: Int64
@@ -46,12 +47,12 @@ class LinkTraffic(NamedTuple):
 
     @property
     def used(self) -> int:
-        """Links that carry something."""
+        """Number of links with traffic."""
         return sum(sums.used for _, sums in self.classes)
 
     @property
     def most(self) -> Fraction:
-        """Highest congestion: amount over capacity."""
+        """Maximum congestion: amount over capacity."""
         every = (Fraction(sums.most, size << self.shift) for size, sums in self.classes)
         return max(every, default=Fraction(0))
 
@@ -76,19 +77,19 @@ def network_of(where: Allocation, wanted: str) -> Network:
     Raises
     ------
     UnsupportedError
-        The machine knows distances only; `wanted` says who asks.
+        The machine has distances only. `wanted` names the feature that needs links in the message.
     """
     network: Network | None = where.machine.network()
     if network is None:
         raise UnsupportedError(
-            f"{wanted} needs a machine with links, such as torus:, mesh: or fattree:; on this one distances "
-            "work (objective comm_cost, presets fast, eco and strong)"
+            f"{wanted}: the machine has no links, expected one with links, such as torus:, mesh: or fattree: "
+            "(on this machine use distances objective comm_cost, presets fast, eco and strong)"
         )
     return network
 
 
 def endpoints_of(where: Allocation) -> Int32:
-    """int32[k]: endpoint of the network each PE sends through."""
+    """Return int32[k], the endpoint of the network through which each PE sends."""
     if where.endpoints is not None:
         return where.endpoints
     found: Int32 = where.machine.endpoint_of_core()[where.first_core]
@@ -98,17 +99,19 @@ def endpoints_of(where: Allocation) -> Int32:
 def traffic(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str, *, priced: bool
 ) -> LinkTraffic:
-    """Route every arc; `weights` int64[m] or None for 1 each. O(m x length of a route).
+    """Return the traffic of all routed arcs; `weights` is int64[m] or None for 1 each.
+
+    O(m x length of a route).
 
     Parameters
     ----------
     priced : bool
-        Divide by capacities; otherwise every link counts the same.
+        Divide amounts by capacities; otherwise all links have capacity 1.
 
     Raises
     ------
     UnsupportedError
-        No network, or two tasks that talk without a route between them.
+        The machine has no network, or there is no route between two communicating tasks.
     """
     network = network_of(where, wanted)
     total = graph.m if weights is None else max(graph.total_volume, int(weights.sum()))
@@ -139,15 +142,15 @@ def _by_capacity(network: Network, amounts: Int64, *, priced: bool) -> tuple[tup
 def links_travelled(
     graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32, wanted: str
 ) -> Fraction:
-    """Return the sum over arcs of weight x links on the way, each direction by its own route; exact.
+    """Return the exact sum over arcs of weight x links of the route; each direction has its own route.
 
-    Where flows take detours it is the mean over their paths. O(m) where routes are shortest ones, else
-    O(links of the paths between all pairs of endpoints that talk).
+    If flows take detours, the mean over their paths counts. O(m) if routes are shortest paths, else
+    O(links of the paths between all pairs of communicating endpoints).
 
     Raises
     ------
     UnsupportedError
-        No network, or two tasks that talk without a route between them.
+        The machine has no network, or there is no route between two communicating tasks.
     """
     network = network_of(where, wanted)
     ends = endpoints_of(where)[pe]
@@ -164,7 +167,7 @@ def links_travelled(
     if len(lost):
         raise network.no_route(int(start[lost[0]]), int(end[lost[0]]))
     lengths[start == end] = 0
-    # Volumes in halves of 31 bits, so that no sum of products is beyond 63 bits.
+    # Volumes are split into halves of 31 bits, so that no sum of products exceeds 63 bits.
     volumes = np.ones(graph.m, np.int64) if weights is None else weights
     total = 0
     for part, size in ((volumes >> 31, 2**31), (volumes & (2**31 - 1), 1)):
@@ -175,5 +178,5 @@ def links_travelled(
 
 
 def plain(value: Fraction) -> int | float:
-    """Return an integer where the value is one, else the nearest double."""
+    """Return the value as an integer if it is one, else the nearest double."""
     return int(value) if value.denominator == 1 else float(value)

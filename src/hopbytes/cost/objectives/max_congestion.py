@@ -1,4 +1,4 @@
-"""Congestion: what the busiest link carries, in bytes over its capacity."""
+"""Congestion: the maximum over all links of bytes divided by capacity."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hopbytes.model.comm_graph import CommGraph
 @objectives.register("max_congestion")
 @dataclass(frozen=True, slots=True)
 class MaxCongestion(Objective):
-    """MC = largest volume over capacity of a link, with the routes flows really take.
+    """MC = the largest volume over capacity of a link, with the routes of the network.
 
     Source: Deveci et al., IPDPS 2015; Mirsadeghi and Afsahi, "PTRAM", IPDPS workshops 2016.
     """
 
     symbol = "MC"
     unit = "bytes / capacity"
-    meaning = "volume over capacity of the busiest link"
+    meaning = "volume over capacity of the most congested link"
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
-        """Return MC; one division of exact integers, whatever the capacities. O(m x length of a route)."""
+        """Return MC, an exact fraction that is rounded once; O(m x length of a route)."""
         found = traffic(graph, graph.volumes, where, pe, "objective max-congestion", priced=True)
         return float(found.most)

@@ -1,4 +1,4 @@
-"""Congestion counted in messages: how many cross the busiest link."""
+"""Message congestion: the maximum over all links of the number of messages."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hopbytes.model.comm_graph import CommGraph
 @objectives.register("max_messages")
 @dataclass(frozen=True, slots=True)
 class MaxMessages(Objective):
-    """MMC = most messages that cross one link, whatever its capacity.
+    """MMC = the largest number of messages on a link, independent of its capacity.
 
     Source: Deveci et al., IPDPS 2015.
     """
 
     symbol = "MMC"
     unit = "messages"
-    meaning = "messages over the busiest link"
+    meaning = "messages on the link with the most messages"
     family = "link loads"
 
     def value(self, graph: CommGraph, where: Allocation, pe: Int32) -> float:
-        """Return MMC (fractions where flows take several paths). O(m x length of a route)."""
+        """Return MMC, a fraction if flows take several paths; O(m x length of a route)."""
         found = traffic(graph, graph.messages, where, pe, "objective max-messages", priced=False)
         return float(found.most)
 
     def lowered(self, graph: CommGraph, where: Allocation) -> tuple[CommGraph, Allocation]:
-        """Return the graph weighed by messages, of which J then counts how far they go."""
+        """Return the graph with messages as volumes, so that J adds up the distances of messages."""
         network_of(where, "objective max-messages")
-        return graph.weighing("messages"), where
+        return graph.with_weights("messages"), where

@@ -1,4 +1,4 @@
-"""One list of cores for all nodes: what most launchers take, and how far a placement can be bent to it."""
+"""One list of cores for all nodes, as most launchers take it; slots are renumbered where that gives one."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from hopbytes.formats.base import Written
 from hopbytes.formats.mappings.launch_files import Launch, Numbers
 from hopbytes.formats.mappings.slot_symmetry import renumbered
 
-SCRIPT_BINDS = "nodes differ beyond what the command can say: {stem}.place.sh binds instead"
-RENUMBERED = "slots renumbered inside nodes so that one list serves all; no metric changes"
+SCRIPT_BINDS = "nodes need different lists of cores, but the command takes one: {stem}.place.sh binds instead"
+RENUMBERED = "slots are renumbered inside nodes, so that one list of cores serves all; no metric changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What every node does with its ranks, by their order within the node.
+    """The CPUs of the ranks of every node, by the order of the ranks within the node.
 
     Parameters
     ----------
     launch : Launch
-        The placement that is written: the one asked for, or one just as good.
+        The mapping that is written: the given one, or one of the same cost with slots renumbered.
     cpus : tuple of tuples or None
-        CPUs of the first, second, … rank of a node; None when nodes need different lists, or slots have
-        GPUs, which every rank is told by the script.
+        CPUs of the first, second, … rank of a node; None if nodes need different lists, or if slots have
+        GPUs, because then the script binds every rank and shows it its GPU.
     notices : tuple of str
     """
 
@@ -32,30 +32,30 @@ class Binding:
     notices: tuple[str, ...] = ()
 
     def written(self, files: dict[str, str], command: str, notices: list[str]) -> Written:
-        """Return what a writer made of it; files beside the one the user named are scripts."""
+        """Return the result of a writer; all files except the one that the user named are scripts."""
         scripts = tuple(suffix for suffix in files if suffix)
         return Written(files, command, tuple(notices), scripts, self.launch.mapping)
 
     @property
     def widest(self) -> int:
-        """OpenMP threads that suit the largest slot in use."""
+        """Number of OpenMP threads for the largest slot in use."""
         if not self.launch.binds:
             return 1
         return max(self.launch.threads_of_pe(pe) for pe in set(self.launch.mapping.pe.tolist()))
 
     @property
     def openmp(self) -> str:
-        """Settings to put before a command whose ranks have several cores each, with a blank behind them."""
+        """OpenMP settings that precede a command whose ranks have several cores each, with a final blank."""
         return f"OMP_NUM_THREADS={self.widest} OMP_PLACES=cores " if self.widest > 1 else ""
 
 
-def one_list(launch: Launch) -> Binding:
-    """Return the binding of a placement; slots are renumbered inside nodes where that gives one list.
+def common_binding(launch: Launch) -> Binding:
+    """Return the binding of a mapping; slots are renumbered inside nodes if that gives one list for all.
 
     Launchers that take one list apply it to the ranks of a node in ascending order. Renumbering changes
     no distance (:func:`hopbytes.formats.mappings.slot_symmetry.renumbered`). O(n).
     """
-    if launch.carries:
+    if launch.has_gpus:
         return Binding(launch, None)
     found = _common(launch)
     if found is not None:
@@ -68,7 +68,7 @@ def one_list(launch: Launch) -> Binding:
 
 
 def _common(launch: Launch) -> tuple[Numbers, ...] | None:
-    """CPUs by order within the node, None when nodes differ."""
+    """Return the CPUs by order within the node, or None if nodes differ."""
     filled = [0] * len(launch.hosts)
     cpus: list[Numbers] = []
     threads: set[int] = set()
@@ -82,5 +82,5 @@ def _common(launch: Launch) -> tuple[Numbers, ...] | None:
         elif cpus[place] != own:
             return None
     if len(threads) > 1:
-        return None  # OMP_NUM_THREADS could not be right for all
+        return None  # one OMP_NUM_THREADS cannot be right for slots of different sizes
     return tuple(cpus)

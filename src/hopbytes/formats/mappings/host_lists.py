@@ -1,4 +1,4 @@
-"""Lists of hosts, a line for every rank or for a run of ranks: written, read, turned into a placement."""
+"""Lists of hosts with a line for every rank or for consecutive ranks: writing, and reading as a mapping."""
 
 from __future__ import annotations
 
@@ -16,53 +16,54 @@ from hopbytes.formats.mappings.launch_files import HOST_NAME, Launch
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
-#: Most ranks a file may ask for; more than any launcher has started.
+#: Largest number of ranks that a file may name; it bounds the memory of a reader.
 MAX_RANKS = 2**27
 
-#: A host with the number of its ranks, as machine files of several launchers have it.
+#: A host with its number of ranks, in the notations of several launchers.
 COUNTED = re.compile(
     r"(?P<host>[^\s:#]+)(?::(?P<colon>[0-9]{1,9})|\s+(?:slots=)?(?P<word>[0-9]{1,9}))?", re.ASCII
 )
 
 
 class HostList(Format):
-    """What launchers' lists of hosts have in common: all of them are read, and known, in the same way.
+    """Base of all host lists of launchers, which are read and recognised in the same way.
 
-    A format says how its lines name the hosts of ranks, and how its first line begins; it adds its writer.
+    A subclass defines how its lines name the hosts of ranks, the title in the first line, and the writer.
     """
 
     __slots__ = ()
-    holds = "placement"
-    title: ClassVar[str] = ""  # of the comment at the top; "" where the launcher takes no comments
+    holds = "mapping"
+    #: Title in the comment at the top; "" if the launcher does not accept comments.
+    title: ClassVar[str] = ""
 
     @staticmethod
     @abstractmethod
     def ranks(source: Source) -> list[tuple[int, str]]:
-        """Return line number and host of every rank: :func:`rank_hosts`, say."""
+        """Return line number and host of every rank; :func:`rank_hosts` is one implementation."""
 
-    def head(self, said: str) -> str:
-        """Return the comment at the top of what we write, by which we know it again."""
-        return f"# {self.title} {MARK}: {said}"
+    def head(self, description: str) -> str:
+        """Return the comment at the top of a written file, by which :meth:`sniff` recognises it."""
+        return f"# {self.title} {MARK}: {description}"
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a list of hosts; cores are not named, so the slots of a host go in order.
+        """Return the mapping of a list of hosts; the file names no cores, so ranks take slots in order.
 
         Options: `where` (an Allocation with host names), `n`.
 
         Raises
         ------
         FormatError, UnsupportedError
-            See :func:`placed_by_hosts`; where a host stands once for all its ranks, see :func:`in_blocks`.
+            See :func:`mapping_by_hosts`, and :func:`in_blocks` for lists that name every host once.
         """
-        return placed_by_hosts(source, self.ranks(source))
+        return mapping_by_hosts(source, self.ranks(source))
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Only our own mark tells a list of hosts from any other list of words."""
+        """Tell whether the file begins with the mark; without it a host list cannot be recognised."""
         return bool(self.title) and head.startswith(f"# {self.title} {MARK}".encode())
 
 
 def hosts_by_rank(launch: Launch, *head: str) -> str:
-    """Return the text of a file with the host of rank i in line i, below lines given."""
+    """Return the text of a file with the host of rank i in line i, after the lines of `head`."""
     return "\n".join([*head, *(launch.host(rank) for rank in range(launch.n))]) + "\n"
 
 
@@ -72,7 +73,7 @@ def rank_hosts(source: Source) -> list[tuple[int, str]]:
     Raises
     ------
     FormatError
-        A line with something else, a word that is no host name.
+        A word is not a host name.
     """
     found = []
     for number, text in _lines(source):
@@ -89,7 +90,7 @@ def counted_hosts(source: Source) -> list[tuple[int, str]]:
     Raises
     ------
     FormatError
-        A line with something else, a count of 0, more ranks than anybody could mean.
+        A line has another form, a count is 0, or there are more than :data:`MAX_RANKS` ranks.
     """
     found: list[tuple[int, str]] = []
     for number, text in _lines(source):
@@ -98,7 +99,8 @@ def counted_hosts(source: Source) -> list[tuple[int, str]]:
             raise FormatError(source.name, number, f"{text[:40]!r}, expected a host like n1:4")
         count = int(parts["colon"] or parts["word"] or 1)
         if not 0 < count <= MAX_RANKS - len(found):
-            raise FormatError(source.name, number, f"{count} ranks on {parts['host']}, expected 1 or more")
+            what = f"{count} ranks on {parts['host']}, expected 1 or more, and at most {MAX_RANKS} in all"
+            raise FormatError(source.name, number, what)
         found += [(number, parts["host"])] * count
     return found
 
@@ -106,12 +108,13 @@ def counted_hosts(source: Source) -> list[tuple[int, str]]:
 def in_blocks(source: Source) -> list[tuple[int, str]]:
     """Return line and host of every rank from a file with one line for each host.
 
-    Options of the source: `where`; `n`, without which every slot of the hosts gets a rank.
+    Options of the source: `where`; `n`, by default the number of slots of the hosts.
 
     Raises
     ------
     FormatError, UnsupportedError
-        No machine was given; no host; a number of ranks that the hosts do not share evenly.
+        The caller named no machine, the file names no host, or the ranks cannot be divided evenly among
+        the hosts.
     """
     hosts = rank_hosts(source)
     where = allocation_of(source, "a list of hosts")
@@ -119,7 +122,7 @@ def in_blocks(source: Source) -> list[tuple[int, str]]:
     nodes = max(len(hosts), 1)
     total = where.k * nodes // (int(where.machine.node_of_core()[-1]) + 1) if n is None else int(n)
     if not hosts or total % nodes or not total:
-        what = f"{len(hosts)} hosts for {total} ranks, expected hosts that hold the same number of ranks each"
+        what = f"{len(hosts)} hosts for {total} ranks, expected the same number of ranks on every host"
         raise FormatError(source.name, None, what)
     return [host for host in hosts for _ in range(total // nodes)]
 
@@ -132,17 +135,17 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def allocation_of(source: Source, form: str) -> Allocation:
-    """Return the allocation a placement is to be read for.
+    """Return the allocation for which a mapping is read.
 
     Raises
     ------
     UnsupportedError
-        The caller gave none: such a file does not say what its hosts are.
+        The caller named none, although the file names hosts without describing them.
     """
     where = source.options.get("where")
     if not isinstance(where, Allocation):
         raise UnsupportedError(
-            f"{source.name}: {form} names hosts, expected the machine they are nodes of (--on with --hosts)"
+            f"{source.name}: {form} names hosts, expected the machine with these nodes (--on with --hosts)"
         )
     return where
 
@@ -155,37 +158,38 @@ def node_numbers(where: Allocation) -> dict[str, int]:
 def node_of_host(
     where: Allocation, known: dict[str, int], host: str, place: tuple[str, int | None]
 ) -> int:
-    """Return the node a host name stands for; a one-node machine without names is whatever it is called.
+    """Return the node with a host name; on a machine of one node without names every host is that node.
 
     Raises
     ------
     FormatError
-        Another host than the allocation has, or an allocation without names.
+        The allocation does not have the host, or its hosts have no names.
     """
     if host in known:
         return known[host]
     if not known and int(where.machine.node_of_core()[-1]) == 0:
         return 0
     short = [node for name, node in known.items() if name.split(".")[0] == host.split(".")[0]]
-    if len(short) == 1 and not host.replace(".", "").isdigit():  # with or without a domain, but no address
+    # A domain may be missing on either side; addresses are not abbreviated that way.
+    if len(short) == 1 and not host.replace(".", "").isdigit():
         return short[0]
     names = ", ".join(list(known)[:4]) + (", …" if len(known) > 4 else "")
     expected = f"one of {names}" if known else "a machine whose nodes have names (--hosts)"
     raise FormatError(*place, f"host {host[:60]}, expected {expected}")
 
 
-def placed_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mapping:
-    """Return the placement of ranks whose hosts are known and whose cores the launcher chooses.
+def mapping_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mapping:
+    """Return the mapping of ranks whose hosts are known and whose cores the launcher chooses.
 
-    The ranks of a node take its slots in order, again from the first when there are more.
-    Options of the source: `where`, `n`.
+    The ranks of a node take its slots in order; if it has more ranks than slots, they start again at the
+    first slot. Options of the source: `where`, `n`.
 
     Raises
     ------
     UnsupportedError
-        No machine was given.
+        The caller named no machine.
     FormatError
-        An unknown host, a host without slots, another number of ranks than `n`.
+        A host is unknown or has no slots, or the number of ranks is not `n`.
     """
     where = allocation_of(source, "a list of hosts")
     check_count(source, len(hosts))
@@ -196,23 +200,23 @@ def placed_by_hosts(source: Source, hosts: Sequence[tuple[int, str]]) -> Mapping
         if host not in cache:
             cache[host] = node_of_host(where, known, host, (source.name, line))
         node[rank] = cache[host]
-    return placed_on_nodes(source, where, node, [line for line, _ in hosts])
+    return mapping_on_nodes(source, where, node, [line for line, _ in hosts])
 
 
-def placed_on_nodes(source: Source, where: Allocation, node: Int64, lines: Sequence[int]) -> Mapping:
-    """Return the placement of ranks whose nodes are known; the ranks of a node take its slots in order.
+def mapping_on_nodes(source: Source, where: Allocation, node: Int64, lines: Sequence[int]) -> Mapping:
+    """Return the mapping of ranks whose nodes are known; the ranks of a node take its slots in order.
 
     Parameters
     ----------
     node : int64[n]
         Node of every rank.
     lines : sequence of int
-        Line that says so, for messages.
+        Line of the file that names the node of every rank, for messages.
 
     Raises
     ------
     FormatError
-        A node without slots.
+        A node has no slots.
     """
     slots = np.bincount(where.node_of_pe, minlength=int(node.max(initial=0)) + 1)
     without = np.flatnonzero(slots[node] == 0)
@@ -229,13 +233,7 @@ def placed_on_nodes(source: Source, where: Allocation, node: Int64, lines: Seque
 
 
 def check_count(source: Source, found: int) -> None:
-    """Refuse a file that places another number of ranks than is expected, or none.
-
-    Raises
-    ------
-    FormatError
-        Names both numbers.
-    """
+    """Raise FormatError if a file maps no rank or not the expected number; the text has both numbers."""
     n = source.options.get("n")
     if found == 0 or (n is not None and found != n):
         expected = "at least one" if n is None else str(n)

@@ -1,4 +1,4 @@
-"""What launch formats share: host names, cores inside a node, and the checks before anything is written."""
+"""Common parts of launch formats: host names, cores inside a node, and checks before a file is written."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.formats.mappings.numbering import Numbering
 from hopbytes.model.mapping import Mapping
 
-#: What stands for the user's program in a printed command.
+#: Placeholder of the user's program in a printed command.
 PROGRAM = "./app"
 
-ASSUMED_CPUS = "cores are taken to be CPU numbers of the operating system; check with: hopbytes verify"
+ASSUMED_CPUS = (
+    "the CPU numbers of the operating system are unknown and assumed to be the core numbers; "
+    "check with: hopbytes verify"
+)
 
-ONLY_GPUS = "slots are GPUs: {stem}.place.sh tells each rank its own, and no rank is bound to cores"
+ONLY_GPUS = "slots are GPUs: {stem}.place.sh shows each rank its GPU, and no rank is bound to cores"
 WITH_GPUS = "slots have GPUs: {stem}.place.sh binds each rank to its cores and shows it its GPU"
 
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -30,7 +33,7 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Consecutive ranks on one node: `count` of them from rank `first` on."""
+    """`count` consecutive ranks on one node, the first of which is rank `first`."""
 
     node: int
     first: int
@@ -39,24 +42,24 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launch:
-    """A placement as a launcher sees it: nodes by name, and cores counted within each node.
+    """A mapping as a launcher sees it: nodes by name, and cores counted within each node.
 
     Parameters
     ----------
     mapping : Mapping
     hosts : tuple of str
         Name of every node of the machine.
-    invented : bool
-        The names are placeholders: nobody said what the nodes are called.
+    hosts_unknown : bool
+        The names are placeholders, because neither the user nor the machine named the nodes.
     node : int32[n]
         Node of each task.
     numbering : Numbering
-        How cores are counted: within the node, among those allowed, by the operating system.
+        Numbers of cores: within the node, among the allowed ones, and of the operating system.
     """
 
     mapping: Mapping
     hosts: tuple[str, ...]
-    invented: bool
+    hosts_unknown: bool
     node: NDArray[np.int32]
     numbering: Numbering
 
@@ -70,39 +73,39 @@ class Launch:
         return self.hosts[int(self.node[task])]
 
     def cores_of_pe(self, pe: int) -> Numbers:
-        """Places of a PE, counted from the first of its node."""
+        """Places (innermost units) of a PE, counted from the first place of its node."""
         return self.numbering.in_node(self.mapping.where.cores_of(pe))
 
     def cores(self, task: int) -> Numbers:
-        """Places of a task, counted from the first of its node."""
+        """Places (innermost units) of a task's PE, counted from the first place of its node."""
         return self.cores_of_pe(int(self.mapping.pe[task]))
 
     def cpus_of_pe(self, pe: int) -> Numbers:
-        """CPU numbers of the operating system of a PE, as taskset takes them; none without cores."""
+        """Operating system's CPU numbers of a PE, as taskset takes them; empty if slots have no cores."""
         if not self.binds:
             return ()
         return self.numbering.os_cpus(self.mapping.where.cores_of(pe))
 
     def cpus(self, task: int) -> Numbers:
-        """CPU numbers of the operating system of a task."""
+        """Operating system's CPU numbers of a task's PE."""
         return self.cpus_of_pe(int(self.mapping.pe[task]))
 
     @property
     def binds(self) -> bool:
-        """Slots have cores that ranks are bound to; otherwise they are GPUs, and no core may be named."""
+        """Whether slots have cores to which ranks are bound; otherwise they are GPUs without known cores."""
         return self.mapping.where.has_cores
 
     @property
-    def carries(self) -> bool:
-        """Some slot in use has a GPU."""
+    def has_gpus(self) -> bool:
+        """Whether some slot in use has a GPU."""
         return any(self.mapping.where.gpus_of(pe) for pe in set(self.mapping.pe.tolist()))
 
     def gpus(self, task: int) -> Numbers:
-        """GPUs of a task, counted within its node; empty when the slot carries none."""
+        """GPUs of a task, counted within its node; empty if its slot has none."""
         return self.mapping.where.gpus_of(int(self.mapping.pe[task]))
 
     def threads_of_pe(self, pe: int) -> int:
-        """OpenMP threads that suit a PE: one for each of its cores."""
+        """Number of OpenMP threads for a PE: one for each of its cores."""
         return self.numbering.whole_cores(self.mapping.where.cores_of(pe))
 
     def slots_per_node(self) -> NDArray[np.int64]:
@@ -110,7 +113,7 @@ class Launch:
         return np.bincount(self.mapping.where.node_of_pe, minlength=len(self.hosts)).astype(np.int64)
 
     def tasks_per_node(self) -> NDArray[np.int64]:
-        """int64[nodes]: tasks placed on each node."""
+        """int64[nodes]: number of tasks mapped to each node."""
         return np.bincount(self.node, minlength=len(self.hosts)).astype(np.int64)
 
     def most_tasks_on_a_slot(self) -> int:
@@ -118,72 +121,67 @@ class Launch:
         return int(self.mapping.tasks_per_pe().max())
 
     def runs(self) -> list[Run]:
-        """Cut the ranks into runs on the same node, in rank order."""
+        """Divide the ranks into runs of consecutive ranks on the same node, in rank order."""
         starts = np.flatnonzero(np.diff(self.node, prepend=-1)).tolist()
         ends = [*starts[1:], self.n]
         return [Run(int(self.node[a]), a, b - a) for a, b in zip(starts, ends, strict=True)]
 
     def rearranged(self, mapping: Mapping) -> Launch:
-        """Return the same launch of another placement on the same nodes."""
+        """Return the launch of another mapping to the same nodes."""
         return dataclasses.replace(self, mapping=mapping, node=mapping.where.node_of_pe[mapping.pe])
 
 
 def prepare(mapping: Mapping, options: Dictionary[str, Any]) -> Launch:
-    """Check that a launcher can be told this placement, and count cores within nodes.
+    """Check that a launch file can express this mapping, and count cores within nodes.
 
     Parameters
     ----------
     mapping : Mapping
     options : mapping
         ``hosts``: names of the nodes in machine order (default: those of the allocation);
-        ``oversubscribe``: several tasks on one slot are meant; ``allowed``: the CPUs of each node that
-        the job may use, numbers of the operating system like ``"0-15,32-47"``.
+        ``oversubscribe``: permit several tasks on one slot; ``allowed``: the CPUs of each node that the job
+        may use, in the operating system's numbers, like ``"0-15,32-47"``.
 
     Raises
     ------
     InfeasibleError
-        No task; more tasks than slots that nobody asked for; another number of host names than nodes; a
-        slot in use with a core outside `allowed`.
+        There is no task, a slot holds several tasks without `oversubscribe`, the number of host names is
+        not the number of nodes, or a slot in use has a core outside `allowed`.
     FormatError
-        A host name no launcher should see, or one that names two nodes; `allowed` is no list of numbers.
+        A host name has unsafe characters or names two nodes, or `allowed` is not a list of numbers.
     """
     if mapping.n == 0:
         raise InfeasibleError("no task to launch, expected at least one")
     _check_slots(mapping, options)
     where = mapping.where
     nodes = int(where.machine.node_of_core()[-1]) + 1
-    hosts, invented = _host_names(tuple(options.get("hosts") or where.hosts), nodes)
+    hosts, hosts_unknown = _host_names(tuple(options.get("hosts") or where.hosts), nodes)
     numbering = Numbering.of(where.machine, options.get("allowed"))
     if numbering.restricted:
         used = np.unique(mapping.pe).tolist()
         for pe in used:
             numbering.check_allowed(where.cores_of(pe), hosts[int(where.node_of_pe[pe])])
-    return Launch(mapping, hosts, invented, where.node_of_pe[mapping.pe], numbering)
+    return Launch(mapping, hosts, hosts_unknown, where.node_of_pe[mapping.pe], numbering)
 
 
 def by_script(launch: Launch, reason: str) -> str:
-    """Return the notice of a writer whose script binds for a reason; slots with GPUs are a reason."""
-    if not launch.carries:
+    """Return the notice that a script binds the ranks: `reason`, unless slots have GPUs."""
+    if not launch.has_gpus:
         return reason
     return WITH_GPUS if launch.binds else ONLY_GPUS
 
 
 def refuse_gpus(launch: Launch, form: str) -> None:
-    """Refuse slots with GPUs in a format that cannot tell ranks theirs.
-
-    Raises
-    ------
-    UnsupportedError
-        Names formats that can.
-    """
-    if launch.carries:
+    """Raise UnsupportedError for slots with GPUs in a format that cannot show every rank its own GPU."""
+    if launch.has_gpus:
         raise UnsupportedError(
-            f"slots have GPUs, which {form} cannot tell its ranks: write openmpi, slurm, hydra or newrank"
+            f"slots have GPUs, but {form} cannot show each rank its own GPU; expected the format openmpi, "
+            "slurm, hydra or newrank"
         )
 
 
 def contiguous_runs(launch: Launch, form: str) -> list[Run]:
-    """Return the runs of ranks, one per node in use, or refuse a placement that scatters them.
+    """Return the runs of consecutive ranks, exactly one per node in use.
 
     Raises
     ------
@@ -196,16 +194,16 @@ def contiguous_runs(launch: Launch, form: str) -> list[Run]:
         if run.node in seen:
             before = seen[run.node]
             raise UnsupportedError(
-                f"ranks {before.first + before.count - 1} and {run.first} share host "
-                f"{launch.hosts[run.node]} but not those between, which {form} cannot say: map again with "
-                f"--for {form}, or write openmpi, slurm or newrank"
+                f"ranks {before.first + before.count - 1} and {run.first} are on host "
+                f"{launch.hosts[run.node]} but the ranks between them are not, which {form} cannot express: "
+                f"map again with --for {form}, or write openmpi, slurm or newrank"
             )
         seen[run.node] = run
     return runs
 
 
 def equal_count(launch: Launch, form: str) -> int:
-    """Return how many tasks every node in use holds.
+    """Return the number of tasks on every node in use.
 
     Raises
     ------
@@ -219,17 +217,18 @@ def equal_count(launch: Launch, form: str) -> int:
         few, many = (int(used[np.flatnonzero(tasks[used] == count)[0]]) for count in (counts[0], counts[-1]))
         raise UnsupportedError(
             f"{tasks[few]} tasks on host {launch.hosts[few]} and {tasks[many]} on {launch.hosts[many]}, "
-            f"which {form} cannot say: map again with --tasks-per-node, or write openmpi, slurm or newrank"
+            f"which {form} cannot express: map again with --tasks-per-node, or write openmpi, slurm or "
+            "newrank"
         )
     return int(counts[0])
 
 
 def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
-    """Return what the user has to know about names and numbers that nobody gave."""
+    """Return notices about host names and CPU numbers that had to be assumed."""
     notices = []
-    if launch.invented:
+    if launch.hosts_unknown:
         notices.append(
-            f"host names are unknown: put the real ones into {what} for {launch.hosts[0]}, ... "
+            f"host names are unknown: replace {launch.hosts[0]}, ... in {what} by the real names, "
             "or give --hosts"
         )
     if launch.binds and not launch.numbering.known:
@@ -238,7 +237,8 @@ def assumptions(launch: Launch, what: str = "{stem}") -> list[str]:
 
 
 def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:
-    # In the processes problem several tasks on a slot were asked for; otherwise it is no placement to launch.
+    # A mapping of processes has several tasks on a slot only if the user asked for it. A partition has many
+    # tasks on a PE, which are not processes to launch.
     if options.get("oversubscribe") or mapping.info.get("problem") == "processes":
         return
     tasks = mapping.tasks_per_pe()
@@ -246,7 +246,7 @@ def _check_slots(mapping: Mapping, options: Dictionary[str, Any]) -> None:
     if tasks[fullest] > 1:
         raise InfeasibleError(
             f"{mapping.n} tasks on {mapping.where.k} slots, {tasks[fullest]} of them on slot {fullest}, "
-            "expected one per slot (--oversubscribe allows more; plain and json hold any placement)"
+            "expected one per slot (--oversubscribe allows more; plain and json hold any mapping)"
         )
 
 
@@ -261,16 +261,16 @@ def _host_names(hosts: tuple[str, ...], nodes: int) -> tuple[tuple[str, ...], bo
     seen = set()
     for host in hosts:
         if not HOST_NAME.fullmatch(host):
-            what = f"host name {host[:60]!r}, expected letters, digits and . _ - (not first)"
+            what = f"host name {host[:60]!r}, expected letters, digits and . _ - after a letter or digit"
             raise FormatError("hosts", None, what)
         if host in seen:
-            raise FormatError("hosts", None, f"host name {host} twice, expected a name for each node")
+            raise FormatError("hosts", None, f"host name {host} occurs twice, expected a name for each node")
         seen.add(host)
     return hosts, False
 
 
 def number_list(numbers: Numbers, join: str = ",") -> str:
-    """Return ascending numbers as launchers write them: ``0-3,6``."""
+    """Return ascending numbers in the notation of launchers: ``0-3,6``."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

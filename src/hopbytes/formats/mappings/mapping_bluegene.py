@@ -1,4 +1,4 @@
-"""bluegene: a map file with torus coordinates and the place in the node of every rank."""
+"""bluegene: a map file with the torus coordinates and the slot in the node of every rank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Can, Format, Source, Written, formats
+from hopbytes.formats.base import Capabilities, Format, Source, Written, formats
 from hopbytes.formats.mappings.host_lists import allocation_of, check_count
 from hopbytes.formats.mappings.launch_files import PROGRAM, prepare, refuse_gpus
 from hopbytes.formats.mappings.torus_places import coordinate_lines, node_coordinates, nodes_at
@@ -24,23 +24,23 @@ class BlueGene(Format):
     appendix on mapping (runjob --mapping); UCAR's page "Mapping processes on Blue Gene" for X Y Z T.
     """
 
-    holds = "placement"
+    holds = "mapping"
     marked = False
-    summary = "Blue Gene map file: torus coordinates and place in the node"
-    can = Can(
+    summary = "Blue Gene map file: torus coordinates and slot in the node"
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         unequal_nodes=True, launcher="runjob",
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per rank and the command.
 
-        Options: `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `oversubscribe` and `allowed`, see :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
         UnsupportedError
-            The machine is no torus or mesh of three or five dimensions with one node at each place.
+            The machine is not a torus or mesh of three or five dimensions with one node at each place.
         InfeasibleError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
@@ -66,28 +66,28 @@ class BlueGene(Format):
         Raises
         ------
         FormatError
-            A line of another form, a place where no node or slot is, another number of ranks than `n`.
+            A line has another form, no node or slot has the coordinates, or the number of ranks is not `n`.
         UnsupportedError
-            No machine was given, or one without coordinates.
+            The caller named no machine, or a machine without coordinates.
         """
         where = allocation_of(source, "a map file")
         expected = "coordinates and a slot like 0 1 2 0"
-        told = coordinate_lines(source, r"[0-9]{1,6}([ \t]+[0-9]{1,6}){3}(([ \t]+[0-9]{1,6}){2})?", expected)
-        check_count(source, len(told))
+        rows = coordinate_lines(source, r"[0-9]{1,6}([ \t]+[0-9]{1,6}){3}(([ \t]+[0-9]{1,6}){2})?", expected)
+        check_count(source, len(rows))
         places = node_coordinates(where.machine, "bluegene", DIMENSIONS)
-        node = nodes_at(source, where, places, [(line, numbers[:-1]) for line, numbers in told])
+        node = nodes_at(source, where, places, [(line, numbers[:-1]) for line, numbers in rows])
         slots = np.bincount(where.node_of_pe, minlength=len(places))
         first = np.cumsum(slots) - slots
-        pe = np.empty(len(told), np.int64)
-        for rank, (line, numbers) in enumerate(told):
+        pe = np.empty(len(rows), np.int64)
+        for rank, (line, numbers) in enumerate(rows):
             if numbers[-1] >= slots[node[rank]]:
-                what = f"slot {numbers[-1]} of a node with {slots[node[rank]]}, expected one it has"
+                what = f"slot {numbers[-1]} of a node with {slots[node[rank]]} slots, expected one of these"
                 raise FormatError(source.name, line, what)
             pe[rank] = first[node[rank]] + numbers[-1]
         return Mapping(pe.astype(np.int32), where, {"problem": "processes", "mapper": source.title})
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Never: lines of numbers could be a graph."""
+        """Return False always, because lines of numbers could be an edge list as well."""
         return False
 
 
@@ -95,5 +95,5 @@ formats.register("bluegene")(BlueGene())
 
 
 def _first_slot(node_of_pe: Any) -> Any:
-    """First PE of the node of every PE."""
+    """Return the first PE of the node of every PE."""
     return np.searchsorted(node_of_pe, node_of_pe)

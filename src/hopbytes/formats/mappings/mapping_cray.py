@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
-from hopbytes.formats.mappings.binding import one_list
+from hopbytes.formats.base import MARK, Capabilities, Format, Source, Written, formats
+from hopbytes.formats.mappings.binding import common_binding
 from hopbytes.formats.mappings.host_lists import MAX_RANKS, allocation_of, check_count
 from hopbytes.formats.mappings.launch_files import (
     PROGRAM,
@@ -31,28 +31,29 @@ PER_NODE = re.compile(f"# rank order {MARK}: [0-9]+ nodes x ([0-9]{{1,9}}) ranks
 
 
 class Cray(Format):
-    """Comma-separated ranks: the k-th is the rank of the process that the launcher puts into slot k.
+    """Comma-separated ranks: the k-th is the rank of the process that the launcher starts on slot k.
 
-    The launcher fills node after node (``--distribution=block``) and Cray MPICH renumbers the processes
-    when it starts, so MPI ranks follow this file while SLURM_PROCID keeps counting slots. All nodes in
+    The launcher fills one node after the other (``--distribution=block``) and Cray MPICH renumbers the
+    processes when it starts, so MPI ranks follow this file while SLURM_PROCID counts slots. All nodes in
     use must hold the same number of ranks.
 
     Source: HPE's manual pages grid_order(1) and intro_mpi(3) (MPICH_RANK_REORDER_METHOD 3), with the user
     guides of ARCHER2 and LUMI.
     """
 
-    holds = "placement"
+    holds = "mapping"
     summary = "Cray MPICH rank order file (MPICH_RANK_REORDER_METHOD=3)"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, gpus=True,
         launcher="srun with Cray MPICH", usual_order="block",
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the order, if need be ``.place.sh``, and the command.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the rank order, ``.place.sh`` where a script has to bind, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
@@ -66,48 +67,48 @@ class Cray(Format):
         order = launched_order(launch)
         used = launch.n // count
         files = {"": _order_text(order.tolist(), count, used)}
-        # Ranks as the launcher numbers them: process k sits in the k-th slot in use.
+        # The launcher starts its process k on the k-th slot in use.
         slots = launch.rearranged(Mapping(mapping.pe[order], mapping.where, mapping.info))
-        binding = one_list(slots)
-        said = None if binding.launch is not slots else srun_binding(binding)
+        binding = common_binding(slots)
+        option = None if binding.launch is not slots else srun_binding(binding)
         prefix = "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={stem}"
         srun = f"srun -n {launch.n} -N {used} --ntasks-per-node={count} --distribution=block"
         notices = _notices(launch)
-        if said is None:
+        if option is None:
             files[".place.sh"] = place_script(launch, order=order.tolist(), variables=("SLURM_PROCID",))
             notices.append(by_script(launch, DIFFERENT))
             command = f"{prefix} {srun} {unbound(launch)} sh {{stem}}.place.sh {PROGRAM}"
         else:
-            command = f"{prefix} {binding.openmp}{srun} {said} {PROGRAM}"
+            command = f"{prefix} {binding.openmp}{srun} {option} {PROGRAM}"
         return Written(files, command, tuple(notices), tuple(s for s in files if s == ".place.sh"))
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of an order file: ranges such as ``0-3`` are allowed, ``#`` begins a comment.
+        """Return the mapping of a rank order file; ``0-3`` is a range, ``#`` begins a comment.
 
-        Slot k is the k-th PE in use; with fewer ranks than PEs, so many on every node as our own first line
-        says, otherwise equally many on all nodes.
-        Options: `where`, `n`.
+        Slot k is the k-th PE in use. If there are fewer ranks than PEs, the number of ranks per node is
+        taken from the comment that hopbytes writes into the first line, otherwise the ranks are distributed
+        evenly over all nodes. Options: `where`, `n`.
 
         Raises
         ------
         FormatError
-            A word that is no rank, a rank twice or missing, another number of ranks than `n`.
+            A word is not a rank, a rank occurs twice or is missing, or the number of ranks is not `n`.
         UnsupportedError
-            No machine was given.
+            The caller named no machine.
         InfeasibleError
-            More ranks than PEs.
+            There are more ranks than PEs.
         """
         where = allocation_of(source, "an order of ranks")
-        said = PER_NODE.match(source.head())
+        comment = PER_NODE.match(source.head())
         order = _ranks(source)
         check_count(source, len(order))
-        slots = spread(where, len(order), tasks_per_node=int(said[1]) if said and len(order) else None)
+        slots = spread(where, len(order), tasks_per_node=int(comment[1]) if comment and len(order) else None)
         pe = np.empty(len(order), np.int32)
         pe[order] = slots
         return Mapping(pe, where, {"problem": "processes", "mapper": source.title})
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Ours by its mark; any by the name Cray gives it."""
+        """Tell whether the file has the mark or the name that Cray MPICH expects."""
         return name.startswith("mpich_rank_order") or head.startswith(f"# rank order {MARK}".encode())
 
 
@@ -117,17 +118,17 @@ formats.register("cray")(Cray())
 def launched_order(launch: Launch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the task of every slot in use, in the order in which the launcher numbers slots.
 
-    Slurm sorts hosts by name and number, whatever order they were asked for in.
+    Slurm sorts hosts by name and number, whatever the order in which they were requested.
     """
     turn = np.arange(len(launch.hosts))
-    if not launch.invented:
+    if not launch.hosts_unknown:
         by_name = sorted(range(len(launch.hosts)), key=lambda node: _natural(launch.hosts[node]))
         turn[by_name] = np.arange(len(by_name))
     return np.lexsort((launch.mapping.pe, turn[launch.node])).astype(np.int64)
 
 
 def _natural(host: str) -> list[tuple[str, int]]:
-    """Sort key of a host name: text and numbers in turn."""
+    """Return the sort key of a host name: alternating texts and numbers."""
     return [(text, int(number or 0)) for text, number in re.findall(r"([^0-9]*)([0-9]*)", host)]
 
 
@@ -136,7 +137,7 @@ def _order_text(order: list[int], count: int, nodes: int) -> str:
     for node in range(nodes):
         own = order[node * count : (node + 1) * count]
         lines += [",".join(map(str, own[i : i + PER_LINE])) for i in range(0, count, PER_LINE)]
-    # Lines are joined by commas for Cray's parser: the file is one list.
+    # Cray's parser reads the file as one list, so a comma ends every line but the last.
     return lines[0] + "\n" + ",\n".join(lines[1:]) + "\n"
 
 
@@ -154,7 +155,7 @@ def _ranks(source: Source) -> list[int]:
                 raise FormatError(source.name, number, f"{word[:40]!r}, expected ranks like 0,1,4-7")
             twice = next((rank for rank in range(low, high + 1) if rank in seen), None)
             if twice is not None:
-                raise FormatError(source.name, number, f"rank {twice} twice, expected every rank once")
+                raise FormatError(source.name, number, f"rank {twice} occurs twice, expected every rank once")
             seen.update(range(low, high + 1))
             order += range(low, high + 1)
     if order and max(order) >= len(order):
@@ -165,6 +166,6 @@ def _ranks(source: Source) -> list[int]:
 
 def _notices(launch: Launch) -> list[str]:
     notices = ["slots are counted over the job's nodes in Slurm's order (by name), like SLURM_PROCID"]
-    if launch.invented:
-        notices.append("host names are unknown: nodes are taken in machine order, give --hosts if not so")
+    if launch.hosts_unknown:
+        notices.append("host names are unknown and assumed to be in machine order; otherwise give --hosts")
     return notices + [text for text in assumptions(launch) if "host names" not in text]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import Can, Written, formats
-from hopbytes.formats.mappings.binding import one_list
+from hopbytes.formats.base import Capabilities, Written, formats
+from hopbytes.formats.mappings.binding import common_binding
 from hopbytes.formats.mappings.host_lists import HostList, hosts_by_rank, rank_hosts
 from hopbytes.formats.mappings.launch_files import (
     PROGRAM,
@@ -19,16 +19,16 @@ from hopbytes.formats.mappings.launch_files import (
 from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.model.mapping import Mapping
 
-DIFFERENT = "nodes need different cores, which Flux cannot say: {stem}.place.sh binds instead"
+DIFFERENT = "nodes need different cores, which Flux cannot express: {stem}.place.sh binds instead"
 
 
 class Flux(HostList):
     """Host of rank i in line i for ``flux run --taskmap=hostfile:F``; one list of CPUs for all nodes.
 
     ``-o cpu-affinity=map:`` names the sets of the first, second, … rank of a node, separated by semicolons.
-    Where nodes need different ones, or slots have GPUs, ``.place.sh`` binds: ``gpu-affinity`` does nothing
-    in a job that asked for no GPUs. Comments are left out of the file, because nothing says that Flux skips
-    them.
+    If nodes need different sets, or slots have GPUs, ``.place.sh`` binds, because ``gpu-affinity`` has no
+    effect in a job that requested no GPUs. The file has no comments, because the documentation does not say
+    that Flux skips them.
 
     Source: flux-run(1) on --taskmap, flux-shell(1) on cpu-affinity and gpu-affinity, RFC 34.
     """
@@ -36,16 +36,17 @@ class Flux(HostList):
     ranks = staticmethod(rank_hosts)
     marked = False
     summary = "Flux task map by host with cpu-affinity=map:, or place.sh where nodes differ"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, gpus=True,
         launcher="flux run", usual_order="block",
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the list of hosts, if need be ``.place.sh``, and the command.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the list of hosts, ``.place.sh`` where a script has to bind, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
@@ -56,7 +57,7 @@ class Flux(HostList):
         """
         launch = prepare(mapping, options)
         count = equal_count(launch, "flux")
-        binding = one_list(launch)
+        binding = common_binding(launch)
         files = {"": hosts_by_rank(binding.launch)}
         command = f"flux run -N {launch.n // count} --tasks-per-node={count} --taskmap=hostfile:{{stem}}"
         notices = assumptions(launch)
@@ -64,7 +65,7 @@ class Flux(HostList):
         if binding.cpus is None:
             files[".place.sh"] = place_script(launch)
             notices.append(by_script(launch, DIFFERENT))
-            command += " -o gpu-affinity=off" if launch.carries else ""
+            command += " -o gpu-affinity=off" if launch.has_gpus else ""
             command = f"{command} -o cpu-affinity=off sh {{stem}}.place.sh {PROGRAM}"
         else:
             notices += binding.notices
@@ -81,7 +82,7 @@ def _sets(sets: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _task_map(launch: Any) -> str:
-    """Return blocks [node, nodes, ranks, 1] in rank order; nodes are counted among those in use."""
+    """Return blocks [node, nodes, ranks, 1] in rank order; only nodes in use are counted."""
     used = sorted(set(launch.node.tolist()))
     number = {node: place for place, node in enumerate(used)}
     return "[" + ",".join(f"[{number[run.node]},1,{run.count},1]" for run in launch.runs()) + "]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import Can, Format, Source, Written, formats
-from hopbytes.formats.mappings.host_lists import allocation_of, check_count, placed_on_nodes
+from hopbytes.formats.base import Capabilities, Format, Source, Written, formats
+from hopbytes.formats.mappings.host_lists import allocation_of, check_count, mapping_on_nodes
 from hopbytes.formats.mappings.launch_files import PROGRAM, prepare, refuse_gpus
 from hopbytes.formats.mappings.torus_places import coordinate_lines, node_coordinates, nodes_at
 from hopbytes.model.mapping import Mapping
@@ -15,31 +15,31 @@ DIMENSIONS = (1, 2, 3)
 
 
 class Fujitsu(Format):
-    """Line i holds the coordinates of rank i in the job's torus, ``(x,y,z)``; a node comes once per rank.
+    """Line i holds the coordinates of rank i in the job's torus, ``(x,y,z)``; every rank has a line.
 
-    Cores inside a node are the launcher's choice. The job has to be submitted with the same shape
+    The launcher chooses the cores inside a node. The job has to be submitted with the same shape
     (``#PJM --rsc-list "node=4x4x4:torus"``).
 
     Source: Fujitsu "Job Operation Software End-user's Guide", rank-map-hostfile, and mpiexec -vcoordfile
     in the MPI user's guide, as RIKEN's guide for Fugaku and rankmap4d use them.
     """
 
-    holds = "placement"
+    holds = "mapping"
     marked = False
     summary = "coordinates of every rank for Fujitsu's mpiexec -vcoordfile"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, unequal_nodes=True, launcher="mpiexec of Fujitsu MPI"
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per rank and the command.
 
-        Options: `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `oversubscribe` and `allowed`, see :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
         UnsupportedError
-            The machine is no torus or mesh of one to three dimensions with one node at each place.
+            The machine is not a torus or mesh of one to three dimensions with one node at each place.
         InfeasibleError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
@@ -59,19 +59,19 @@ class Fujitsu(Format):
         Raises
         ------
         FormatError
-            A line of another form, coordinates where no node is, another number of ranks than `n`.
+            A line has another form, no node has the coordinates, or the number of ranks is not `n`.
         UnsupportedError
-            No machine was given, or one without coordinates.
+            The caller named no machine, or a machine without coordinates.
         """
         where = allocation_of(source, "a file of coordinates")
-        told = coordinate_lines(source, r"\([0-9]{1,6}(,[0-9]{1,6}){0,2}\)", "coordinates like (0,1,2)")
-        check_count(source, len(told))
+        rows = coordinate_lines(source, r"\([0-9]{1,6}(,[0-9]{1,6}){0,2}\)", "coordinates like (0,1,2)")
+        check_count(source, len(rows))
         places = node_coordinates(where.machine, "fujitsu", DIMENSIONS)
-        node = nodes_at(source, where, places, told)
-        return placed_on_nodes(source, where, node, [line for line, _ in told])
+        node = nodes_at(source, where, places, rows)
+        return mapping_on_nodes(source, where, node, [line for line, _ in rows])
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """A first line of numbers in parentheses."""
+        """Tell whether the first line begins with numbers in parentheses."""
         return head.startswith(b"(") and head[1:2].isdigit() and b")" in head[:40]
 
 

@@ -1,4 +1,4 @@
-"""hosts: the host of node i in line i, for launchers that leave nothing but the order of nodes."""
+"""hosts: the host of node i in line i, for launchers in which only the order of nodes can be chosen."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import Can, Written, formats
+from hopbytes.formats.base import Capabilities, Written, formats
 from hopbytes.formats.mappings.host_lists import HostList, in_blocks
 from hopbytes.formats.mappings.launch_files import Launch, contiguous_runs, equal_count, prepare
 from hopbytes.model.mapping import Mapping
 
 
 class Hosts(HostList):
-    """Hosts in the order in which they are to be numbered: rank = node * ranks per node + place in node.
+    """Hosts in the order of their node numbers: rank = node * ranks per node + slot in the node.
 
-    Ranks must be consecutive on a host, as many on each, and in the order of its slots: make such a
-    mapping with ``map --for hosts``.
+    The ranks of a host must be consecutive and in the order of its slots, and every host must hold the same
+    number of ranks. ``map --for hosts`` computes such a mapping.
     """
 
     title = "hosts"
     ranks = staticmethod(in_blocks)
-    summary = "host of node i in line i, where only the order of nodes is free"
-    can = Can(any_host_order=True)
+    summary = "host of node i in line i, if only the order of nodes can be chosen"
+    capabilities = Capabilities(any_host_order=True)
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return one line per node in use.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return a file with one line per node in use.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
         UnsupportedError
-            Ranks of a host that are not consecutive, not in the order of its slots, or fewer than on another;
-            GPUs that are not the first of their host.
+            The ranks of a host are not consecutive, not in the order of its slots, or fewer than on another
+            host, or a host does not use its first GPUs.
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
@@ -43,7 +44,8 @@ class Hosts(HostList):
         names, count = nodes_in_order(launch, "hosts")
         refuse_gaps(launch, "hosts")
         lines = [self.head(f"{count} ranks each, rank = line * {count} + place on the host")]
-        notices = ("host names are placeholders: give --hosts",) if launch.invented else ()
+        placeholders = "host names are unknown, the file has placeholders: give --hosts"
+        notices = (placeholders,) if launch.hosts_unknown else ()
         return Written({"": "\n".join(lines + names) + "\n"}, "", notices)
 
 
@@ -51,12 +53,12 @@ formats.register("hosts")(Hosts())
 
 
 def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
-    """Return the hosts in rank order and the ranks of each.
+    """Return the hosts in rank order and the number of ranks on each.
 
     Raises
     ------
     UnsupportedError
-        The placement needs more than an order of nodes.
+        An order of nodes does not suffice to express the mapping.
     """
     runs = contiguous_runs(launch, form)
     count = equal_count(launch, form)
@@ -64,25 +66,20 @@ def nodes_in_order(launch: Launch, form: str) -> tuple[list[str], int]:
     if len(falls):
         rank = int(falls[0])
         raise UnsupportedError(
-            f"rank {rank + 1} sits before rank {rank} on host {launch.host(rank)}, but {form} leaves the "
-            f"order inside a node to the launcher: map again with --for {form}"
+            f"rank {rank + 1} has an earlier slot than rank {rank} on host {launch.host(rank)}, but with "
+            f"{form} the launcher orders the ranks inside a node: map again with --for {form}"
         )
     return [launch.hosts[run.node] for run in runs], count
 
 
 def refuse_gaps(launch: Launch, form: str) -> None:
-    """Refuse GPUs that are not the first of their node, since local ranks are taken for their numbers.
-
-    Raises
-    ------
-    UnsupportedError
-        Names formats whose script shows every rank its own.
-    """
-    for run in launch.runs() if launch.carries else ():
+    """Raise UnsupportedError if a node does not use its first GPUs: local rank i gets GPU i."""
+    for run in launch.runs() if launch.has_gpus else ():
         used = [launch.gpus(rank) for rank in range(run.first, run.first + run.count)]
         if used != [(number,) for number in range(run.count)]:
-            said = ", ".join(str(number) for own in used for number in own)
+            numbers = ", ".join(str(number) for own in used for number in own)
             raise UnsupportedError(
-                f"host {launch.hosts[run.node]} uses its GPUs {said}, but {form} leaves them to local ranks, "
-                "which count from 0: use all GPUs of a node (--pack), or write openmpi, slurm or hydra"
+                f"host {launch.hosts[run.node]} uses its GPUs {numbers}, but with {form} local rank i "
+                "uses GPU i, expected GPUs from 0 on: use all GPUs of a node (--pack), or write "
+                "openmpi, slurm or hydra"
             )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import Can, Written, formats
-from hopbytes.formats.mappings.binding import SCRIPT_BINDS, Binding, one_list
+from hopbytes.formats.base import Capabilities, Written, formats
+from hopbytes.formats.mappings.binding import SCRIPT_BINDS, Binding, common_binding
 from hopbytes.formats.mappings.host_lists import HostList, counted_hosts
 from hopbytes.formats.mappings.launch_files import PROGRAM, assumptions, by_script, prepare
 from hopbytes.formats.mappings.mapping_hydra import machine_file
@@ -16,12 +16,13 @@ from hopbytes.model.mapping import Mapping
 
 
 class Intel(HostList):
-    """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; processes pinned by environment.
+    """Lines ``host:ranks`` in rank order for ``mpirun -machinefile``; environment variables pin processes.
 
     ``I_MPI_PIN_PROCESSOR_LIST`` names the CPU of the i-th rank of every host, ``I_MPI_PIN_DOMAIN`` its set
-    of CPUs. Both hold for all hosts; where they differ, ``.place.sh`` binds and pinning is off. It is off as
-    well where a host has fewer ranks than another: its ranks would not be pinned at all (2021.19: a single
-    rank beside a longer list runs on all CPUs, more domains than ranks are reported and ignored).
+    of CPUs. Both apply to all hosts; if hosts need different lists, ``.place.sh`` binds and pinning is off.
+    The same holds if a host has fewer ranks than another, because its ranks would not be pinned (2021.19: a
+    single rank with a longer list runs on all CPUs; with more domains than ranks a message is printed and
+    the domains are ignored).
 
     Source: Intel MPI Library Developer Reference for Linux 2021.15, sections "Global Hydra Options"
     (-machinefile), "Environment Variables for Process Pinning" (I_MPI_PIN, I_MPI_PIN_PROCESSOR_LIST,
@@ -32,16 +33,17 @@ class Intel(HostList):
     title = "intel machine file"
     ranks = staticmethod(counted_hosts)
     summary = "Intel MPI machine file with I_MPI_PIN_PROCESSOR_LIST, or place.sh where nodes differ"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True,
         unequal_nodes=True, gpus=True,
         launcher="mpirun of Intel MPI", tested_with_launcher=True,
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the machine file, if need be ``.place.sh``, and the command.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the machine file, ``.place.sh`` where a script has to bind, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
@@ -52,13 +54,13 @@ class Intel(HostList):
         """
         launch = prepare(mapping, options)
         files = {"": machine_file(launch, "intel", self.head("ranks in order"))}
-        binding = one_list(launch)
-        said = _pinning(binding)
+        binding = common_binding(launch)
+        option = _pinning(binding)
         command = f"mpirun -machinefile {{stem}} -n {launch.n}"
         notices = assumptions(launch)
-        # A batch system's own number of processes per node would otherwise win.
+        # Otherwise the batch system's number of processes per node overrides the machine file.
         notices.append("inside a batch job put I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off before the command")
-        if said is None:
+        if option is None:
             files[".place.sh"] = place_script(launch)
             notices.append(by_script(launch, SCRIPT_BINDS))
             command = f"{command} -genv I_MPI_PIN=off sh {{stem}}.place.sh {PROGRAM}"
@@ -66,7 +68,7 @@ class Intel(HostList):
             notices += binding.notices
             threads = binding.widest
             openmp = f" -genv OMP_NUM_THREADS {threads} -genv OMP_PLACES cores" if threads > 1 else ""
-            command = f"{command} {said}{openmp} {PROGRAM}"
+            command = f"{command} {option}{openmp} {PROGRAM}"
         return binding.written(files, command, notices)
 
 
@@ -74,7 +76,7 @@ formats.register("intel")(Intel())
 
 
 def _pinning(binding: Binding) -> str | None:
-    ranks = {run.count for run in binding.launch.runs()}  # of a host, since they are consecutive
+    ranks = {run.count for run in binding.launch.runs()}  # the ranks of a host are one run
     if binding.cpus is None or len(ranks) > 1:
         return None
     if all(len(own) == 1 for own in binding.cpus):

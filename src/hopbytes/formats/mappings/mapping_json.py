@@ -1,4 +1,4 @@
-"""json: a placement with everything needed to use it again: machine, slots, hosts, hashes, metrics."""
+"""json: a mapping with everything that is needed to use it again: machine, slots, hosts, hashes, metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, Source, Written, formats
+from hopbytes.formats.base import MARK, Capabilities, Format, Source, Written, formats
 from hopbytes.formats.fingerprint import machine_sha256, pattern_sha256
 from hopbytes.formats.mappings.launch_files import number_list
 from hopbytes.machines.base import Machine
@@ -26,19 +26,19 @@ VERSION = 1
 class Json(Format):
     """A stored mapping: map once, launch often (``hopbytes write MAPPING.json --format F``)."""
 
-    holds = "placement"
+    holds = "mapping"
     suffixes = (".json",)
     summary = "mapping with machine, slots, hosts, hashes and metrics"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True,
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return one JSON object, the placement last.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return one JSON object; the array of PEs is its last field.
 
-        Options: `graph`, the pattern, whose hash is then stored; `metrics`, a dictionary to store as it
-        is (such as ``Evaluation.to_dict()``).
+        Options: `graph`, the pattern, whose hash is then stored; `metrics`, a dictionary that is stored
+        unchanged (such as ``Evaluation.to_dict()``).
         """
         where, graph = mapping.where, options.get("graph")
         record = {
@@ -63,21 +63,21 @@ class Json(Format):
         return Written({"": "{\n" + ",\n".join(lines) + "\n}\n"})
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping on the allocation it was made for.
+        """Return the mapping with the allocation for which it was made.
 
-        Options: `where`, the Allocation it is to be used on, refused unless it is the same machine;
-        `n`, the number of tasks to expect; `graph`, refused unless it is the same pattern.
+        Options: `where`, the Allocation on which it will be used, which must be the same machine; `n`, the
+        expected number of tasks; `graph`, which must be the same pattern.
 
         Raises
         ------
         FormatError
-            Not such a file, fields that contradict each other, another number of tasks.
+            The file has another format, its fields contradict each other, or the number of tasks is not `n`.
         UnsupportedError
-            A newer version of the format; another machine or pattern than given.
+            The format's version is newer, or the machine or pattern is not the given one.
         """
         record = _Record(source.name, _parse(source))
         n, where, graph = (source.options.get(key) for key in ("n", "where", "graph"))
-        # On the same machine nothing has to be found again: the file it came from may be elsewhere by now.
+        # The given machine replaces an equal stored one, whose file may have been moved since then.
         if where is not None and record.fields.get("machine_sha256") == machine_sha256(where):
             made_for = record.allocation(where.machine)
         else:
@@ -88,16 +88,18 @@ class Json(Format):
             raise FormatError(source.name, error.line, error.what) from None
         _check_sizes(record, mapping)
         if n is not None and mapping.n != n:
-            raise FormatError(source.name, None, f"a placement of {mapping.n} tasks, expected {n}")
+            raise FormatError(source.name, None, f"a mapping of {mapping.n} tasks, expected {n}")
         if where is not None:
             check_same_machine(mapping, where, source.name)
         stored = record.fields.get("pattern_sha256")
         if graph is not None and stored is not None and stored != pattern_sha256(graph):
-            raise UnsupportedError(f"{source.name}: was made for another pattern than {graph.name}")
+            raise UnsupportedError(
+                f"{source.name}: the mapping was made for another pattern, expected {graph.name} (map again)"
+            )
         return mapping
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """An object that names its kind."""
+        """Tell whether the file is a JSON object with the kind of a stored mapping."""
         return head.lstrip().startswith(b"{") and KIND.encode() in head
 
 
@@ -105,13 +107,7 @@ formats.register("json")(Json())
 
 
 def check_same_machine(mapping: Mapping, where: Allocation, name: str = "mapping") -> None:
-    """Refuse a mapping made for other slots, distances or nodes than `where`.
-
-    Raises
-    ------
-    UnsupportedError
-        The text shows both machines.
-    """
+    """Raise UnsupportedError if a mapping was made for other slots, distances or nodes than `where`."""
     if machine_sha256(mapping.where) != machine_sha256(where):
         raise UnsupportedError(
             f"{name}: was made for {_describe(mapping.where)}, expected {_describe(where)} (map again)"
@@ -123,7 +119,7 @@ def _describe(where: Allocation) -> str:
 
 
 class _Record:
-    """The fields of a parsed file, handed out only when they are what they should be."""
+    """The fields of a parsed file; every method checks the type and range of the field that it returns."""
 
     def __init__(self, name: str, fields: dict[str, Any]) -> None:
         self.name, self.fields = name, fields
@@ -178,7 +174,7 @@ class _Record:
             return parse_machine(self.text("machine"))
         except HopbytesError as error:
             missing = re.search("no such file|cannot be read", str(error))
-            hint = " (--on says where its file is now)" if missing else ""
+            hint = " (if the machine's file was moved, give its new path with --on)" if missing else ""
             raise FormatError(self.name, None, f"machine: {error}{hint}") from None
 
     def _per_slot(self, field: str, dtype: Any, count: int) -> Any:
@@ -195,9 +191,10 @@ class _Record:
         for text in self.texts("slots"):
             cores = self._cores(text, n_cores)
             total += len(cores)
-            # Also keeps a small file from claiming memory for more cores than there are.
+            # This also prevents a small file from allocating memory for more cores than the machine has.
             if total > n_cores or int(cores[0]) <= last:
-                raise FormatError(self.name, None, f"slot {text[:40]!r}, expected slots in order, none twice")
+                what = f"slot {text[:40]!r}, expected slots in ascending order without repetition"
+                raise FormatError(self.name, None, what)
             last = int(cores[0])
             slots.append(cores)
         if not slots:
@@ -223,26 +220,29 @@ def _parse(source: Source) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        what = f"no JSON: {error.msg}, expected a stored mapping"
+        what = f"not JSON: {error.msg}, expected a stored mapping"
         raise FormatError(source.name, error.lineno, what) from None
-    except (RecursionError, ValueError):  # nested or written out beyond reason
-        raise FormatError(source.name, None, "no JSON, expected a stored mapping") from None
+    except (RecursionError, ValueError):  # too deeply nested, or a number with too many digits
+        raise FormatError(source.name, None, "not readable as JSON, expected a stored mapping") from None
     if not isinstance(value, dict) or value.get("kind") != KIND:
         raise FormatError(source.name, None, f'no "kind": "{KIND}", expected a stored mapping')
     version = value.get("version")
     if not isinstance(version, int) or version < 1:
         raise FormatError(source.name, None, f"version {str(version)[:20]}, expected {VERSION}")
     if version > VERSION:
-        raise UnsupportedError(f"{source.name}: version {version}, this hopbytes reads up to {VERSION}")
+        raise UnsupportedError(f"{source.name}: version {version}, expected at most version {VERSION}")
     return value
 
 
 def _check_sizes(record: _Record, mapping: Mapping) -> None:
     for field, found in (("n", mapping.n), ("k", mapping.where.k)):
         if record.fields.get(field) != found:
-            raise record.bad(field, f"{found}, as many as are listed")
+            raise record.bad(field, f"{found}, the number of entries in the list")
     if record.text("machine_sha256") != machine_sha256(mapping.where):
-        what = "machine and slots do not match machine_sha256: edited, or the machine's file has changed"
+        what = (
+            "machine and slots do not match machine_sha256, expected an unedited file and an unchanged "
+            "machine file"
+        )
         raise FormatError(record.name, None, what)
 
 

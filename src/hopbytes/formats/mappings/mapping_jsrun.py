@@ -6,7 +6,7 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, Written, formats
+from hopbytes.formats.base import MARK, Capabilities, Format, Written, formats
 from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, number_list, prepare
 from hopbytes.formats.mappings.numbering import THREAD_NAMES
 from hopbytes.model.mapping import Mapping
@@ -15,30 +15,31 @@ from hopbytes.model.mapping import Mapping
 class Jsrun(Format):
     """A host, hardware threads and GPUs for every rank, for ``jsrun --erf_input``.
 
-    jsrun counts hardware threads (four to a core of POWER9), so the machine needs a level ``pu``. Hosts
-    are counted from 1 in the job's order unless they have names.
+    jsrun counts hardware threads (four per core of POWER9), so the machine needs a level ``pu``. Hosts
+    without names are numbered from 1 in the job's order.
 
     Source: IBM Job Step Manager 10.3, "Explicit Resource File (ERF) format"
     (ibm.com/support/knowledgecenter/en/SSWRJV_10.1.0/jsm/10.3/base/erf_format.html).
     """
 
-    holds = "placement"
+    holds = "mapping"
     summary = "explicit resource file for jsrun"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True,
         launcher="jsrun",
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the resource file and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
         UnsupportedError
-            The machine has no hardware threads to count.
+            The machine has no level of hardware threads.
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
@@ -54,12 +55,12 @@ class Jsrun(Format):
         lines += [f"overlapping_rs: {'allow' if shared else 'warn'}", "cpu_index_using: logical"]
         lines += [f"rank: {rank}: {_resources(launch, rank)}" for rank in range(launch.n)]
         notices = []
-        if launch.invented:
-            notices.append("hosts are counted in the order of the job: give --hosts to name them")
+        if launch.hosts_unknown:
+            notices.append("host names are unknown: hosts are numbered in the job's order; or give --hosts")
         return Written({"": "\n".join(lines) + "\n"}, f"jsrun --erf_input {{stem}} {PROGRAM}", tuple(notices))
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Never read back."""
+        """Return False always, because the format cannot be read."""
         return False
 
 
@@ -68,7 +69,7 @@ formats.register("jsrun")(Jsrun())
 
 def _resources(launch: Launch, rank: int) -> str:
     threads = launch.numbering.launcher_places(launch.mapping.where.cores_of(int(launch.mapping.pe[rank])))
-    host = f"host: {launch.node[rank] + 1}" if launch.invented else f"hostname: {launch.host(rank)}"
+    host = f"host: {launch.node[rank] + 1}" if launch.hosts_unknown else f"hostname: {launch.host(rank)}"
     gpus = launch.gpus(rank)
     more = f"; gpu: {{{number_list(gpus)}}}" if gpus else ""
     return f"{{ {host}; cpu: {{{number_list(threads)}}}{more} }}"

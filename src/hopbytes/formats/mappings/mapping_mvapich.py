@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import Can, Written, formats
-from hopbytes.formats.mappings.binding import SCRIPT_BINDS, one_list
+from hopbytes.formats.base import Capabilities, Written, formats
+from hopbytes.formats.mappings.binding import SCRIPT_BINDS, common_binding
 from hopbytes.formats.mappings.host_lists import HostList, hosts_by_rank, rank_hosts
 from hopbytes.formats.mappings.launch_files import PROGRAM, assumptions, by_script, number_list, prepare
 from hopbytes.formats.mappings.place_script import RANK_VARIABLES, place_script
@@ -16,8 +16,8 @@ from hopbytes.model.mapping import Mapping
 class Mvapich(HostList):
     """Host of rank i in line i for ``mpirun_rsh -hostfile``; ``MV2_CPU_MAPPING`` names the CPUs.
 
-    The mapping lists the CPUs of the first, second, … rank of every host, separated by colons, and holds
-    for all hosts; where they differ, ``.place.sh`` binds and MVAPICH's own affinity is off.
+    The variable lists the CPUs of the first, second, … rank of every host, separated by colons, and applies
+    to all hosts; if hosts need different lists, ``.place.sh`` binds and MVAPICH's own affinity is off.
 
     Source: MVAPICH2 2.3 User Guide, sections 5.2.1 "Run using mpirun_rsh" (host file), 6.5.3 "User defined
     CPU Mapping" (MV2_CPU_MAPPING), 11.22 (MV2_ENABLE_AFFINITY) and 13.3 (MV2_COMM_WORLD_RANK),
@@ -27,16 +27,17 @@ class Mvapich(HostList):
     title = "MVAPICH host file"
     ranks = staticmethod(rank_hosts)
     summary = "MVAPICH2 host file for mpirun_rsh with MV2_CPU_MAPPING, or place.sh where nodes differ"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True,
         launcher="mpirun_rsh",
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the list of hosts, if need be ``.place.sh``, and the command.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the list of hosts, ``.place.sh`` where a script has to bind, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
@@ -44,7 +45,7 @@ class Mvapich(HostList):
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
         launch = prepare(mapping, options)
-        binding = one_list(launch)
+        binding = common_binding(launch)
         files = {"": hosts_by_rank(binding.launch, self.head("host of rank 0, 1, 2, ..."))}
         command = f"mpirun_rsh -np {launch.n} -hostfile {{stem}}"
         notices = assumptions(launch)
@@ -55,7 +56,7 @@ class Mvapich(HostList):
         else:
             notices += binding.notices
             listed = ":".join(number_list(own) for own in binding.cpus)
-            # mpirun_rsh hands variables on where they stand before the program.
+            # mpirun_rsh passes variables to the ranks if they precede the program.
             command = f"{command} MV2_CPU_MAPPING={listed} {binding.openmp}{PROGRAM}"
         return binding.written(files, command, notices)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, LaunchLine, Source, Written, formats
+from hopbytes.formats.base import MARK, Capabilities, Format, LaunchLine, Source, Written, formats
 from hopbytes.formats.files import open_source
 from hopbytes.formats.mappings.host_lists import allocation_of, check_count
 from hopbytes.formats.mappings.launch_files import PROGRAM, Launch, by_script, prepare
@@ -20,38 +20,38 @@ from hopbytes.formats.mappings.place_script import place_script
 from hopbytes.machines.selection.slot_counts import spread
 from hopbytes.model.mapping import Mapping
 
-#: Bounds of a file of PEs: bytes a line, and lines that hold none.
+#: Bounds of a file of PEs: bytes per line, and number of lines without a PE.
 MAX_LINE, MAX_COMMENTS = 100, 10_000
 
 
 class NewRank(Format):
-    """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; works with every launcher.
+    """Line i holds the new rank of old rank i, the key of ``MPI_Comm_split``; it works with every launcher.
 
-    The launcher starts rank i somewhere; the program then gives that process the number of the task
-    that belongs there. Valid only before data has been distributed.
+    The launcher starts old rank i on some PE; the program then gives that process the number of the task that
+    is mapped to this PE. The program must do so before it distributes data.
     """
 
-    holds = "placement"
+    holds = "mapping"
     summary = "new rank of old rank i in line i, for MPI_Comm_split"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True, launcher="MPI_Comm_split",
         tested_with_launcher=True,
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return one line per old rank.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return a file with one line per old rank.
 
-        Options: `launched`, how the launcher places ranks on the slots the mapping uses: ``block`` (the
-        default: fill node by node), ``cyclic`` (round the nodes) or the name of a plain file with the
-        PE of every old rank; `oversubscribe`.
+        Options: `launched`, how the launcher maps ranks to the slots in use: ``block`` (the default: one node
+        after the other), ``cyclic`` (round robin over the nodes) or the name of a plain file with the PE of
+        every old rank; `oversubscribe`.
 
         Raises
         ------
         FormatError
-            The file of `launched` puts another number of ranks on some PE than the mapping.
+            The file that `launched` names has another number of ranks on some PE than the mapping.
         UnsupportedError
-            `launched` is no text.
+            `launched` is not a text.
         InfeasibleError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
@@ -60,16 +60,16 @@ class NewRank(Format):
         if not isinstance(launched, str):
             raise UnsupportedError(f"launched={launched!r}, expected block, cyclic or the name of a file")
         new = np.empty(launch.n, np.int64)
-        # The j-th slot in machine order holds old rank by_slot[j] and shall hold task tasks[j].
+        # In machine order, the j-th process of the launch becomes the j-th task of the mapping.
         new[np.argsort(_launched_pe(launch, launched), kind="stable")] = np.argsort(mapping.pe, kind="stable")
         lines = [str(rank) for rank in new.tolist()]
-        # At the end, so that line i stays rank i also for readers that know no comments.
+        # The comment is the last line, so that line i is rank i also for readers that ignore comments.
         if not launched.isprintable():
             raise UnsupportedError(f"launched={launched!a}, expected a file name that fits one line")
         lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
         files = {"": "\n".join(lines) + "\n"}
         scripts: tuple[str, ...] = ()
-        if launch.carries:  # by the launcher's own number of a process, which is the old rank
+        if launch.has_gpus:  # the script looks up the launcher's process number, which is the old rank
             files[".place.sh"] = place_script(launch, order=new.tolist())
             scripts = (".place.sh",)
         commands = _commands(launch, launched)
@@ -77,20 +77,20 @@ class NewRank(Format):
         return Written(files, first, _notices(launch, launched), scripts, lines=commands)
 
     def read(self, source: Source) -> Mapping:
-        """Return the mapping of a file of new ranks: where they sit when ranks start as `launched` says.
+        """Return the mapping of a file of new ranks, for a launcher that maps old ranks as `launched` says.
 
-        Options: `where`; `launched` as for writing (default: block or cyclic as our own last line says,
-        else block); `n`. Launched by block, ranks fill node after node; by cyclic, every node has equally
-        many.
+        Options: `where`; `launched` as for writing (by default what the comment in the last line says, else
+        block); `n`. With block, ranks fill one node after the other; with cyclic, every node gets the same
+        number of ranks.
 
         Raises
         ------
         FormatError
-            A line that is no rank, a rank twice, another number of ranks than `n`.
+            A line is not a rank, a rank occurs twice, or the number of ranks is not `n`.
         UnsupportedError
-            No machine was given, or the ranks are launched as a file says and nobody gave that file.
+            The caller named no machine, or the comment refers to a file of PEs that the caller did not name.
         InfeasibleError
-            More ranks than PEs.
+            There are more ranks than PEs.
         """
         where = allocation_of(source, "a file of new ranks")
         data = source.stream.read()
@@ -100,10 +100,11 @@ class NewRank(Format):
         if len(twice):
             rank = int(twice[0])
             times = int(np.count_nonzero(new == rank))
-            raise FormatError(source.name, None, f"new rank {rank} {times} times, expected every rank once")
-        launched = source.options.get("launched") or _said(source, data)
+            what = f"new rank {rank} occurs {times} times, expected every rank once"
+            raise FormatError(source.name, None, what)
+        launched = source.options.get("launched") or _launched_in_comment(source, data)
         info = {"problem": "processes", "mapper": source.title}
-        # mpirun --map-by core fills nodes, mpirun --map-by node deals ranks over all of them.
+        # mpirun --map-by core fills nodes, mpirun --map-by node distributes ranks over all nodes.
         slots = spread(where, len(new), pack=launched == "block", evenly=launched == "cyclic")
         in_order = Mapping(slots.astype(np.int32), where, info)
         pe = np.empty(len(new), np.int32)
@@ -111,21 +112,25 @@ class NewRank(Format):
         return Mapping(pe, where, info)
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Never: the numbers alone look like a plain placement."""
+        """Return False always, because the numbers look like a plain mapping."""
         return False
 
 
 formats.register("newrank")(NewRank())
 
 
-def _said(source: Source, data: bytes) -> str:
-    """Return how ranks are launched by our own last line; a file it names is not opened unasked."""
+def _launched_in_comment(source: Source, data: bytes) -> str:
+    """Return how the comment in the last line says that ranks are launched.
+
+    A file that the comment names is not opened, because only the user may choose files to read.
+    """
     last = data.rstrip().rpartition(b"\n")[2]
-    _, ours, said = last.partition(b"; launched: ")
-    if ours and last.startswith(b"#") and said not in (b"block", b"cyclic"):
-        name = said[:60].decode("utf-8", "backslashreplace")
-        raise UnsupportedError(f"{source.name}: for ranks launched as {name} says, expected --launched FILE")
-    return said.decode() if ours and last.startswith(b"#") else "block"
+    _, ours, launched = last.partition(b"; launched: ")
+    if ours and last.startswith(b"#") and launched not in (b"block", b"cyclic"):
+        name = launched[:60].decode("utf-8", "backslashreplace")
+        what = f"the old ranks are launched as the file {name} says, expected --launched FILE"
+        raise UnsupportedError(f"{source.name}: {what}")
+    return launched.decode() if ours and last.startswith(b"#") else "block"
 
 
 def _again(data: bytes) -> io.BufferedReader[Any]:
@@ -141,9 +146,9 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
     if launched == "cyclic":
         node = mapping.where.node_of_pe[in_order]
         first = np.searchsorted(node, node, side="left")
-        turn = np.arange(len(node)) - first  # a node takes its turn-th rank in that round
+        turn = np.arange(len(node)) - first  # round in which the node gets a rank on this slot
         return in_order[np.lexsort((node, turn))]
-    # A line per task: a longer file, or one without end, is none.
+    # The file has a line per task, which bounds its size; a device may have no end.
     most = MAX_LINE * (mapping.n + MAX_COMMENTS)
     with open_source(launched, max_bytes=most, options={"n": mapping.n, "where": mapping.where}) as source:
         placed = Plain().read(source)
@@ -158,17 +163,17 @@ def _launched_pe(launch: Launch, launched: str) -> Int32:
 
 
 def _commands(launch: Launch, launched: str) -> tuple[LaunchLine, ...]:
-    """How each launcher is told to start ranks as `launched` says; it may not do so by itself.
+    """Return for each launcher a command that starts ranks as `launched` says.
 
-    Slots that carry GPUs without known cores leave binding to nobody, and a script names the GPUs.
+    If slots have GPUs, the launcher does not bind ranks to cores, and a script shows each rank its GPU.
     """
     if launched not in ("block", "cyclic"):
         return ()
-    block, bare = launched == "block", launch.carries
+    block, bare = launched == "block", launch.has_gpus
     turns = () if block else ("-ppn 1",)
     by = "node" if not block else "slot" if bare else "core"
     pinned = "-genv I_MPI_PIN=off" if bare else "-genv I_MPI_PIN_DOMAIN=core -genv I_MPI_PIN_ORDER=compact"
-    said = {
+    options_of = {
         ("Open MPI", "openmpi", "mpirun"): (f"--map-by {by} --bind-to {'none' if bare else 'core'}",),
         ("MPICH", "hydra", "mpiexec.hydra"): (*turns, f"-bind-to {'none' if bare else 'core'}"),
         ("Intel MPI", "intel", "mpirun"): (*turns, pinned),
@@ -179,7 +184,7 @@ def _commands(launch: Launch, launched: str) -> tuple[LaunchLine, ...]:
     program = f"sh {{stem}}.place.sh {PROGRAM}" if bare else PROGRAM
     return tuple(
         LaunchLine(mpi, family, " ".join([f"{launcher} -n {launch.n}", *options, program]))
-        for (mpi, family, launcher), options in said.items()
+        for (mpi, family, launcher), options in options_of.items()
     )
 
 
@@ -190,8 +195,9 @@ def _notices(launch: Launch, launched: str) -> tuple[str, ...]:
     ]
     where = launch.mapping.where
     used = int((launch.mapping.tasks_per_pe() > 0).sum())
-    if launch.carries:
+    if launch.has_gpus:
         notices.append(by_script(launch, ""))
     if launched in ("block", "cyclic") and used < where.k:
-        notices.append(f"the launcher must use the same {used} of {where.k} slots as the mapping")
+        slots = f"{used} of {where.k} slots"
+        notices.append(f"the launcher must start the ranks on the same {slots} that the mapping uses")
     return tuple(notices)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.formats.base import MARK, Can, Format, LaunchLine, Source, Written, formats
-from hopbytes.formats.mappings.host_lists import hosts_by_rank, placed_by_hosts, rank_hosts
+from hopbytes.formats.base import MARK, Capabilities, Format, LaunchLine, Source, Written, formats
+from hopbytes.formats.mappings.host_lists import hosts_by_rank, mapping_by_hosts, rank_hosts
 from hopbytes.formats.mappings.launch_files import (
     ASSUMED_CPUS,
     PROGRAM,
@@ -26,7 +26,7 @@ from hopbytes.model.mapping import Mapping
 
 HARDWARE_THREADS = "Open MPI 4 cannot bind to single hardware threads by rankfile; this needs Open MPI 5"
 
-#: How our list of hosts for ``--map-by seq`` begins.
+#: Beginning of the list of hosts that hopbytes writes for ``--map-by seq``.
 SEQUENCE = f"# Open MPI hosts in sequence {MARK}"
 
 
@@ -39,33 +39,34 @@ class OpenMpi(Format):
     Source: mpirun(1) of Open MPI 4.1 and the PRRTE 3.0 documentation, section "rankfiles".
     """
 
-    holds = "placement"
+    holds = "mapping"
     summary = "Open MPI rankfile and hostfile"
     several_files = True
-    misread = ":"  # --map-by rankfile:file=F of Open MPI 5
-    misread_in_folders = ","  # --hostfile F of Open MPI 5, which completes F by the current folder
-    can = Can(
+    forbidden_characters = ":"  # --map-by rankfile:file=F of Open MPI 5
+    forbidden_in_folders = ","  # --hostfile F of Open MPI 5, which makes F an absolute path
+    capabilities = Capabilities(
         any_host_order=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True, scattered_ranks=True,
         launcher="mpirun", tested_with_launcher=True,
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the rankfile, the hostfile ``.hosts`` and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`);
-        `version`, ``"4"`` or ``"5"`` for the command of that version alone. Slots with GPUs, or of
-        different numbers of cores, need ``.place.sh``, which tells every rank its own and binds as well.
-        Without host names the rankfile counts nodes (``+n0``), so that only the hostfile has to be edited.
-        A rankfile binds whatever it is told beside it (Open MPI 4), so slots that are GPUs without cores get
-        a list of hosts instead, mapped in sequence and unbound, and ``.place.sh``.
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`;
+        `version`, ``"4"`` or ``"5"``, restricts the commands to that version. Slots with GPUs, or with
+        different numbers of cores, need ``.place.sh``, which binds every rank and sets its variables.
+        Without host names the rankfile numbers nodes (``+n0``), so that only the hostfile has to be edited.
+        Open MPI 4 binds the ranks of a rankfile even with ``--bind-to none``, so slots that are GPUs without
+        known cores get a list of hosts instead, mapped in sequence without binding, and ``.place.sh``.
 
         Raises
         ------
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         UnsupportedError
-            A version that is neither; hardware threads in a rankfile for version 4.
+            `version` is another one, or a rankfile for version 4 would have to name hardware threads.
         """
         version = options.get("version")
         if version not in (None, "4", "5"):
@@ -81,7 +82,7 @@ class OpenMpi(Format):
         program = f"sh {{stem}}.place.sh {PROGRAM}" if scripted else PROGRAM
         lines = _lines(launch, threads, f"{openmp} {program}")
         lines = tuple(line for line in lines if version in (None, line.version))
-        if scripted:  # the launcher binds, the script tells each rank its GPUs and its number of threads
+        if scripted:  # the launcher binds, the script sets the GPUs and the number of threads of each rank
             files[".place.sh"] = place_script(launch)
         executable = tuple(suffix for suffix in files if suffix == ".place.sh")
         notices = _notices(launch, threads)
@@ -93,14 +94,14 @@ class OpenMpi(Format):
     def read(self, source: Source) -> Mapping:
         """Return the mapping of a rankfile; see :func:`hopbytes.formats.mappings.rankfile.read_rankfile`.
 
-        Of our own list of hosts, the slots of a host go in order.
+        A list of hosts that hopbytes wrote names no cores, so the ranks of a host take its slots in order.
         """
         if source.head(200).startswith(SEQUENCE.encode()):
-            return placed_by_hosts(source, rank_hosts(source))
+            return mapping_by_hosts(source, rank_hosts(source))
         return read_rankfile(source)
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """A line that begins with ``rank 0=``, or the first line of our list of hosts."""
+        """Tell whether a line begins with ``rank 0=``, or the first line is that of a list of hosts."""
         return head.startswith((SEQUENCE.encode(), b"rank 0=")) or b"\nrank 0=" in head
 
 
@@ -108,11 +109,11 @@ formats.register("openmpi")(OpenMpi())
 
 
 def _unbound(launch: Launch) -> Written:
-    """Return the host of every rank in order; both versions take the same command."""
+    """Return a list with the host of every rank; both versions of Open MPI take the same command."""
     files = {
         "": hosts_by_rank(launch, f"{SEQUENCE}: host of rank 0, 1, 2, ..."), ".place.sh": place_script(launch)
     }
-    # Open MPI 4 does not find its own host under the name localhost in a sequence.
+    # With --map-by seq, Open MPI 4 does not recognise localhost as its own host.
     sequence = "" if launch.hosts == ("localhost",) else " --map-by seq"
     command = f"mpirun -n {launch.n} --hostfile {{stem}}{sequence} --bind-to none"
     notices = (*assumptions(launch), by_script(launch, ""))
@@ -120,12 +121,12 @@ def _unbound(launch: Launch) -> Written:
 
 
 def _slots(launch: Launch) -> tuple[dict[int, str], bool]:
-    """Return what is written for every PE in use, and whether it counts hardware threads."""
+    """Return the slot text of every PE in use, and whether it counts hardware threads instead of cores."""
     numbering, where = launch.numbering, launch.mapping.where
     used = sorted(set(launch.mapping.pe.tolist()))
     cores = {pe: numbering.launcher_cores(where.cores_of(pe)) for pe in used}
     threads = any(own is None for own in cores.values())
-    # A slot of some hardware threads of a core can only be said by counting threads for all.
+    # If a slot has only some hardware threads of a core, all slots have to be given in hardware threads.
     slots = {
         pe: number_list(numbering.launcher_places(where.cores_of(pe)) if threads or own is None else own)
         for pe, own in cores.items()
@@ -138,7 +139,7 @@ def _rankfile(launch: Launch, slots: dict[int, str], threads: bool) -> str:
     among = " that the job may use" if launch.numbering.restricted else ""
     lines = [f"# rankfile {MARK}: {launch.n} ranks; slot = logical {what} within the node{among}"]
     for rank, pe in enumerate(launch.mapping.pe.tolist()):
-        host = f"+n{launch.node[rank]}" if launch.invented else launch.host(rank)
+        host = f"+n{launch.node[rank]}" if launch.hosts_unknown else launch.host(rank)
         lines.append(f"rank {rank}={host} slot={slots[pe]}")
     return "\n".join(lines) + "\n"
 
@@ -146,17 +147,17 @@ def _rankfile(launch: Launch, slots: dict[int, str], threads: bool) -> str:
 def _hostfile(launch: Launch) -> str:
     tasks, slots = launch.tasks_per_node().tolist(), launch.slots_per_node().tolist()
     lines = [f"# hostfile {MARK}"]
-    if launch.invented:
+    if launch.hosts_unknown:
         lines = [f"# hostfile {MARK}: replace the names, keep the order"]
     for host, held, offered in zip(launch.hosts, tasks, slots, strict=True):
-        # Where nodes are counted, a node without tasks still takes a number.
-        if held or launch.invented:
+        # If nodes are numbered, the hostfile must also contain the nodes without tasks.
+        if held or launch.hosts_unknown:
             lines.append(f"{host} slots={max(held, offered, 1)}")
     return "\n".join(lines) + "\n"
 
 
 def _threads(launch: Launch) -> tuple[bool, str]:
-    """Whether ranks differ in what a command can tell all of them alike, and the settings for OpenMP."""
+    """Return whether ranks need different variables, which only a script can set, and the OpenMP settings."""
     widths = {launch.threads_of_pe(pe) for pe in set(launch.mapping.pe.tolist())}
     if len(widths) > 1 or any(launch.gpus(task) for task in range(launch.n)):
         return True, ""
@@ -165,14 +166,14 @@ def _threads(launch: Launch) -> tuple[bool, str]:
 
 
 def _lines(launch: Launch, threads: bool, program: str) -> tuple[LaunchLine, ...]:
-    """Return the commands: version 5 dropped an option of version 4, which does not know its successor."""
+    """Return the commands for versions 5 and 4, which have different options for rankfiles."""
     common = f"mpirun -n {launch.n} --hostfile {{stem}}.hosts"
     five = f"{common} --map-by rankfile:file={{stem}}" + (":hwtcpus" if threads else "")
     five += " --bind-to :overload-allowed" if launch.most_tasks_on_a_slot() > 1 else ""
     lines = [LaunchLine("Open MPI 5", "openmpi", f"{five}{program}", "5")]
     if not threads:
-        # It refuses +n0 beside a hostfile: only a batch system's nodes can be counted (tried with 4.1.4).
-        hosts = "" if launch.invented else " --hostfile {stem}.hosts"
+        # Version 4 refuses +n0 with a hostfile; only nodes of a batch system have numbers (tried with 4.1.4).
+        hosts = "" if launch.hosts_unknown else " --hostfile {stem}.hosts"
         four = f"mpirun -n {launch.n}{hosts} -rf {{stem}}{program}"
         lines.append(LaunchLine("Open MPI 4", "openmpi", four, "4"))
     return tuple(lines)
@@ -180,17 +181,17 @@ def _lines(launch: Launch, threads: bool, program: str) -> tuple[LaunchLine, ...
 
 def _notices(launch: Launch, threads: bool) -> tuple[str, ...]:
     notices = []
-    if launch.invented:
+    if launch.hosts_unknown:
         notices.append(
-            f"host names are unknown: put the real ones into {{stem}}.hosts for {launch.hosts[0]}, ... or "
-            "give --hosts; inside a batch job leave '--hostfile {stem}.hosts' away instead"
-            + ("" if threads else " (Open MPI 4 counts nodes only there)")
+            f"host names are unknown: replace {launch.hosts[0]}, ... in {{stem}}.hosts by the real names, or "
+            "give --hosts; inside a batch job omit '--hostfile {stem}.hosts' instead"
+            + ("" if threads else " (Open MPI 4 numbers nodes only there)")
         )
     if threads:
         notices.append(HARDWARE_THREADS)
         if _more_ranks_than_cores(launch):
             notices.append(
-                "Open MPI 5.0 refuses rankfiles with more ranks than cores on a node (tried with 5.0.11); "
+                "Open MPI 5.0 refuses a rankfile with more ranks than cores on a node (tried with 5.0.11); "
                 "the formats slurm and newrank have no such limit"
             )
     return tuple(notices)

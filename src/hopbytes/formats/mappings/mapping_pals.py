@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import Can, Written, formats
-from hopbytes.formats.mappings.binding import SCRIPT_BINDS, one_list
+from hopbytes.formats.base import Capabilities, Written, formats
+from hopbytes.formats.mappings.binding import SCRIPT_BINDS, common_binding
 from hopbytes.formats.mappings.host_lists import HostList, in_blocks
 from hopbytes.formats.mappings.launch_files import (
     PROGRAM,
@@ -22,11 +22,11 @@ from hopbytes.model.mapping import Mapping
 
 
 class Pals(HostList):
-    """A host a line, filled in that order with as many ranks each: ``mpiexec --ppn N --hostfile F``.
+    """One host per line, filled in that order with N ranks each: ``mpiexec --ppn N --hostfile F``.
 
-    PALS takes neither a host twice nor different numbers of ranks, so the ranks of a host must be
-    consecutive (``map --for pals``). ``--cpu-bind list:`` holds for all hosts, ranks separated by colons;
-    where hosts need different cores, ``.place.sh`` binds.
+    PALS accepts neither repeated hosts nor different numbers of ranks per host, so the ranks of a host must
+    be consecutive (``map --for pals``). ``--cpu-bind list:`` applies to all hosts, with colons between ranks;
+    if hosts need different cores, ``.place.sh`` binds.
 
     Source: user guides of ALCF's Polaris and Aurora, "Running jobs", on mpiexec, --ppn, --hostfile and
     --cpu-bind.
@@ -35,20 +35,21 @@ class Pals(HostList):
     title = "PALS host file"
     ranks = staticmethod(in_blocks)
     summary = "PALS host file with --cpu-bind list:, or place.sh where nodes differ"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, per_rank_cores=True, per_node_cores=True, several_cores_per_rank=True, gpus=True,
         launcher="mpiexec of PALS",
     )
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
-        """Return the host file, if need be ``.place.sh``, and the command.
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+        """Return the host file, ``.place.sh`` where a script has to bind, and the command.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
         UnsupportedError
-            A host holds ranks that are not consecutive, or fewer than another.
+            A host holds ranks that are not consecutive, or fewer ranks than another host.
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
@@ -58,7 +59,7 @@ class Pals(HostList):
         lines = [self.head(f"{count} ranks each, in order")]
         lines += [launch.hosts[run.node] for run in runs]
         files = {"": "\n".join(lines) + "\n"}
-        binding = one_list(launch)
+        binding = common_binding(launch)
         command = f"mpiexec -n {launch.n} --ppn {count} --hostfile {{stem}}"
         notices = assumptions(launch)
         if binding.cpus is None:

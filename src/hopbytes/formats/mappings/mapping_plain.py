@@ -9,34 +9,34 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.errors import FormatError
-from hopbytes.formats.base import Can, Format, Source, Written, formats
+from hopbytes.formats.base import Capabilities, Format, Source, Written, formats
 from hopbytes.model.mapping import Mapping
 
 COMMENTS = (b"#", b"%")
 
 
 class Plain(Format):
-    """One line per task with the number of its PE; what partitioners and the papers' codes write."""
+    """One line per task with the number of its PE, as graph partitioners write their partitions."""
 
-    holds = "placement"
+    holds = "mapping"
     suffixes = (".txt", ".map", ".part")
     comment = "#"
     summary = "PE of task i in line i"
-    can = Can(
+    capabilities = Capabilities(
         any_host_order=True, scattered_ranks=True, per_rank_cores=True, per_node_cores=True,
         several_cores_per_rank=True, unequal_nodes=True, gpus=True,
     )
 
     def read(self, source: Source) -> Mapping | Int32:
-        """Return a Mapping when the option `where` (an Allocation) is given, else int32[n].
+        """Return a Mapping if the option `where` (an Allocation) is given, else int32[n].
 
-        Blank lines and lines that begin with ``#`` or ``%`` are skipped. The option `n` is the number
-        of tasks to expect.
+        Blank lines and lines that begin with ``#`` or ``%`` are skipped. The option `n` is the expected
+        number of tasks.
 
         Raises
         ------
         FormatError
-            A line that is no PE number, a PE outside 0..k-1, another number of tasks than `n`.
+            A line is not the number of a PE, a PE is outside 0..k-1, or the number of tasks is not `n`.
         """
         where, n = source.options.get("where"), source.options.get("n")
         limit = where.k if where is not None else 2**31 - 1
@@ -49,12 +49,12 @@ class Plain(Format):
             raise FormatError(source.name, None, what)
         return pe if where is None else Mapping(pe, where)
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return one line per task."""
         return Written({"": "".join(f"{pe}\n" for pe in mapping.pe.tolist())})
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Only digits, one number a line."""
+        """Tell whether every line holds one number."""
         complete = head.splitlines()[:-1] or head.splitlines()
         lines = [line.strip() for line in complete if line.strip() and not line.startswith(COMMENTS)]
         return bool(lines) and all(line.isdigit() for line in lines)
@@ -64,7 +64,7 @@ formats.register("plain")(Plain())
 
 
 def _fast(data: bytes, limit: int) -> Int32 | None:
-    """Parse well-formed text without comments but at the start; None for anything else."""
+    """Parse well-formed text with comments at the start only; return None for any other text."""
     while data.startswith(COMMENTS):
         data = data.partition(b"\n")[2]
     words = data.split()

@@ -1,11 +1,11 @@
-"""torchrun: a script that gives every host its node rank, for PyTorch's launcher."""
+"""torchrun: a script that passes every host's node rank to PyTorch's launcher."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from typing import Any
 
-from hopbytes.formats.base import MARK, Can, Format, Written, formats
+from hopbytes.formats.base import MARK, Capabilities, Format, Written, formats
 from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.mapping_hosts import nodes_in_order, refuse_gaps
 from hopbytes.model.mapping import Mapping
@@ -37,28 +37,29 @@ exec torchrun --nnodes={nodes} --nproc-per-node={count} --node-rank="$node" \\
 class Torchrun(Format):
     """A script for every node: torchrun with static rendezvous and the node rank of the host it runs on.
 
-    RANK = node rank * processes per node + local rank, so only the order of nodes is free
-    (``map --for torchrun``). Elastic rendezvous (``--rdzv-…``) assigns ranks by itself; the script
+    RANK = node rank * processes per node + local rank, so only the order of nodes can be chosen
+    (``map --for torchrun``). Elastic rendezvous (``--rdzv-…``) assigns node ranks itself, so the script
     refuses it.
 
     Source: documentation of torch.distributed.run, options --nnodes, --nproc-per-node, --node-rank,
     --master-addr and --master-port.
     """
 
-    holds = "placement"
+    holds = "mapping"
     summary = "script with torchrun's static rendezvous, node ranks by host name"
-    can = Can(any_host_order=True, launcher="torchrun")
+    capabilities = Capabilities(any_host_order=True, launcher="torchrun")
 
-    def write_placement(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
+    def write_mapping(self, mapping: Mapping, options: Dictionary[str, Any]) -> Written:
         """Return the script.
 
-        Options: `hosts`, `oversubscribe`, `allowed` (see :func:`hopbytes.formats.mappings.launch_files.prepare`).
+        Options: `hosts`, `oversubscribe` and `allowed`, see
+        :func:`hopbytes.formats.mappings.launch_files.prepare`.
 
         Raises
         ------
         UnsupportedError
-            Ranks of a host that are not consecutive, not in the order of its slots, or fewer than on another;
-            GPUs that are not the first of their host.
+            The ranks of a host are not consecutive, not in the order of its slots, or fewer than on another
+            host, or a host does not use its first GPUs.
         InfeasibleError, FormatError
             See :func:`hopbytes.formats.mappings.launch_files.prepare`.
         """
@@ -71,14 +72,14 @@ class Torchrun(Format):
             cases = "".join(f"{_called(host, names)}) node={node} ;;\n" for node, host in enumerate(names))
         script = _SCRIPT.format(mark=MARK, nodes=len(names), cases=cases, count=count, first=names[0])
         notices = []
-        if launch.invented:
-            notices.append("host names are placeholders: give --hosts")
-        notices.append("the script runs once on every host, here started by srun; train.py is yours")
+        if launch.hosts_unknown:
+            notices.append("host names are unknown, the file has placeholders: give --hosts")
+        notices.append("the script runs once on every host, here started by srun; train.py is your program")
         command = f"srun -N {len(names)} --ntasks-per-node=1 sh {{stem}} train.py"
         return Written({"": script}, command, tuple(notices), ("",))
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Never read back: ``hosts`` says the same."""
+        """Return False always, because the format cannot be read; ``hosts`` stores the same facts."""
         return False
 
 
@@ -86,7 +87,7 @@ formats.register("torchrun")(Torchrun())
 
 
 def _called(host: str, names: list[str]) -> str:
-    """Return the shell pattern of what a host may call itself: with and without its domain."""
+    """Return the shell pattern of the names that `hostname` may print: with and without the domain."""
     short = host.split(".")[0]
     alone = short != host and sum(name.split(".")[0] == short for name in names) == 1
     return f"{host}|{host}.*" + (f"|{short}" if alone else "")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
+from hopbytes.machines.node.inventory import NodeInventory
 
 #: Names of innermost levels whose units are hardware threads, not cores.
 THREAD_NAMES = ("pu", "thread", "hwthread")
@@ -19,6 +20,12 @@ THREAD_NAMES = ("pu", "thread", "hwthread")
 MAX_CPU = 2**20
 
 Numbers = tuple[int, ...]
+
+
+def _distinct(numbers: Int64) -> Int64:
+    """Return the distinct numbers, ascending; asked for indices NumPy need not load its masked arrays."""
+    found: Int64 = np.unique(numbers, return_index=True)[0]
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +46,8 @@ class Numbering:
         The job may use the place at launch.
     restricted : bool
         Somebody said which places may be used.
-    cpu_start, cpus : int64[places + 1], int64[...] or None
-        CPU numbers of the operating system of each place; None when nobody knows them. Positions are
+    cpus : int64[places] or None
+        CPU number of the operating system of each place; None when nobody knows them. Positions are
         then taken for them.
     """
 
@@ -50,7 +57,6 @@ class Numbering:
     core_rank: Int64
     usable: NDArray[np.bool_]
     restricted: bool
-    cpu_start: Int64 | None = None
     cpus: Int64 | None = None
 
     @classmethod
@@ -66,22 +72,18 @@ class Numbering:
         """
         node = machine.node_of_core().astype(np.int64)
         position = _counted(np.ones(len(node), np.int64), node)
-        start, cpus = machine.os_cpus() or (None, None)
+        cpus = None if machine.inventory is None else machine.inventory.os_cpus()
         usable = np.ones(len(node), np.bool_)
         if allowed is not None:
             wanted = np.array(sorted(parse_cpus(allowed)), np.int64)
-            if start is None or cpus is None:
-                usable = np.isin(position, wanted)
-            else:
-                owner = np.repeat(np.arange(len(node)), np.diff(start))
-                usable = np.bincount(owner[np.isin(cpus, wanted)], minlength=len(node)) > 0
+            usable = np.isin(position if cpus is None else cpus, wanted)
         core = _core_of_place(machine, node)
         first_usable = np.zeros(len(node), np.int64)
         first_usable[np.flatnonzero(usable)[np.unique(core[usable], return_index=True)[1]]] = 1
         # A core's own number is that of its first usable place, wherever in the core a place lies.
         core_rank = np.maximum(_counted(first_usable, node) + first_usable - 1, 0)
         rank = _counted(usable.astype(np.int64), node)
-        return cls(position, rank, core, core_rank, usable, allowed is not None, start, cpus)
+        return cls(position, rank, core, core_rank, usable, allowed is not None, cpus)
 
     @property
     def known(self) -> bool:
@@ -95,13 +97,13 @@ class Numbering:
         """
         if self.restricted:
             return False
-        if self.cpus is None or self.cpu_start is None:
+        if self.cpus is None:
             return True
-        nodes = np.searchsorted(self._first_of_nodes, np.unique(places), side="right") - 1
+        nodes = np.searchsorted(self._first_of_nodes, _distinct(places), side="right") - 1
         ends = np.append(self._first_of_nodes, len(self.position))
-        for node in np.unique(nodes).tolist():
-            own = self.cpus[self.cpu_start[ends[node]] : self.cpu_start[ends[node + 1]]]
-            if int(own.max(initial=-1)) + 1 != len(np.unique(own)):
+        for node in _distinct(nodes).tolist():
+            own = self.cpus[ends[node] : ends[node + 1]]
+            if int(own.max(initial=-1)) + 1 != len(_distinct(own)):
                 return False
         return True
 
@@ -115,10 +117,9 @@ class Numbering:
 
     def os_cpus(self, places: Int64) -> Numbers:
         """CPU numbers of the operating system, ascending."""
-        if self.cpu_start is None or self.cpus is None:
+        if self.cpus is None:
             return self.in_node(places)
-        numbers = [self.cpus[self.cpu_start[p] : self.cpu_start[p + 1]] for p in places.tolist()]
-        return tuple(sorted(int(number) for part in numbers for number in part))
+        return tuple(sorted(self.cpus[places].tolist()))
 
     def launcher_places(self, places: Int64) -> Numbers:
         """Places counted over those of their node that the job may use."""
@@ -126,7 +127,7 @@ class Numbering:
 
     def launcher_cores(self, places: Int64) -> Numbers | None:
         """Cores counted over those of their node that the job may use; None when one is cut in two."""
-        cores = np.unique(self.core[places])
+        cores = _distinct(self.core[places])
         low, high = np.searchsorted(self.core, cores), np.searchsorted(self.core, cores, side="right")
         if sum(int(self.usable[a:b].sum()) for a, b in zip(low, high, strict=True)) != len(places):
             return None
@@ -134,7 +135,7 @@ class Numbering:
 
     def whole_cores(self, places: Int64) -> int:
         """How many cores some places lie in."""
-        return len(np.unique(self.core[places]))
+        return len(_distinct(self.core[places]))
 
     def check_allowed(self, places: Int64, host: str) -> None:
         """Refuse places the job may not use at launch.
@@ -180,8 +181,8 @@ def _counted(marks: Int64, node: Int64) -> Int64:
 
 def _core_of_place(machine: Machine, node: Int64) -> Int64:
     """Core every place lies in, ascending: itself, unless places are hardware threads inside cores."""
-    if machine.node_tree(0) is not None:
-        return _cores_of_trees(machine, node)
+    if machine.inventory is not None:
+        return _cores_of_trees(machine.inventory)
     levels = machine.levels
     core = machine.level_named(("core",))
     if not levels or levels[-1].name not in THREAD_NAMES or core is None:
@@ -189,13 +190,12 @@ def _core_of_place(machine: Machine, node: Int64) -> Int64:
     return machine.ancestors(core).astype(np.int64)
 
 
-def _cores_of_trees(machine: Machine, node: Int64) -> Int64:
+def _cores_of_trees(inventory: NodeInventory) -> Int64:
     """Cores as the trees of the nodes have them, which may be uneven."""
     parts: list[Int64] = []
     before = 0
-    for number, places in enumerate(np.bincount(node).tolist()):
-        tree = machine.node_tree(number)
-        own = np.arange(places, dtype=np.int64) if tree is None else tree.cores
+    for node in range(inventory.n_nodes):
+        own = inventory.tree(node).cores
         parts.append(own + before)
         before += int(own[-1]) + 1
     return np.concatenate(parts)

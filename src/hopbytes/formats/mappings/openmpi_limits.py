@@ -1,4 +1,4 @@
-"""Hosts on which Open MPI takes the numbers of a rankfile for others than it should."""
+"""Hosts on which Open MPI misinterprets the numbers of a rankfile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECK = "'hopbytes verify' shows where ranks would run"
 
 
 def openmpi_limits(launch: Launch, threads: bool, version: object = None) -> tuple[str, ...]:
-    """Return a sentence for every such fault that the hosts in use would meet.
+    """Return a notice for every fault of Open MPI that affects the hosts in use.
 
     Parameters
     ----------
@@ -19,32 +19,33 @@ def openmpi_limits(launch: Launch, threads: bool, version: object = None) -> tup
     threads : bool
         The rankfile counts hardware threads.
     version : object
-        ``"4"`` or ``"5"`` when only that one is meant.
+        ``"4"`` or ``"5"`` if the command is for that version only.
 
     Notes
     -----
-    Tried with 4.1.4 and 5.0.11: version 5 looks at the first core that the job may use and counts hardware
-    threads when it has a single one, whatever the others have; version 4 binds all hosts by the tree of the
-    host that mpirun runs on. O(hardware threads of the hosts in use).
+    Tried with 4.1.4 and 5.0.11: version 5 counts hardware threads instead of cores if the job may use a
+    single hardware thread of its first core, whatever the other cores have; version 4 binds on all hosts by
+    the topology of the host that runs mpirun. O(hardware threads of the hosts in use).
     """
     nodes = sorted(set(launch.node.tolist()))
     trees = {node: launch.mapping.where.machine.node_tree(node) for node in nodes}
     known = {node: tree for node, tree in trees.items() if tree is not None}
-    said = []
+    notices = []
     single = [launch.hosts[node] for node, tree in known.items() if _begins_with_one_thread(tree)]
     if single and version != "4" and not threads:
-        said.append(
-            f"Open MPI 5 counts hardware threads instead of cores on hosts whose first core has one for the "
-            f"job and others have more ({_some(single)}): ask for whole cores, or start with srun; {CHECK}"
+        notices.append(
+            f"Open MPI 5 counts hardware threads instead of cores on hosts where the job has one hardware "
+            f"thread of the first core and more of others ({_some(single)}): request whole cores, or start "
+            f"with srun; {CHECK}"
         )
     first = next(iter(known.values()), None)
     other = [launch.hosts[node] for node, tree in known.items() if first and not _counted_alike(first, tree)]
     if other and version != "5":
-        said.append(
-            f"Open MPI 4 binds all hosts by the tree of the one that mpirun runs on, and they differ "
+        notices.append(
+            f"Open MPI 4 binds on all hosts by the topology of the host that runs mpirun, but hosts differ "
             f"({_some(other)} from {launch.hosts[nodes[0]]}): use Open MPI 5 or srun; {CHECK}"
         )
-    return tuple(said)
+    return tuple(notices)
 
 
 def _begins_with_one_thread(tree: NodeTree) -> bool:
@@ -53,7 +54,7 @@ def _begins_with_one_thread(tree: NodeTree) -> bool:
 
 
 def _counted_alike(one: NodeTree, other: NodeTree) -> bool:
-    """Whether the same number means the same hardware threads of the operating system."""
+    """Tell whether the same core number stands for the same CPUs of the operating system on both nodes."""
     return np.array_equal(one.os_pus, other.os_pus) and np.array_equal(one.cores, other.cores)
 
 

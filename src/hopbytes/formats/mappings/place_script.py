@@ -1,4 +1,4 @@
-"""place.sh: a script between launcher and program that binds each rank to its own cores and GPUs."""
+"""place.sh: a script that the launcher runs and that binds each rank before it starts the program."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hopbytes.formats.base import MARK
 from hopbytes.formats.mappings.launch_files import Launch, number_list
 
-#: Where launchers leave a rank's number. SLURM_PROCID comes last: mpirun inside a batch script inherits it
-#: as 0 in every rank.
+#: Environment variables in which launchers pass the number of a rank. SLURM_PROCID is the last one, because
+#: the ranks of an mpirun in a batch script all inherit the value 0.
 RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID")
 
 _HEAD = """\
@@ -17,7 +17,7 @@ _HEAD = """\
 # Use: LAUNCHER ... sh {name} PROGRAM ARGUMENTS
 {numbers}
 
-# The last comes last because other launchers inside its batch script inherit it as 0 in every rank.
+# The first variable that is set counts. In a batch script other launchers inherit SLURM_PROCID as 0.
 rank={lookup}
 {defaults}case $rank in
 """
@@ -31,7 +31,7 @@ _TAIL = """\
 esac
 """
 
-# A device list means something else to each vendor's runtime, and two of them at once may hide every device.
+# Each vendor's runtime has its own variable, and setting two of them may hide every device.
 SHOW_GPUS = """\
 if [ -n "$gpus" ]; then
     if [ -e /dev/kfd ] && [ ! -e /dev/nvidiactl ]; then
@@ -48,7 +48,7 @@ fi
 """
 
 _NUMBERS = "# Cores are numbers of the operating system, as taskset takes them."
-_UNBOUND = "# Nothing is known about cores near the GPUs: ranks may run on all that the launcher gives them."
+_UNBOUND = "# The cores near the GPUs are unknown: ranks may run on all cores that the launcher gives them."
 
 _START = """\
 OMP_NUM_THREADS=${OMP_NUM_THREADS:-$threads}
@@ -68,21 +68,21 @@ def place_script(
     order: Sequence[int] | None = None,
     variables: Sequence[str] = RANK_VARIABLES,
 ) -> str:
-    """Return a POSIX shell script that looks its rank up and binds it, or shows it its GPU alone.
+    """Return a POSIX shell script that determines its rank, binds it and shows it its GPU.
 
-    It needs nothing but sh and taskset on the compute nodes. Where no rank is known it ends with an
-    error instead of leaving the program unbound. Slots without cores (a machine that ends with a level
-    ``gpu``) bind nothing, and neither taskset nor settings for OpenMP are used.
+    The script needs only sh and taskset on the compute nodes. If it finds no rank, it ends with an error
+    instead of starting the program without binding. If slots have no cores (the innermost level of the
+    machine is ``gpu``), it does not bind and uses neither taskset nor settings of OpenMP.
 
     Parameters
     ----------
     launch : Launch
     name : str
-        What messages call the script.
+        Name of the script in its messages.
     order : sequence of int, optional
-        The task that the launcher's rank 0, 1, … becomes (default: rank i is task i).
+        The task of the launcher's rank 0, 1, … (default: rank i is task i).
     variables : sequence of str
-        Environment variables with the launcher's number of a process; the first that is set counts.
+        Environment variables with the launcher's number of a process; the first one that is set counts.
     """
     lines = []
     for rank, task in enumerate(range(launch.n) if order is None else order):
@@ -90,21 +90,21 @@ def place_script(
     lookup = ""
     for variable in reversed(variables):
         lookup = f"${{{variable}:-{lookup}}}"
-    carries = launch.carries
-    does = f"binds each of {launch.n} ranks to its cores{' and GPUs' if carries else ''}"
+    has_gpus = launch.has_gpus
+    does = f"binds each of {launch.n} ranks to its cores{' and GPUs' if has_gpus else ''}"
     if not launch.binds:
         does = f"shows each of {launch.n} ranks its GPU, binds none to cores"
     head = _HEAD.format(
         mark=MARK, does=does, name=name, lookup=lookup, numbers=_NUMBERS if launch.binds else _UNBOUND,
-        defaults="gpus=\n" if carries else "",
+        defaults="gpus=\n" if has_gpus else "",
     )
     tail = _TAIL.format(name=name, last=launch.n - 1, variables=", ".join(variables))
     start = _START if launch.binds else _START_UNBOUND
-    return head + "".join(lines) + tail + (SHOW_GPUS if carries else "") + start
+    return head + "".join(lines) + tail + (SHOW_GPUS if has_gpus else "") + start
 
 
 def _settings(launch: Launch, task: int) -> str:
-    """Return what the script sets for one task."""
+    """Return the shell assignments for one task."""
     gpus = launch.gpus(task)
     words = [f"gpus={','.join(map(str, gpus))}"] if gpus else []
     if launch.binds:

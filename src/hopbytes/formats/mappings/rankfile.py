@@ -1,4 +1,4 @@
-"""Reading rankfiles of Open MPI: a rank, a host and a set of cores a line."""
+"""Reader of Open MPI's rankfiles: every line holds a rank, a host and a set of cores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACKAGE_LEVELS = ("package", "socket", "pack")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a line says."""
+    """Number, host and slot text of a line."""
 
     number: int
     host: str
@@ -44,9 +44,10 @@ def read_rankfile(source: Source) -> Mapping:
     Raises
     ------
     UnsupportedError
-        No machine was given.
+        The caller named no machine.
     FormatError
-        A line that says something else, a rank twice or missing, an unknown host, cores that are no slot.
+        A line has another form, a rank occurs twice or is missing, a host is unknown, or cores are not those
+        of one slot.
     """
     threads = source.options.get("threads") or _counts_threads(source)  # before the text is consumed
     lines = _lines(source)
@@ -71,7 +72,10 @@ def read_rankfile(source: Source) -> Mapping:
 
 
 def _counts_threads(source: Source) -> bool:
-    """Tell whether our own first line says so; nothing in a foreign file does."""
+    """Tell whether the comment that hopbytes writes into the first line says that slots are threads.
+
+    Rankfiles of other programs do not contain this fact.
+    """
     return b"slot = logical hardware threads" in source.head(200)
 
 
@@ -87,11 +91,11 @@ def _lines(source: Source) -> list[Line]:
             raise FormatError(source.name, number, what)
         rank = int(parts["rank"])
         if rank in found:
-            what = f"rank {rank} again (first in line {found[rank].number}), expected every rank once"
+            what = f"rank {rank} is repeated (first in line {found[rank].number}), expected every rank once"
             raise FormatError(source.name, number, what)
         found[rank] = Line(number, parts["host"], parts["slot"].strip())
         if len(found) > MAX_RANKS:
-            raise FormatError(source.name, number, f"more than {MAX_RANKS} ranks")
+            raise FormatError(source.name, number, f"more ranks than expected, at most {MAX_RANKS}")
     for rank in range(len(found)):
         if rank not in found:
             raise FormatError(source.name, None, f"rank {rank} is missing, expected 0 to {max(found)}")
@@ -99,7 +103,7 @@ def _lines(source: Source) -> list[Line]:
 
 
 def _numbers(slots: Slots, node: int, text: str, place: tuple[str, int | None]) -> tuple[list[int], bool]:
-    """Return the core numbers a slot means, and whether they are CPUs of the operating system."""
+    """Return the core numbers of a slot, and whether they are CPU numbers of the operating system."""
     package, colon, cores = text.rpartition(":")
     if colon:
         return _in_package(slots, node, package, cores, place), False
@@ -117,13 +121,13 @@ def _in_package(
     if not re.fullmatch(r"[0-9]{1,9}", package, re.ASCII):
         raise FormatError(*place, f"slot {package[:20]}:{cores[:20]}, expected package:cores like 1:0-2")
     if level is None and int(package) == 0:
-        inside = sorted(slots.places(node, "core"))  # no such level: the node is one package
+        inside = sorted(slots.places(node, "core"))  # without such a level the node is one package
     elif level is None:
         raise FormatError(*place, f"package {package}, expected a machine with a level named package")
     else:
         inside = slots.cores_of_unit(node, level, int(package))
     if not inside:
-        raise FormatError(*place, f"package {package} of node {node}, expected one it has")
+        raise FormatError(*place, f"package {package} of node {node}, expected a package of this node")
     if cores == "*":
         return inside
     wanted = _list(cores, cores, place)

@@ -1,4 +1,4 @@
-"""From what a file says about a rank (a node, some cores) back to the PE it means."""
+"""Find the PE of a rank from its node and its cores, as launch files and probes name them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = {"core": "core", "place": "hardware thread", "cpu": "CPU"}
 
 
 class Slots:
-    """Looks PEs up by node and core numbers.
+    """An index of PEs by node and core numbers.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Slots:
         self._seen: dict[tuple[int, Counting, tuple[int, ...]], int] = {}
 
     def places(self, node: int, counting: Counting) -> dict[int, list[int]]:
-        """Return the places of a node by number: of cores, hardware threads or CPUs."""
+        """Return the places of a node by their numbers, which count cores, hardware threads or CPUs."""
         if (node, counting) not in self._found:
             first, last = np.searchsorted(self.node_of_place, [node, node + 1]).tolist()
             found: dict[int, list[int]] = {}
@@ -48,19 +48,19 @@ class Slots:
         return self._found[node, counting]
 
     def cores_of_unit(self, node: int, level: int, unit: int) -> list[int]:
-        """Return the cores in the unit-th unit of a level of a node; empty when there is no such unit."""
+        """Return the cores of the unit-th unit of a level of a node; empty if there is no such unit."""
         first, last = np.searchsorted(self.node_of_place, [node, node + 1]).tolist()
         units = self.where.machine.ancestors(level)[first:last]
         inside = np.flatnonzero(units == units[0] + unit)
         return sorted({int(self.numbering.core_rank[first + place]) for place in inside})
 
     def pe(self, node: int, numbers: Iterable[int], counting: Counting, place: Place) -> int:
-        """Return the PE that has all those numbers of a node.
+        """Return the PE that contains all these numbers of a node.
 
         Raises
         ------
         FormatError
-            A number the node does not have or the job may not use; numbers of several PEs.
+            The node does not have a number, the job may not use it, or the numbers belong to several PEs.
         """
         key = (node, counting, tuple(sorted(set(numbers))))
         if key not in self._seen:
@@ -68,7 +68,7 @@ class Slots:
         return self._seen[key]
 
     def possible(self, node: int, cpus: Iterable[int]) -> tuple[int, ...]:
-        """Return the PEs of a node that have any of these CPUs; all of the node where no CPU is said."""
+        """Return the PEs of a node that contain any of these CPUs; without CPUs all PEs of the node."""
         known = self.places(node, "cpu")
         numbers = sorted(set(cpus)) or known
         places = np.array([place for number in numbers for place in known.get(number, ())], np.int64)
@@ -84,13 +84,14 @@ class Slots:
         places = np.array([p for number in numbers for p in known[number]], np.int64)
         pes = np.unique(self._pe_of_place[places])
         if pes[0] < 0 and len(pes) > 1 and counting == "cpu":
-            pes = pes[1:]  # a CPU outside every slot beside those of one
+            pes = pes[1:]  # ignore CPUs outside every slot if the other CPUs belong to a slot
         if len(pes) == 1 and pes[0] >= 0:
             return int(pes[0])
         listed = f"{what}s {number_list(numbers)} of node {node}"
         if pes[0] < 0:
             raise FormatError(*place, f"{listed}, expected {what}s the job may use")
-        raise FormatError(*place, f"{listed} are {len(pes)} slots, expected one (--cores-per-task, --per)")
+        what = f"{listed} belong to {len(pes)} slots, expected those of one slot (--cores-per-task, --per)"
+        raise FormatError(*place, what)
 
     def _numbers(self, place: int, counting: Counting) -> tuple[int, ...]:
         own: Int64 = np.array([place], np.int64)

@@ -1,11 +1,11 @@
-"""Renumbering slots inside nodes, where equal subtrees may change places without changing any distance."""
+"""Renumbering slots inside nodes: exchanging equal subtrees changes no distance."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.machines.base import NODE_NAMES
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 
 Shape = tuple[object, ...] | int
@@ -13,12 +13,12 @@ Held = tuple[int, ...]
 
 
 def renumbered(mapping: Mapping) -> Int32:
-    """Return int32[n], an equally good placement in which alike nodes use their slots alike.
+    """Return int32[n], a mapping of the same cost in which nodes with equal groups use the same slots.
 
-    Within every unit of a node, parts of the same shape are put in the order of the lowest task they
-    hold. Tasks that share a unit go on sharing it, so every distance and every metric stays; two nodes
-    that group their tasks in the same way (by rank within the node) end up with the same slots.
-    Machines without named levels come back unchanged. O(n log n + k * levels).
+    Within every unit of a node, children of the same shape are sorted by the lowest task that they hold.
+    Tasks that share a unit still share it, so every distance and every metric stays the same; two nodes that
+    group their tasks in the same way (by rank within the node) get the same slots. A mapping to a machine
+    without named levels is returned unchanged. O(n log n + k * levels).
     """
     machine, where = mapping.where.machine, mapping.where
     if not machine.levels:
@@ -30,8 +30,8 @@ def renumbered(mapping: Mapping) -> Int32:
     for task, pe in enumerate(mapping.pe.tolist()):
         holds[pe].append(task)
     result: Int32 = mapping.pe.copy()
-    seams = np.flatnonzero(np.diff(where.node_of_pe)) + 1
-    for pes in np.split(np.arange(where.k), seams):
+    boundaries = np.flatnonzero(np.diff(where.node_of_pe)) + 1
+    for pes in np.split(np.arange(where.k), boundaries):
         _, arranged = _arrange(pes.tolist(), [unit.tolist() for unit in units], holds, mapping)
         for pe, tasks in zip(pes.tolist(), arranged, strict=True):
             result[list(tasks)] = pe
@@ -41,7 +41,7 @@ def renumbered(mapping: Mapping) -> Int32:
 def _arrange(
     pes: list[int], units: list[list[int]], holds: list[list[int]], mapping: Mapping
 ) -> tuple[Shape, list[Held]]:
-    """Return the shape of a unit (its PEs in order) and the tasks of each of its PEs after sorting."""
+    """Return the shape of a unit, and the tasks of each of its PEs after its children were sorted."""
     if not units:
         gpus = mapping.where.gpus
         carry = [gpus is not None and int(gpus[pe]) >= 0 for pe in pes]
@@ -55,7 +55,7 @@ def _arrange(
     for shape, held in parts:
         waiting.setdefault(shape, []).append(held)
     for alike in waiting.values():
-        alike.sort(key=_lowest_task, reverse=True)  # taken from the end
+        alike.sort(key=_lowest_task, reverse=True)  # the lowest is at the end, where pop() takes it
     arranged = [held for shape, _ in parts for held in waiting[shape].pop()]
     return tuple(shape for shape, _ in parts), arranged
 

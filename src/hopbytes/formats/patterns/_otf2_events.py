@@ -1,9 +1,10 @@
-"""The process that reads an OTF2 archive, with the ``otf2`` package, and prints who sent what to whom.
+"""The process that reads an OTF2 archive with the ``otf2`` package and prints its communication.
 
-Started by :mod:`hopbytes.formats.patterns.graph_otf2` as ``python -m hopbytes.formats.patterns._otf2_events ARCHIVE``. The library
-behind the package writes its complaints to standard error and may not survive a damaged archive, so it gets a
-process of its own. Prints one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and
-``collectives`` (rank, members, kind, root, bytes, calls).
+:mod:`hopbytes.formats.patterns.graph_otf2` starts it as
+``python -m hopbytes.formats.patterns._otf2_events ARCHIVE``. The library behind the package writes errors to
+standard error and may crash on a damaged archive, therefore it runs in a separate process. The program prints
+one JSON object: ``ranks``, ``messages`` (source, target, bytes, count) and ``collectives`` (rank, members,
+kind, root, bytes, calls).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 
 SENDS = ("MpiSend", "MpiIsend")
 COLLECTIVES = ("MpiCollectiveEnd", "NonBlockingCollectiveComplete")
-#: Collectives by OTF2's names: our kind, and which of the two sizes holds this rank's block, how often.
-#: Score-P counts what every rank sends to each of p members (p - 1 of them where the data is in place).
+#: Collectives by OTF2's names: the kind in hopbytes, and how the sizes sent and received give the block of
+#: one rank. Score-P stores the bytes to all p members together, or to p - 1 members if the data is in place.
 KINDS = {
     "BARRIER": ("barrier", "none"), "BCAST": ("bcast", "received"),
     "GATHER": ("gather", "sent"), "GATHERV": ("gather", "sent"),
@@ -39,7 +40,7 @@ def _name(value: Any) -> str:
 
 
 def _block(share: str, sent: int, received: int, size: int) -> int:
-    """Return the bytes of one rank's block as :func:`hopbytes.patterns.collective_messages.expand` wants it."""
+    """Return the bytes of one rank's block for :func:`hopbytes.patterns.collective_messages.expand`."""
     if share == "none":
         return 0
     if share.startswith("both"):
@@ -53,7 +54,7 @@ def _block(share: str, sent: int, received: int, size: int) -> int:
 
 
 class Sums:
-    """Events added up as they come."""
+    """Running sums of all events."""
 
     def __init__(self, definitions: Any) -> None:
         self.messages: dict[tuple[int, int], list[int]] = {}
@@ -63,22 +64,22 @@ class Sums:
         self.rank: dict[Any, int] = {}
         for group in definitions.groups:
             if _name(group.group_type) == "COMM_LOCATIONS" and _name(group.paradigm) == "MPI":
-                # Threads of a rank are other locations of the same group of locations.
+                # The threads of a rank are different locations in one group of locations.
                 self.rank = {member.group: place for place, member in enumerate(group.members)}
 
     def groups_of(self, comm: Any) -> tuple[tuple[int, ...], ...]:
-        """Return world ranks of the one group of a communicator, or of both."""
-        # Communicators of either kind are numbered together.
+        """Return the world ranks of the group of a communicator, or of both if there are two."""
+        # Both kinds of communicators share one range of references.
         if comm._ref not in self.members:
             sides = (comm.groupA, comm.groupB) if hasattr(comm, "groupA") else (comm.group,)
             self.members[comm._ref] = tuple(tuple(self.rank[m.group] for m in side.members) for side in sides)
         return self.members[comm._ref]
 
     def peer(self, own: int, comm: Any, place: int) -> int:
-        """Return the world rank of a member; of an intercommunicator that of the other side."""
+        """Return the world rank of a member; in an intercommunicator, of a member of the remote group."""
         sides = self.groups_of(comm)
         side = sides[1] if len(sides) == 2 and own in sides[0] else sides[0]
-        return side[place] if side else own  # MPI_COMM_SELF lists nobody
+        return side[place] if side else own  # the group of MPI_COMM_SELF is stored as empty
 
     def send(self, source: int, target: int, volume: int) -> None:
         """Count one message."""
@@ -94,7 +95,7 @@ class Sums:
             return
         members, name = sides[0], _name(event.collective_op)
         if name not in KINDS:
-            # Making communicators and windows moves nothing that counts.
+            # Operations that create communicators and windows transfer no data.
             self.unknown += bool(event.size_sent or event.size_received)
             return
         if own not in members or len(members) < 2:
@@ -107,7 +108,7 @@ class Sums:
         sums[1] += 1
 
     def one_sided(self, own: int, kind: str, event: Any) -> None:
-        """Count a put, a get (which comes from the other) or an atomic, which goes both ways."""
+        """Count a put (data from this rank), a get (data from the other rank) or an atomic (both ways)."""
         other = self.peer(own, event.win.comm, event.remote)
         if kind == "RmaPut":
             self.send(own, other, event.bytes)
@@ -118,7 +119,7 @@ class Sums:
             self.send(other, own, event.bytes_received)
 
     def take(self, location: Any, event: Any) -> None:
-        """Take one event of any kind."""
+        """Add one event of any kind to the sums."""
         kind = type(event).__name__
         own = self.rank.get(location.group)
         if own is None:
@@ -131,7 +132,7 @@ class Sums:
             self.one_sided(own, kind, event)
 
     def rows(self) -> dict[str, Any]:
-        """Return what is printed."""
+        """Return the sums as plain values for JSON."""
         return {
             "ranks": len(self.rank), "uneven": self.uneven, "unknown": self.unknown, "between": self.between,
             "messages": [[*pair, *sums] for pair, sums in self.messages.items()],

@@ -1,4 +1,4 @@
-"""Archives of NumPy arrays (``.npz``), read without trusting a single number in them."""
+"""Archives of NumPy arrays (``.npz``), whose sizes and types are checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopbytes._arrays import Array
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import Source
 
-#: What zipfile and NumPy raise on damaged or hostile content.
+#: Exceptions that zipfile and NumPy raise on damaged or malicious content.
 FAULTS = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TypeError, SyntaxError, KeyError,
     RuntimeError, NotImplementedError, OverflowError, RecursionError,
@@ -24,13 +24,13 @@ FAULTS = (
 def load_members(source: Source) -> dict[str, Array | bytes]:
     """Return the arrays (``NAME.npy`` as NAME) and other files of an archive.
 
-    Pickled objects are refused, shapes are checked against the bytes that are really there, and the
-    whole may not expand beyond the limit of the source.
+    Pickled objects are refused, shapes must match the number of bytes in the archive, and the decompressed
+    size must not exceed the limit of the source.
 
     Raises
     ------
     FormatError
-        No archive, a damaged one, or one with arrays of objects or of impossible size.
+        The content is not an archive or is damaged, or an array holds objects or has an impossible size.
     """
     limit = source.max_bytes
     data = io.BytesIO(source.stream.read())
@@ -38,7 +38,8 @@ def load_members(source: Source) -> dict[str, Array | bytes]:
         with zipfile.ZipFile(data) as archive:
             total = sum(info.file_size for info in archive.infolist())
             if total > limit:
-                raise FormatError(source.name, None, f"{total} bytes inside, expected no more than {limit}")
+                what = f"{total} bytes after decompression, expected at most {limit}"
+                raise FormatError(source.name, None, what)
             return {
                 info.filename.removesuffix(".npy"): _member(source.name, archive, info)
                 for info in archive.infolist()
@@ -64,7 +65,7 @@ def _member(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array
         content = stream.read()
     count = int(np.prod([int(size) for size in shape], dtype=object)) if shape else 1
     if count < 0 or count * dtype.itemsize != len(content):
-        what = f"{count} numbers of {dtype.itemsize} bytes claimed, but {len(content)} bytes found"
+        what = f"{len(content)} bytes, expected {count} numbers of {dtype.itemsize} bytes"
         raise FormatError(name, None, f"{info.filename}: {what}")
     array = np.frombuffer(content, dtype) if len(content) else np.empty(0, dtype)
     return array.reshape(shape, order="F" if fortran else "C")
@@ -75,7 +76,7 @@ def pack(members: dict[str, Array | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", allowZip64=True) as archive:
         for name, content in members.items():
-            # The default date is constant. Text is not compressed, so that our mark can be seen.
+            # ZipInfo's default date is constant. Text is not compressed, so that the mark is readable.
             info = zipfile.ZipInfo(name if isinstance(content, bytes) else name + ".npy")
             if isinstance(content, bytes):
                 archive.writestr(info, content)
@@ -87,12 +88,13 @@ def pack(members: dict[str, Array | bytes]) -> bytes:
 
 
 def integers(source: Source, name: str, value: Array | bytes | None, dtype: Any) -> Array | None:
-    """Return a 1-d array of another integer type, None for None; FormatError when numbers do not fit."""
+    """Return a 1-d array as another integer type, None for None; FormatError if numbers do not fit."""
     if value is None:
         return None
     if isinstance(value, bytes) or value.ndim != 1 or (value.size and value.dtype.kind not in "iub"):
-        raise FormatError(source.name, None, f"{name} is no 1-d array of integers")
+        raise FormatError(source.name, None, f"{name} has another type, expected a 1-d array of integers")
     info = np.iinfo(dtype)
     if value.size and (int(value.min()) < 0 or int(value.max()) > info.max):
-        raise FormatError(source.name, None, f"{name} leaves 0..{info.max}")
+        what = f"{name} has values from {value.min()} to {value.max()}, expected 0..{info.max}"
+        raise FormatError(source.name, None, what)
     return np.array(value, dtype=dtype)

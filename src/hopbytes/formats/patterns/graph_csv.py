@@ -1,7 +1,7 @@
-"""Dense matrices separated by commas, without a header, as MapLib and our own recording script write them.
+"""Dense comma-separated matrices without a header, as MapLib writes them.
 
-Message counts come in a second matrix. It is found by its name: ``NAME.count.csv`` beside ``NAME.csv``
-or ``NAME.size.csv``, ``NAME_count.csv`` beside ``NAME_size.csv`` (MapLib).
+A second matrix holds the message counts. It is found by its name: ``NAME.count.csv`` belongs to ``NAME.csv``
+or ``NAME.size.csv``, ``NAME_count.csv`` to ``NAME_size.csv`` (MapLib).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hopbytes.formats.files import open_source, plain_name
 from hopbytes.formats.patterns.matrix import looks_like_matrix, maybe_edges, read_matrix, write_matrix
 from hopbytes.model.comm_graph import PROCESSES, CommGraph
 
-#: Ending of the name of a matrix of bytes, and of that of its message counts.
+#: Endings of the file names of a matrix of bytes and of its matrix of message counts.
 PAIRS = (("_size.csv", "_count.csv"), (".size.csv", ".count.csv"), (".csv", ".count.csv"))
 
 
 class Csv(Format):
-    """Row i, column j: bytes from task i to task j.
+    """Row i, column j holds the bytes from task i to task j.
 
-    Options: ``counts`` names the matrix of message counts; ``""`` reads none even if one lies beside it.
+    Option: ``counts`` names the matrix of message counts; ``""`` reads none even if one exists.
     """
 
     holds = "pattern"
@@ -32,32 +32,32 @@ class Csv(Format):
     summary = "dense matrix of bytes, separated by commas; messages from NAME.count.csv or NAME_count.csv"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Rows of equal length, as many as columns."""
+        """Tell whether the rows have equal lengths and could form a square matrix."""
         return looks_like_matrix(head, comma=True)
 
-    def doubt(self, source: Source) -> str | None:
-        """Message counts instead of bytes, or an edge list of as many lines as columns."""
+    def ambiguity(self, source: Source) -> str | None:
+        """Return why the file may hold message counts instead of bytes, or an edge list; None if neither."""
         bytes_beside = bytes_of_counts(source.path)
         if bytes_beside is not None:
             return (
-                f"the message counts of {bytes_beside}, which lies beside it: name that file (the counts are "
-                "then read too); --input-format csv takes counts as bytes"
+                f"the file holds the message counts of {bytes_beside}, expected that file (the counts are "
+                "then read, too); --input-format csv reads counts as bytes"
             )
         return maybe_edges(source.head())
 
     def read(self, source: Source) -> CommGraph:
-        """Return a directed graph; an arc is where bytes or messages are."""
+        """Return a directed graph with an arc for every entry with bytes or messages."""
         header = _header(source.head())
         if header is not None:
             raise FormatError(
                 source.name, 1,
-                f"{header!r}, expected a number: .csv is a matrix without header; an edge list has no header "
-                "either, and is read by --input-format edges",
+                f"{header!r}, expected a number: a .csv file is a matrix without a header; an edge list, "
+                "also without a header, needs --input-format edges",
             )
         matrix = read_matrix(source)
         meta: dict[str, Any] = {"name": source.title, "format": "csv", "tasks": PROCESSES}
         if any(plain_name(source.name).endswith(count) for _, count in PAIRS):
-            meta["notices"] = ["the name of the file says message counts: they are taken as bytes"]
+            meta["notices"] = ["the file's name indicates message counts, but its numbers are read as bytes"]
         counts = source.options.get("counts")
         if counts is None:
             counts = counts_beside(source.path)
@@ -71,7 +71,7 @@ class Csv(Format):
         return CommGraph.from_dense(matrix, messages, meta={**meta, "messages_from": str(counts)})
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Write the volumes."""
+        """Return the matrix of volumes."""
         return write_matrix(graph, options, ",")
 
 
@@ -79,7 +79,7 @@ formats.register("csv")(Csv())
 
 
 def counts_beside(path: str | None) -> str | None:
-    """Return the matrix of message counts that belongs to a matrix of bytes, None if there is none."""
+    """Return the existing matrix of message counts that belongs to a matrix of bytes, or None."""
     if path is None:
         return None
     name = plain_name(path)
@@ -92,7 +92,7 @@ def counts_beside(path: str | None) -> str | None:
 
 
 def bytes_of_counts(path: str | None) -> str | None:
-    """Return the matrix of bytes whose message counts a file holds, by its name; None if there is none."""
+    """Return the existing matrix of bytes to which a matrix of counts belongs by its name, or None."""
     if path is None:
         return None
     name = plain_name(path)
@@ -107,7 +107,7 @@ def bytes_of_counts(path: str | None) -> str | None:
 
 
 def _header(head: bytes) -> str | None:
-    """Return the first word of a first line that names columns, None for numbers."""
+    """Return the first word if the first line names columns, None if it holds numbers."""
     words = head.split(b"\n", 1)[0].strip().split(b",")
     named = [word.strip(b" \t\"'") for word in words]
     numbers = (b"nan", b"inf")

@@ -1,4 +1,4 @@
-"""Dense matrices separated by blanks, no header: ``.mat`` of TreeMatch, netloc and Open MPI's tools."""
+"""Dense blank-separated matrices without a header: ``.mat`` of TreeMatch, netloc and Open MPI's tools."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from hopbytes.model.comm_graph import PROCESSES, CommGraph
 
 
 class Dense(Format):
-    """Row i, column j: bytes from task i to task j."""
+    """Row i, column j holds the bytes from task i to task j."""
 
     holds = "pattern"
     suffixes = (".mat",)
     comment = "#"
-    summary = "dense matrix of bytes, separated by blanks, no header"
+    summary = "dense matrix of bytes, separated by blanks, without a header"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Rows of equal length, as many as columns."""
+        """Tell whether the rows have equal lengths and could form a square matrix."""
         return looks_like_matrix(head, comma=False)
 
     def read(self, source: Source) -> CommGraph:
-        """Return a directed graph; zeros are no arcs."""
+        """Return a directed graph with an arc for every entry other than 0."""
         meta = {"name": source.title, "format": "dense", "tasks": PROCESSES}
         return CommGraph.from_dense(read_matrix(source), meta=meta)
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Write the volumes."""
+        """Return the matrix of volumes."""
         return write_matrix(graph, options, " ")
 
 

@@ -1,4 +1,4 @@
-"""SST DUMPI traces as ``dumpi2ascii`` prints them: calls with their arguments, a file per rank."""
+"""SST DUMPI traces as printed by ``dumpi2ascii``: one file per rank, with calls and their arguments."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ WORLD, ITSELF = b"MPI_COMM_WORLD", b"MPI_COMM_SELF"
 
 
 class Dumpi(Format):
-    """Receives say again what sends say. Persistent requests count when they are started.
+    """Only sends are counted, because receives repeat them; a persistent request counts when it is started.
 
-    Only predefined datatypes have a known size, and only MPI_COMM_WORLD known ranks: messages of anything
-    else are refused, not guessed. Binary traces have to go through ``dumpi2ascii``.
+    A text trace gives the sizes of predefined datatypes only, and the ranks of MPI_COMM_WORLD only. Messages
+    with other datatypes or communicators are an error. Binary traces must be converted by ``dumpi2ascii``.
     """
 
     holds = "pattern"
-    summary = "SST DUMPI traces as text (dumpi2ascii), PREFIX-0000.txt and its neighbours"
+    summary = "SST DUMPI traces as text (dumpi2ascii), PREFIX-0000.txt and the files of the other ranks"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The first call."""
+        """Tell whether the start of the file contains a call."""
         return CALL.search(head) is not None
 
     def read(self, source: Source) -> CommGraph:
@@ -60,7 +60,7 @@ class Dumpi(Format):
         traffic, collectives, ranks = Traffic(), Collectives(), 0
         for own, name, stream in files_of_set(source, PARTS):
             if own is None:
-                what = "one trace alone, expected PREFIX-<rank>.txt with those of the other ranks"
+                what = "a single trace, expected PREFIX-<rank>.txt together with those of the other ranks"
                 raise FormatError(name, None, what)
             ranks = max(ranks, own + 1)
             _Calls(name, own, traffic, collectives).read(stream)
@@ -96,7 +96,8 @@ class _Calls:
             elif call and (argument := ARGUMENT.match(line.strip())):
                 self.arguments.setdefault(argument[2], argument[3].strip())
         if call:
-            raise FormatError(self.name, self.place, f"the file ends inside {call[:40].decode()}")
+            what = f"the file ends inside {call[:40].decode()}, expected a complete trace"
+            raise FormatError(self.name, self.place, what)
 
     def _done(self, short: bytes, call: bytes) -> None:
         if SENDING.fullmatch(call):
@@ -125,7 +126,7 @@ class _Calls:
         self._add(*self._message(count, datatype))
 
     def _message(self, count: bytes, datatype: bytes) -> tuple[int, int]:
-        """Return target (-1: nobody) and bytes."""
+        """Return the target (-1 for MPI_PROC_NULL) and the number of bytes."""
         target = self._text(b"dest")
         volume = self._volume(count, datatype)
         if target.startswith(b"-"):  # MPI_PROC_NULL
@@ -134,7 +135,8 @@ class _Calls:
             return self.own, volume
         if not self._is_world():
             what = f"a message in communicator {self._text(b'comm')[:40].decode(errors='replace')}"
-            raise UnsupportedError(f"{self.name}:{self.place}: {what}, whose ranks a trace does not tell")
+            why = "whose ranks the trace does not contain, expected MPI_COMM_WORLD"
+            raise UnsupportedError(f"{self.name}:{self.place}: {what}, {why}")
         return self._number(b"dest"), volume
 
     def _add(self, target: int, volume: int) -> None:
@@ -148,13 +150,14 @@ class _Calls:
         named = NAMED.fullmatch(self._text(datatype))
         if not named or named[1] not in TYPE_BYTES:
             found = self._text(datatype)[:40].decode(errors="replace")
-            what = f"datatype {found}, whose size a text trace does not tell"
+            what = f"datatype {found}, whose size the trace does not contain, expected a predefined datatype"
             raise UnsupportedError(f"{self.name}:{self.place}: {what}")
         return self._number(count) * TYPE_BYTES[named[1]]
 
     def _text(self, name: bytes) -> bytes:
         if name not in self.arguments:
-            raise FormatError(self.name, self.place, f"a call without {name.decode()}")
+            what = f"a call without the argument {name.decode()}, expected all arguments"
+            raise FormatError(self.name, self.place, what)
         return self.arguments[name]
 
     def _number(self, name: bytes) -> int:

@@ -21,9 +21,9 @@ ARCS_PER_PIECE = 1 << 16
 
 
 class Edges(Format):
-    """Separated by blanks, tabs or commas; ``#`` and ``%`` start comments; a first line may hold n alone.
+    """Fields are separated by blanks, tabs or commas; ``#`` and ``%`` start comments.
 
-    The first line with that one number is how the analmap tools write their ``.topo`` files.
+    The first line may hold the number of tasks alone, as in the ``.topo`` files of the analmap tools.
     """
 
     holds = "pattern"
@@ -31,7 +31,7 @@ class Edges(Format):
     summary = "edge list: source target [bytes [messages]], tasks from 0, optional first line n"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Two to four numbers in every line, the same count in each, after an optional single one."""
+        """Tell whether all lines, except a first one with n, have the same count of two to four numbers."""
         rows = [row for line in head.split(b"\n")[:-1] if (row := fields_of(line))]
         if rows and len(rows[0]) == 1:
             rows = rows[1:]
@@ -42,13 +42,13 @@ class Edges(Format):
         return all(row[0].isdigit() and row[1].isdigit() for row in rows)
 
     def read(self, source: Source) -> CommGraph:
-        """Return a directed graph; repeated arcs are summed, decimals made integers (see the scale)."""
+        """Return a directed graph; repeated arcs are summed and decimals are scaled to integers."""
         line, text = first_line(source, b"#%")
         n: int | None = None
         fields = fields_of(text)
         if len(fields) == 1:
             if not fields[0].isdigit() or len(fields[0]) > 18:
-                what = f"{shown(fields[0])}, expected the number of tasks or an arc"
+                what = f"{shown(fields[0])}, expected the number of tasks, or an arc"
                 raise FormatError(source.name, line, what)
             n = int(fields[0])
             check_tasks(source, line, n, 0 if source.size is None else source.size // 4)
@@ -74,14 +74,14 @@ class Edges(Format):
         return CommGraph.from_edges(src, dst, volumes, messages, n=n, meta=_meta(source))
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Write n and one line per arc."""
+        """Return a file with n in the first line and one line per arc."""
         notices: list[str] = []
         if options.get("symmetrize"):
             graph, notices = symmetrized(graph)
         if graph.loads is not None:
-            notices.append("loads are lost: edge lists hold none")
+            notices.append("loads are lost: edge lists cannot hold them")
         if graph.scale != 1:
-            notices.append(f"volumes are those of the source times {graph.scale}")
+            notices.append(f"volumes are the numbers of the source times {graph.scale}")
         return Written({"": _pieces(graph)}, notices=tuple(notices))
 
 
@@ -89,7 +89,7 @@ formats.register("edges")(Edges())
 
 
 def fields_of(line: bytes) -> list[bytes]:
-    """Numbers of one line, without a comment."""
+    """Return the fields of a line, without its comment."""
     return [field for field in re.split(rb"[ \t\r\n,]+", re.split(rb"[#%]", line, maxsplit=1)[0]) if field]
 
 

@@ -1,4 +1,4 @@
-"""IPM's XML profile: senders' calls with their peers."""
+"""IPM's XML profile: the sends of every rank, by peer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopbytes.formats.patterns.recorded import Traffic, check_complete, number
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.textio.xml_tree import Element, parse_xml
 
-#: Calls that send; those that receive show the same messages again, from the other side.
+#: Calls that send; calls that receive are ignored, because they repeat the same messages.
 SENDING = re.compile(r"MPI_(I?[SRB]?[Ss]end|Sendrecv(_replace)?|I[srb]?send)(_c)?", re.ASCII)
 COLLECTIVE = re.compile(
     r"MPI_I?(bcast|reduce|reduce_scatter|gatherv?|scatterv?|scan|exscan|allgatherv?|allreduce|alltoall[vw]?)",
@@ -19,28 +19,28 @@ COLLECTIVE = re.compile(
 
 
 class Ipm(Format):
-    """Written with ``IPM_LOG=full``; a terse one has no peers and is refused.
+    """The profile must be recorded with ``IPM_LOG=full``, because a terse profile contains no peers.
 
-    Collectives are left out: IPM does not say among which ranks they ran.
+    Collectives are left out, because IPM does not record which ranks took part.
     """
 
     holds = "pattern"
     suffixes = (".ipm.xml",)
-    summary = "IPM's XML profile (IPM_LOG=full): point-to-point, as the senders saw it"
+    summary = "IPM's XML profile (IPM_LOG=full): point-to-point messages, counted by their senders"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The outermost element."""
+        """Tell whether the start of the file contains the outermost element."""
         return b"<ipm_job_profile" in head
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic; `bytes` of an entry is that of one call."""
+        """Return directed traffic; the attribute `bytes` of an entry is the size of one call."""
         top = parse_xml(source.stream, source.name, root="ipm_job_profile")
         traffic, seen, hosts, sizes = Traffic(), set[int](), dict[int, str](), set[int]()
         calls = volume = entries = 0
         for task in top.named("task"):
             own, size = _whole(source, task, "mpi_rank"), _whole(source, task, "mpi_size")
             if own in seen:
-                raise FormatError(source.name, task.line, f"rank {own} for the second time")
+                raise FormatError(source.name, task.line, f"rank {own} is repeated, expected every rank once")
             seen.add(own)
             sizes.add(size)
             hosts[own] = next((host.text.strip() for host in task.named("host")), "")
@@ -54,10 +54,10 @@ class Ipm(Format):
             raise FormatError(source.name, None, what)
         check_complete(source.name, seen, n)
         if not entries:
-            what = "no table of calls and peers inside: record again with IPM_LOG=full"
+            what = "the profile contains no calls with peers, expected one recorded with IPM_LOG=full"
             raise UnsupportedError(f"{source.name}: {what}")
-        said = f"{calls} collective calls of {volume} bytes are left out: IPM does not say among which ranks"
-        notices = [said] if calls else []
+        notice = f"{calls} collective calls of {volume} bytes are left out: IPM does not record their ranks"
+        notices = [notice] if calls else []
         return traffic.graph(source, "ipm", n, hosts=[hosts[i] for i in range(n)], notices=notices)
 
 
@@ -70,7 +70,7 @@ def _whole(source: Source, element: Element, name: str) -> int:
 
 
 def _add(source: Source, traffic: Traffic, own: int, entry: Element) -> tuple[int, int]:
-    """Add an entry if it sends; return calls and bytes if it is a collective."""
+    """Add an entry to the traffic if it is a send; return its calls and bytes if it is a collective."""
     call = entry.get("call")
     sends, collective = SENDING.fullmatch(call), COLLECTIVE.fullmatch(call)
     if not sends and not collective:

@@ -1,4 +1,4 @@
-"""METIS graph files: undirected, integer weights, one line per vertex, counted from 1.
+"""METIS graph files: undirected, integer weights, one line per vertex, vertices numbered from 1.
 
 Source: the file format of METIS (user manual 5.1, section 4.1.1) as KaHIP, KaMinPar and Mt-KaHyPar use it.
 """
@@ -19,7 +19,7 @@ from hopbytes._arrays import Int64
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
-from hopbytes.formats.parsing import FIRST_ROOM, first_line, raise_fault, run_parser, shown
+from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, raise_fault, run_parser, shown
 from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.reference.text_reference import Slot, Status
@@ -28,7 +28,7 @@ ROWS_PER_PIECE = 1 << 14
 
 
 class Header(NamedTuple):
-    """First line of the file: ``n m [fmt [ncon]]``."""
+    """The first line of the file: ``n m [fmt [ncon]]``."""
 
     line: int
     n: int
@@ -39,14 +39,14 @@ class Header(NamedTuple):
 
 
 class Metis(Format):
-    """Reads all flags; of several weights per vertex the first is the load, vertex sizes are skipped."""
+    """All flags are supported; the first weight of a vertex is its load, vertex sizes are skipped."""
 
     holds = "pattern"
     suffixes = (".graph", ".metis")
     summary = "METIS graph: undirected, integer edge and vertex weights"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """Two to four numbers, then lines of other lengths, or as many as the first number."""
+        """Tell whether a first line of two to four numbers is followed by rows of neighbours."""
         rows = [line.split() for line in head.split(b"\n")[:-1] if not line.startswith(b"%")]
         if head.startswith(b"%%") or not rows or not 2 <= len(rows[0]) <= 4:
             return False
@@ -54,20 +54,20 @@ class Metis(Format):
             return False
         if any(len(row) != len(rows[0]) for row in rows):
             return True
-        # The graph of a ring looks like an edge list, which then fits as well: the user must say.
+        # The graph of a ring looks like an edge list. Then both formats fit, and the user has to name one.
         n, ids = int(rows[0][0]), [int(token) for row in rows[1:] for token in row]
         whole = len(head) < HEAD_BYTES
         return bool(ids) and (len(rows) - 1 == n or not whole) and min(ids) >= 1 and max(ids) <= n
 
     def read(self, source: Source) -> CommGraph:
-        """Return an undirected graph; volumes and loads are None where the file has no weights."""
+        """Return an undirected graph; volumes and loads are None if the file has no such weights."""
         header = read_header(source)
         rows = _Rows(source, header)
         run_parser(source, rows.parse, rows.state, rows.intervene)
         return rows.graph()
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Write a symmetric pattern, or with ``symmetrize`` any pattern."""
+        """Return the file of a symmetric pattern, or with ``symmetrize`` of any pattern."""
         notices: list[str] = []
         if graph.messages is not None:
             notices.append("message counts are lost: METIS files hold one weight per edge")
@@ -76,16 +76,18 @@ class Metis(Format):
             graph, more = symmetrized(graph)
             notices += more
         elif not graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
-            raise UnsupportedError("METIS files hold symmetric patterns only: use symmetrize (--symmetrize)")
+            raise UnsupportedError(
+                "the pattern is not symmetric, expected one that is, for METIS: use symmetrize (--symmetrize)"
+            )
         keep = graph.targets != graph.sources()
         dropped = int(graph.m - np.count_nonzero(keep))
         if dropped:
-            notices.append(f"{dropped} arcs of tasks to themselves are left out: METIS files hold none")
+            notices.append(f"{dropped} arcs of tasks to themselves are left out: METIS cannot hold them")
         if graph.volumes is not None and bool(np.any(graph.volumes[keep] == 0)):
             keep &= graph.volumes > 0
-            notices.append("arcs without volume are left out: METIS weights are above 0")
+            notices.append("arcs without volume are left out: METIS weights must be above 0")
         if graph.scale != 1:
-            notices.append(f"volumes are those of the source times {graph.scale}")
+            notices.append(f"volumes are the numbers of the source times {graph.scale}")
         return Written({"": _pieces(graph, keep)}, notices=tuple(notices))
 
 
@@ -112,7 +114,7 @@ def read_header(source: Source) -> Header:
         raise refuse(f"{per_vertex} weights per vertex, expected 1 to {MAX_TASKS}")
     if n > MAX_TASKS:
         raise refuse(f"{n} vertices, expected at most {MAX_TASKS}")
-    # A digit and a blank for each neighbour, as much again for its weight, a newline for each vertex.
+    # Each neighbour needs a digit and a blank, its weight needs the same, and each vertex needs a newline.
     least = max(2 * edges * (4 if edge_weights else 2) - 1, n - 1)
     if source.size is not None and least > source.size:
         raise refuse(f"{n} vertices and {edges} edges, more than a file of {source.size} bytes can hold")
@@ -120,14 +122,14 @@ def read_header(source: Source) -> Header:
 
 
 class _Rows:
-    """The arrays the parser fills. They grow with what the file holds, never with what it promises."""
+    """The arrays that the parser fills; they grow with the parsed content, not with the header's numbers."""
 
     def __init__(self, source: Source, header: Header) -> None:
         self.source, self.header = source, header
-        # A header checked against the size of the file may be believed.
-        believed = source.size is not None
-        arcs = 2 * header.edges if believed else min(2 * header.edges, FIRST_ROOM)
-        rows = header.n if believed else min(header.n, FIRST_ROOM)
+        # If the size of the file is known, the header was already checked against it.
+        size_known = source.size is not None
+        arcs = 2 * header.edges if size_known else min(2 * header.edges, INITIAL_CAPACITY)
+        rows = header.n if size_known else min(header.n, INITIAL_CAPACITY)
         self.indptr = np.zeros(1, np.int64)
         self.indptr.resize(rows + 1, refcheck=False)
         self.targets = np.empty(arcs, np.int32)
@@ -146,7 +148,7 @@ class _Rows:
     def intervene(self, status: Status, token: bytes) -> None:
         if status is not Status.ROOM:
             raise_fault(self.source, self.state, status, token, f"a neighbour from 1 to {self.header.n}")
-        # Like C's realloc; the compiled code keeps no pointer between calls.
+        # Resizing may move the arrays, which is safe: the compiled code keeps no pointer between calls.
         rows, arcs = len(self.indptr) - 1, len(self.targets)
         if int(self.state[Slot.ROW]) >= rows:
             rows = min(2 * rows, self.header.n)
@@ -157,11 +159,11 @@ class _Rows:
             self.targets.resize(arcs, refcheck=False)
             self.weights.resize(arcs if self.header.edge_weights else 0, refcheck=False)
         else:
-            what = f"more neighbours than expected for the {self.header.edges} edges in the header"
+            what = f"more neighbours than expected, 2 for each of the header's {self.header.edges} edges"
             raise FormatError(self.source.name, int(self.state[Slot.LINE]), what)
 
     def graph(self) -> CommGraph:
-        """Check what only the whole file can show and build the graph."""
+        """Check counts and symmetry, which requires the whole file, and build the graph."""
         header, rows, arcs = self.header, int(self.state[Slot.ROW]), int(self.state[Slot.ARCS])
         line, name = int(self.state[Slot.LINE]), self.source.name
         if rows < header.n:
@@ -171,12 +173,12 @@ class _Rows:
             fault = kernels.find_asymmetry(self.indptr, self.targets, volumes)
             if fault >= 0:
                 vertex, what = _asymmetry(self.indptr, self.targets, volumes, fault)
-                # With comments in between nobody remembers which line a vertex had.
+                # If there are comments between the rows, the line of a vertex is unknown.
                 place = None if self.state[Slot.COMMENTS] else header.line + vertex
                 raise FormatError(name, place, what)
         else:
             found = f"{arcs // 2} edges" if arcs % 2 == 0 else f"{arcs} neighbours, an odd number"
-            what = f"{header.edges} edges promised, but {found} found (is the file complete?)"
+            what = f"{found}, expected {header.edges} edges as in the header (is the file complete?)"
             raise FormatError(name, header.line, what)
         notices: list[str] = []
         if header.sizes:
@@ -190,7 +192,7 @@ class _Rows:
 
 
 def _asymmetry(indptr: Int64, targets: NDArray[np.int32], volumes: Int64 | None, arc: int) -> tuple[int, str]:
-    """Return a vertex (from 1) with a one-sided edge, and the sentence for it."""
+    """Return a vertex (from 1) with an edge whose directions differ, and the error message for it."""
     u, v = int(np.searchsorted(indptr, arc, "right")) - 1, int(targets[arc])
 
     def weight(a: int, b: int) -> int | None:
@@ -200,19 +202,21 @@ def _asymmetry(indptr: Int64, targets: NDArray[np.int32], volumes: Int64 | None,
             return None
         return 1 if volumes is None else int(volumes[row][place])
 
-    # The kernel stops where the two directions fall out of step, which may be one arc late: look at the row.
+    # The kernel reports the first mismatch of the two sorted directions, which may be one arc too late.
+    # Therefore the whole row is checked.
     for a, b in [(u, v), *((v, int(t)) for t in targets[indptr[v] : indptr[v + 1]])]:
         there, back = weight(a, b), weight(b, a)
         if there is None or back is None:
             a, b = (a, b) if back is None else (b, a)
-            return a + 1, f"vertex {a + 1} lists {b + 1}, but not the other way round, expected both"
+            return a + 1, f"vertex {a + 1} lists {b + 1}, but {b + 1} does not list {a + 1}, expected both"
         if there != back:
-            return a + 1, f"edge {a + 1} - {b + 1} weighs {there}, but {back} from its other end"
+            what = f"edge {a + 1} - {b + 1} has weight {there}, but {back} in the row of {b + 1}"
+            return a + 1, f"{what}, expected equal weights"
     raise AssertionError("an asymmetry was reported where there is none")
 
 
 def _pieces(graph: CommGraph, keep: NDArray[np.bool_]) -> Iterator[bytes]:
-    """Yield the file in pieces of some thousand lines."""
+    """Yield the text of the file in pieces of some thousand lines."""
     kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])[graph.indptr]
     targets = graph.targets[keep] + 1
     volumes = None if graph.volumes is None else graph.volumes[keep]

@@ -1,6 +1,7 @@
-"""Matrix Market files: coordinates or arrays of numbers under a banner.
+"""Matrix Market files: a banner, then coordinates or an array of numbers.
 
-They are read by our own parser of number tables: SciPy's reader ends the process on some damaged files.
+The files are read by the compiled parser of number tables, because SciPy's reader crashes on some damaged
+files.
 
 Source: R. Boisvert, R. Pozo, K. Remington, "The Matrix Market Exchange Formats", NISTIR 5935 (1996).
 """
@@ -25,7 +26,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 class Banner(NamedTuple):
-    """What the first lines say; `line` is that of the sizes."""
+    """The content of the banner and of the line of sizes, which has the number `line`."""
 
     line: int
     dense: bool
@@ -36,18 +37,18 @@ class Banner(NamedTuple):
 
 
 class MatrixMarket(Format):
-    """Row i, column j: bytes from task i to task j. Symmetric files give undirected graphs."""
+    """Row i, column j holds the bytes from task i to task j. Symmetric files give undirected graphs."""
 
     holds = "pattern"
     suffixes = (".mtx", ".mm")
     summary = "Matrix Market: coordinate or array, pattern, integer or real, general or symmetric"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The banner is unmistakable."""
+        """Tell whether the file begins with the banner."""
         return head.lower().startswith(b"%%matrixmarket")
 
     def read(self, source: Source) -> CommGraph:
-        """Return a graph; entries given twice are summed, `pattern` counts 1 each."""
+        """Return a graph; repeated entries are summed, entries of field `pattern` count 1 each."""
         banner = read_banner(source)
         n = banner.rows
         columns = 1 if banner.dense else 2 if banner.pattern else 3
@@ -56,7 +57,7 @@ class MatrixMarket(Format):
             task_first=1, task_limit=n, whole_columns=0 if banner.dense else 0b11,
         )
         if len(table) != banner.entries:
-            what = f"{banner.entries} entries promised, but {len(table)} found (is the file complete?)"
+            what = f"{banner.entries} entries in the header, but {len(table)} in the file, expected as many"
             raise FormatError(source.name, banner.line, what)
         check_tasks(source, banner.line, n, len(table))
         if banner.dense:
@@ -64,7 +65,7 @@ class MatrixMarket(Format):
         else:
             src, dst = (table[:, c].astype(np.int32) - 1 for c in range(2))
             if len(src) and min(src.min(), dst.min()) < 0:
-                # Lines are known when no comment or blank line stands between the entries.
+                # The line is known if there are no comments or blank lines between the entries.
                 row = int(np.argmax((src < 0) | (dst < 0)))
                 line = banner.line + 1 + row if last == banner.line + len(table) else None
                 raise FormatError(source.name, line, f"task 0, expected 1 to {n}")
@@ -73,7 +74,7 @@ class MatrixMarket(Format):
         return _graph(source, banner, src, dst, volumes)
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Write coordinates; an undirected graph as symmetric, one without volumes as pattern."""
+        """Return coordinates: symmetric for an undirected graph, field `pattern` for one without volumes."""
         from scipy.io import mmwrite
         from scipy.sparse import coo_matrix
 
@@ -83,7 +84,7 @@ class MatrixMarket(Format):
         lost = [("message counts", graph.messages), ("loads", graph.loads)]
         notices += [f"{what} are lost: the file holds volumes only" for what, v in lost if v is not None]
         if graph.scale != 1:
-            notices.append(f"volumes are those of the source times {graph.scale}")
+            notices.append(f"volumes are the numbers of the source times {graph.scale}")
         matrix = coo_matrix(
             (np.array(graph.arc_volumes()), (graph.sources(), graph.targets)), shape=(graph.n, graph.n)
         )
@@ -131,9 +132,9 @@ def read_banner(source: Source) -> Banner:
 
 
 def _dense_places(n: int, symmetric: bool) -> tuple[Int32, Int32]:
-    """Return row and column of each stored entry: by columns, of a symmetric matrix the lower half."""
+    """Return row and column of each stored entry, column by column; a symmetric file has the lower half."""
     if symmetric:
-        column, row = np.triu_indices(n)  # the upper half by rows is the lower half by columns
+        column, row = np.triu_indices(n)  # the upper half row by row is the lower half column by column
     else:
         column, row = np.divmod(np.arange(n * n), max(n, 1))
     return row.astype(np.int32), column.astype(np.int32)

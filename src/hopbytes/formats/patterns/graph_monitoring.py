@@ -1,4 +1,4 @@
-"""Open MPI's monitoring component: ``NAME.<rank>.prof``, or all of them in one file."""
+"""Output of Open MPI's monitoring component: ``NAME.<rank>.prof``, or all ranks in one file."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from hopbytes.formats.parsing import shown
 from hopbytes.formats.patterns.recorded import Traffic, check_complete, files_of_set, lines, number, rank
 from hopbytes.model.comm_graph import CommGraph
 
-#: E: point-to-point of the program. I: what collectives became. S and R: one-sided, put and got.
-#: C says again what I holds, as calls; counting it would count collectives twice.
+#: E: point-to-point messages of the program. I: messages that implement collectives. S and R: one-sided puts
+#: and gets. C holds the collectives of I again, as calls, and is ignored so that they do not count twice.
 SENT, GOT = (b"E", b"I", b"S"), b"R"
-#: Communicators of which every process is a member, whoever named the others.
+#: Communicators in which the writing process is certainly a member.
 CERTAIN = (b"MPI_COMM_WORLD", b"MPI_COMM_SELF")
 PARTS = re.compile(r"(?P<before>.*\.)(?P<rank>\d{1,9})(?P<after>\.prof)")
 HEADING = b"# POINT TO POINT"
 
 
 class Monitoring(Format):
-    """Rank numbers are those of MPI_COMM_WORLD; any file of a set stands for the whole set."""
+    """Ranks are those of MPI_COMM_WORLD; reading one file of a set reads the whole set."""
 
     holds = "pattern"
     suffixes = (".prof",)
-    summary = "Open MPI monitoring: point-to-point, what collectives became, and one-sided traffic"
+    summary = "Open MPI monitoring: point-to-point messages, messages of collectives, one-sided traffic"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The first heading."""
+        """Tell whether the file begins with the first heading."""
         return head.startswith(HEADING)
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic E + I + S, and R turned round (what a rank got came from the other)."""
+        """Return directed traffic E + I + S, plus R reversed, because a get moves data to its caller."""
         traffic, seen, world = Traffic(), set[int](), 0
         for place, name, stream in files_of_set(source, PARTS):
             own, members = _read_part(name, stream, traffic)
             if place is not None and own - {place}:
-                what = f"rank {min(own - {place})}, expected rank {place} as in the name"
+                what = f"rank {min(own - {place})}, expected rank {place} as in the file's name"
                 raise FormatError(name, None, what)
             seen |= own if place is None else {place}
             world = max(world, members)
@@ -52,22 +52,22 @@ formats.register("monitoring")(Monitoring())
 
 
 def _read_part(name: str, stream: BufferedReader, traffic: Traffic) -> tuple[set[int], int]:
-    """Add what one file says; return the ranks that wrote it and the size of MPI_COMM_WORLD (0: unknown).
+    """Add the content of a file; return its writers and the size of MPI_COMM_WORLD (0 if unknown).
 
-    The number behind O2A, A2O and A2A is the writing rank only for a communicator that the rank is a member
-    of. Between two groups it is a rank of the other group, or -1, and the name does not tell the two apart.
+    The number after O2A, A2O and A2A is the writing rank only if that rank is a member of the communicator.
+    For an intercommunicator it is a rank of the remote group, or -1, and its name does not show the kind.
     """
     own, members, certain = set[int](), 0, True
     for place, line in lines(stream, name):
         fields = line.split()
         if not fields or fields[0].startswith(b"#"):
-            # The headings of the next file, where several were joined.
+            # If several files were joined, these are the headings of the next one.
             certain = True
             continue
         letter = fields[0]
         if letter in SENT or letter == GOT:
             if len(fields) < 6:
-                raise FormatError(name, place, "a line cut short, expected: E source target bytes messages")
+                raise FormatError(name, place, "an incomplete line, expected: E source target bytes messages")
             source, target = rank(name, place, fields[1]), rank(name, place, fields[2])
             volume = number(name, place, fields[3], "a number of bytes")
             count = number(name, place, fields[5], "a number of messages")

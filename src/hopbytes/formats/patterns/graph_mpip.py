@@ -1,4 +1,4 @@
-"""mpiP's report, where it has a communication matrix (the fork of CeNAT writes one)."""
+"""mpiP's report with a communication matrix, as CeNAT's fork of mpiP writes it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ END = re.compile(rb"-+ End Communication Matrix -+")
 
 
 class MpiP(Format):
-    """Rows are ``source target bytes messages``; the diagonal is the sum of the row, no message to itself.
+    """Rows are ``source target bytes messages``; the diagonal holds the sum of a row and is not traffic.
 
     Calls of MPI_Sendrecv and collectives are not in the matrix.
     """
 
     holds = "pattern"
     suffixes = (".mpip",)
-    summary = "mpiP's report with a communication matrix (plain mpiP has none)"
+    summary = "mpiP's report with a communication matrix (unmodified mpiP writes none)"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The first line."""
+        """Tell whether the file begins like a report of mpiP."""
         return head.startswith(b"@ mpiP")
 
     def read(self, source: Source) -> CommGraph:
@@ -42,12 +42,13 @@ class MpiP(Format):
             elif text[:1].isdigit() or text[:1] == b"-":
                 seen.add(_row(source, place, text, traffic))
             elif text and not text.startswith((b"Statistics of rank", b"Source")):
-                raise FormatError(source.name, place, "prose, expected: source target bytes count")
+                raise FormatError(source.name, place, "a line of text, expected: source target bytes count")
         if not inside:
-            what = "a report of mpiP without a communication matrix: it does not say who talks to whom"
-            raise UnsupportedError(f"{source.name}: {what} (hopbytes record does)")
+            what = "a report of mpiP without a communication matrix, expected one that has it"
+            raise UnsupportedError(f"{source.name}: {what} (hopbytes record writes patterns with peers)")
         if not ended:
-            raise FormatError(source.name, None, "the file ends inside the communication matrix")
+            what = "the file ends inside the communication matrix, expected a complete report"
+            raise FormatError(source.name, None, what)
         n = max([*hosts, *seen, *traffic.targets], default=-1) + 1
         check_complete(source.name, seen, n)
         named = [hosts.get(i, "") for i in range(n)]
@@ -62,7 +63,7 @@ def _host(source: Source, place: int, text: bytes, hosts: dict[int, str]) -> Non
     if text.startswith(b"@ MPI Task Assignment"):
         fields = text.partition(b":")[2].split()
         if len(fields) < 2:
-            raise FormatError(source.name, place, "an assignment cut short, expected a rank and a host")
+            raise FormatError(source.name, place, "an incomplete assignment, expected a rank and a host")
         hosts[rank(source.name, place, fields[0])] = fields[1].decode(errors="replace")
 
 

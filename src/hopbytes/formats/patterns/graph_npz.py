@@ -1,4 +1,4 @@
-"""NumPy archives: sparse matrices as SciPy saves them, and the arrays of a CommGraph by name."""
+"""NumPy archives: sparse matrices in SciPy's layout, and the arrays of a CommGraph by name."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 class Npz(Format):
-    """What is written here ``scipy.sparse.load_npz`` can read: CSR arrays, with ours beside them."""
+    """Written archives are readable by ``scipy.sparse.load_npz``: CSR arrays, with additional arrays."""
 
     holds = "pattern"
     suffixes = (".npz",)
     summary = "NumPy archive: SciPy sparse matrix, or indptr, targets, volumes, messages, loads"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """A zip archive whose first member is an array."""
+        """Tell whether the file is a zip archive whose first member is an array."""
         return head.startswith(b"PK\x03\x04") and b".npy" in head[:200]
 
     def read(self, source: Source) -> CommGraph:
-        """Return the graph; without ``undirected`` in the archive it is directed."""
+        """Return the graph; it is directed unless the archive says ``undirected``."""
         members = load_members(source)
         arrays = {name: value for name, value in members.items() if not isinstance(value, bytes)}
         if "targets" in arrays or ("indices" in arrays and "indptr" in arrays and "format" not in arrays):
@@ -40,7 +40,7 @@ class Npz(Format):
         raise FormatError(source.name, None, what)
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Write all arrays; what the source was called is lost (use ``.pattern``)."""
+        """Return all arrays; the facts about the source are lost, unlike in ``.pattern``."""
         notices: list[str] = []
         if options.get("symmetrize"):
             graph, notices = symmetrized(graph)
@@ -70,7 +70,7 @@ def _flag(arrays: dict[str, Array], name: str) -> bool:
 
 
 def _from_rows(source: Source, arrays: dict[str, Array]) -> CommGraph:
-    """CSR arrays with sorted rows, ours or SciPy's names."""
+    """Return the graph of CSR arrays with sorted rows, under hopbytes' or SciPy's names."""
     names = ("indptr", "messages", "loads")
     parts = {name: integers(source, name, arrays.get(name), np.int64) for name in names}
     targets = integers(source, "targets", arrays.get("targets", arrays.get("indices")), np.int32)
@@ -87,11 +87,12 @@ def _from_rows(source: Source, arrays: dict[str, Array]) -> CommGraph:
 
 
 def checked_undirected(source: Source, graph: CommGraph) -> CommGraph:
-    """Return the graph; FormatError when it calls itself undirected without being symmetric."""
+    """Return the graph; FormatError if it is marked as undirected without being symmetric."""
     from hopbytes import kernels
 
     if graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
-        raise FormatError(source.name, None, "marked as undirected, but the two directions differ")
+        what = "the graph is marked as undirected, but the two directions differ, expected equal ones"
+        raise FormatError(source.name, None, what)
     return graph
 
 
@@ -102,7 +103,7 @@ def _from_scipy(source: Source, arrays: dict[str, Array]) -> CommGraph:
         raise FormatError(source.name, None, f"shape {shape.tolist()}, expected a square matrix")
     n = int(shape[0])
     if layout not in ("csr", "csc", "coo"):
-        raise UnsupportedError(f"{source.name}: a {layout!r} matrix, save it as csr, csc or coo (.tocsr())")
+        raise UnsupportedError(f"{source.name}: a {layout!r} matrix, expected csr, csc or coo (.tocsr())")
     needed = ("row", "col", "data") if layout == "coo" else ("indptr", "indices", "data")
     missing = [name for name in needed if name not in arrays or arrays[name].ndim != 1]
     if missing:
@@ -117,7 +118,8 @@ def _from_scipy(source: Source, arrays: dict[str, Array]) -> CommGraph:
         indptr = integers(source, "indptr", arrays["indptr"], np.int64)
         assert indptr is not None
         if len(indptr) != n + 1 or int(indptr[-1]) != len(data) or bool(np.any(np.diff(indptr) < 0)):
-            raise FormatError(source.name, None, "indptr does not fit shape and data")
+            what = "indptr does not match shape and data, expected ascending row pointers"
+            raise FormatError(source.name, None, what)
         outer, inner = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr)), arrays["indices"]
         rows, columns = (outer, inner) if layout == "csr" else (inner, outer)
     return CommGraph.from_edges(rows, columns, data, n=n, meta={"name": source.title, "format": "npz"})

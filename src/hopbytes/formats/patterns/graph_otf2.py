@@ -1,4 +1,4 @@
-"""OTF2 archives of Score-P, Scalasca and others, read with the ``otf2`` package where it is installed."""
+"""OTF2 archives of Score-P, Scalasca and others, read with the optional package ``otf2``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ COMPLAINT = re.compile(r"^\[OTF2\] \S+ error: (.*)$", re.MULTILINE)
 
 
 class Otf2(Format):
-    """The anchor file, ``traces.otf2``, stands for the archive around it.
+    """The anchor file, ``traces.otf2``, names the archive in its folder.
 
-    Sends of the program and one-sided transfers are counted, whatever communicator they used; collectives by
-    the model ``collectives=`` names, with the sizes Score-P stores. O(events), about 10⁵ per second.
+    Sends of the program and one-sided transfers are counted in all communicators. Collectives become messages
+    by the model that ``collectives=`` names, with the sizes that Score-P stores. O(events), about 10⁵ events
+    per second.
     """
 
     holds = "pattern"
@@ -33,7 +34,7 @@ class Otf2(Format):
     summary = "OTF2 archives (Score-P, Scalasca); needs the package otf2"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The anchor file's first letters."""
+        """Tell whether the file begins like an anchor file."""
         return MAGIC in head[:32]
 
     def read(self, source: Source) -> CommGraph:
@@ -42,7 +43,7 @@ class Otf2(Format):
         found = _sums(source)
         n = found["ranks"]
         if not n:
-            raise UnsupportedError(f"{source.name}: no ranks of MPI in this archive, expected a trace of MPI")
+            raise UnsupportedError(f"{source.name}: the archive has no MPI ranks, expected a trace of MPI")
         traffic, collectives = Traffic(), Collectives()
         for pair in found["messages"]:
             traffic.add(*pair)
@@ -52,8 +53,8 @@ class Otf2(Format):
         notices = left_out(model, collectives.calls, collectives.volume)
         if found["uneven"] and model != "ignore":
             notices.append(
-                f"{found['uneven']} all-to-all calls with a count per rank: the archive has their sums, "
-                "which are spread evenly"
+                f"{found['uneven']} all-to-all calls have a count per rank: the archive stores only sums, "
+                "which are distributed evenly over the ranks"
             )
         unknown = found["unknown"] + found["between"]
         if unknown:
@@ -65,21 +66,22 @@ formats.register("otf2")(Otf2())
 
 
 def _sums(source: Source) -> dict[str, Any]:
-    """Return what the process that reads the archive printed; what it complained about is an error."""
+    """Return the JSON output of the process that reads the archive; FormatError if it reported an error."""
     if source.path is None or MAGIC not in source.head(32):
-        what = "not the anchor file of an archive, expected traces.otf2 with its folder beside it"
+        what = "not the anchor file of an archive, expected traces.otf2 in the folder of its archive"
         raise FormatError(source.name, None, what)
     if importlib.util.find_spec("otf2") is None:
-        raise UnsupportedError(f"{source.name}: needs the package otf2: pip install 'hopbytes[otf2]'")
+        what = "the package otf2 is not installed, expected it for this format: pip install 'hopbytes[otf2]'"
+        raise UnsupportedError(f"{source.name}: {what}")
     done = subprocess.run(
         [sys.executable, "-m", "hopbytes.formats.patterns._otf2_events", os.path.abspath(source.path)],
         cwd=Path(__file__).resolve().parents[3], stdin=subprocess.DEVNULL, capture_output=True,
     )  # fmt: skip
-    said = done.stderr.decode(errors="replace")
-    complaint = COMPLAINT.search(said)
+    errors = done.stderr.decode(errors="replace")
+    complaint = COMPLAINT.search(errors)
     if complaint or done.returncode:
-        # The package's own last line, when its library had nothing to say.
-        why = complaint[1] if complaint else (said.strip().splitlines() or ["its reader died"])[-1]
+        # If the library printed no message, the last line is the exception of the package.
+        why = complaint[1] if complaint else (errors.strip().splitlines() or ["its reader crashed"])[-1]
         raise FormatError(source.name, None, f"{why[:200]}, expected a complete OTF2 archive")
     found: dict[str, Any] = json.loads(done.stdout)
     return found

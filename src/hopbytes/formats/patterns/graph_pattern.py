@@ -1,7 +1,7 @@
-"""``.pattern``: everything a CommGraph knows, and back without loss.
+"""``.pattern``: a complete CommGraph, stored without loss.
 
-A zip archive. Its first member ``header.json`` says what it is, in which version, and all facts that
-are no arrays; then follow ``indptr.npy``, ``targets.npy`` and, where they exist, ``volumes.npy``,
+The file is a zip archive. Its first member ``header.json`` holds the name and version of the format and all
+facts that are not arrays; then follow ``indptr.npy``, ``targets.npy`` and, if they exist, ``volumes.npy``,
 ``messages.npy`` and ``loads.npy``.
 """
 
@@ -28,14 +28,14 @@ ARRAYS: dict[str, Any] = {
 
 
 class Pattern(Format):
-    """Our own format: arrays, scale, direction and the facts about the source."""
+    """The native format of hopbytes: arrays, scale, direction and the facts about the source."""
 
     holds = "pattern"
     suffixes = (".pattern",)
-    summary = "our own archive: all arrays, scale and facts about the source"
+    summary = "native archive of hopbytes: all arrays, scale and facts about the source"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """A zip archive that begins with our header."""
+        """Tell whether the file is a zip archive that begins with the header."""
         return head.startswith(b"PK\x03\x04") and b"header.json" in head[:200]
 
     def read(self, source: Source) -> CommGraph:
@@ -45,7 +45,7 @@ class Pattern(Format):
         arrays = {name: integers(source, name, members.get(name), dtype) for name, dtype in ARRAYS.items()}
         indptr, targets = arrays.pop("indptr"), arrays.pop("targets")
         if indptr is None or targets is None or not len(indptr):
-            raise FormatError(source.name, None, "indptr or targets are missing, expected both")
+            raise FormatError(source.name, None, "indptr or targets is missing, expected both")
         graph = CommGraph(
             indptr, targets, **arrays, undirected=header["undirected"], scale=header["scale"],
             meta=header["meta"],
@@ -53,7 +53,7 @@ class Pattern(Format):
         return checked_undirected(source, graph)
 
     def write_pattern(self, graph: CommGraph, options: Dictionary[str, Any]) -> Written:
-        """Write everything; facts that JSON cannot hold become text."""
+        """Return an archive of the whole graph; facts that JSON cannot hold are stored as text."""
         notices: list[str] = []
         if options.get("symmetrize"):
             graph, notices = symmetrized(graph)
@@ -76,15 +76,17 @@ def _header(source: Source, content: Array | bytes | None) -> dict[str, Any]:
     try:
         header = json.loads(content)
     except (ValueError, RecursionError):
-        raise FormatError(source.name, None, "header.json is not JSON") from None
+        raise FormatError(source.name, None, "header.json is damaged, expected JSON") from None
     if not isinstance(header, dict) or header.get("format") != "hopbytes pattern":
-        raise FormatError(source.name, None, "header.json is not that of a pattern written by hopbytes")
+        what = "header.json has another format, expected that of a pattern written by hopbytes"
+        raise FormatError(source.name, None, what)
     if header.get("version") != VERSION:
-        what = f"pattern version {str(header.get('version'))[:20]}, this release reads version {VERSION}"
+        what = f"pattern version {str(header.get('version'))[:20]}, expected version {VERSION}"
         raise UnsupportedError(f"{source.name}: {what}")
     for key, kind in (("undirected", bool), ("scale", int), ("meta", dict)):
         if not isinstance(header.get(key), kind):
-            raise FormatError(source.name, None, f"header.json has no proper {key!r}")
+            what = f"header.json has no valid {key!r}, expected a value of type {kind.__name__}"
+            raise FormatError(source.name, None, what)
     if not 1 <= header["scale"] <= 10**9:
         raise FormatError(source.name, None, f"scale {header['scale']}, expected 1 to 10^9")
     return header

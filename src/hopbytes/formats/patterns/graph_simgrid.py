@@ -1,4 +1,4 @@
-"""Time-independent traces of SimGrid's SMPI: what each rank does, one action per line."""
+"""Time-independent traces of SimGrid's SMPI: the actions of every rank, one per line."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FROM_ZERO = re.compile(r"(?P<before>.*?(?:trace|actions))(?P<rank>\d{1,9})(?P<af
 FROM_ONE = re.compile(r"(?P<before>.*rank-)(?P<rank>\d{1,9})(?P<after>\.txt)")
 FIRST = re.compile(rb"\d+ (init|comm_size|compute)\b")
 DECIMAL = re.compile(rb"\d{1,40}(\.\d{0,40})?([eE]\+?\d{1,2})?")
-#: Bytes of the predefined datatypes by the number traces give them (SimGrid 3.32).
+#: Bytes of the predefined datatypes by their numbers in traces (SimGrid 3.32).
 TYPE_BYTES = {
     0: 8, 1: 4, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1, 7: 8, 11: 4, 12: 8, 14: 16, 16: 1, 17: 1, 20: 8, 24: 8, 26: 16,
     38: 4,
 }  # fmt: skip
-#: Bytes where a line names no type: a double after ``init 1``, a byte after a bare ``init``.
+#: Default sizes if a line names no datatype: a double after ``init 1``, a byte after ``init`` alone.
 BARE, DOUBLE = 1, 8
-#: Collectives with one count: kind, and where count, root and type stand.
+#: Collectives with one count: their kind, and the positions of count, root and datatype.
 PLAIN: dict[bytes, tuple[str, int, int | None, int]] = {
     b"bcast": ("bcast", 0, 1, 2), b"reduce": ("reduce", 0, 2, 3), b"allreduce": ("allreduce", 0, None, 2),
     b"scan": ("scan", 0, None, 2), b"exscan": ("scan", 0, None, 2),
@@ -45,10 +45,10 @@ PLAIN: dict[bytes, tuple[str, int, int | None, int]] = {
 
 
 class Simgrid(Format):
-    """A file per rank, or all ranks in one; receives say again what sends say and are not counted.
+    """One file per rank, or one for all ranks; receives are not counted, because they repeat the sends.
 
     Collectives are left out unless ``collectives=`` names a model. Traces do not name communicators, so all
-    ranks are taken to have part in them. All-to-all with lists of counts needs no model but the wish.
+    ranks are assumed to take part. An all-to-all with a count per rank gives the same messages in each model.
     """
 
     holds = "pattern"
@@ -56,11 +56,11 @@ class Simgrid(Format):
     summary = "time-independent traces of SimGrid's SMPI (smpirun -trace-ti)"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The first action of a rank."""
+        """Tell whether the file begins with a typical first action of a rank."""
         return FIRST.match(head) is not None
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic: counts times the size of their type."""
+        """Return directed traffic; volumes are counts times the sizes of their datatypes."""
         model = chosen_model(source)
         trace = _Trace(model)
         from_one = bool(source.path and FROM_ONE.search(source.path))
@@ -89,7 +89,7 @@ def _actions(name: str, stream: BufferedReader) -> Iterator[tuple[int, list[byte
 
 
 class _Trace:
-    """Reads actions one by one."""
+    """The state of a reader that processes actions one by one."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -99,7 +99,7 @@ class _Trace:
         self.waiting: list[tuple[str, int, list[bytes]]] = []
 
     def take(self, name: str, place: int, fields: list[bytes]) -> None:
-        """Take one action."""
+        """Process one action."""
         self.name, self.place = name, place
         own, action, values = rank(name, place, fields[0]), fields[1].lower(), fields[2:]
         self.own, self.values = own, values
@@ -109,7 +109,7 @@ class _Trace:
         elif action == b"comm_size":
             self.size = max(self.size, self._number(0))
         elif action in (b"send", b"isend", b"ssend", b"issend"):
-            # The tag came with SimGrid 3.20; before, the count followed the receiver.
+            # Since SimGrid 3.20 there is a tag between the receiver and the count.
             at = 1 if len(values) == 2 else 2
             self._send(rank(name, place, self._field(0)), self._number(at), at + 1)
         elif action == b"sendrecv":
@@ -130,11 +130,11 @@ class _Trace:
         elif action in (b"alltoallv", b"allgatherv", b"gatherv", b"scatterv", b"reducescatter"):
             if self.size:
                 self._lists(action)
-            else:  # old traces do not tell how many ranks there are
+            else:  # old traces do not contain the number of ranks
                 self.waiting.append((self.name, self.place, [str(self.own).encode(), action, *self.values]))
 
     def take_waiting(self, n: int) -> None:
-        """Take the actions with lists whose length is only known when all of the trace has been read."""
+        """Process actions with a count per rank that were met before the number of ranks was known."""
         self.size = n
         for name, place, fields in self.waiting:
             self.take(name, place, fields)
@@ -143,7 +143,7 @@ class _Trace:
         self.collectives.add(self.own, kind, self._number(count_at) * self._size(type_at), root)
 
     def _lists(self, action: bytes) -> None:
-        """Calls with a count per rank."""
+        """Process a collective with a count per rank."""
         n = self.size
         if action == b"alltoallv":
             size = self._size(2 + 2 * n)
@@ -165,12 +165,12 @@ class _Trace:
 
     def _field(self, at: int) -> bytes:
         if at >= len(self.values):
-            raise FormatError(self.name, self.place, "an action cut short, expected its counts and ranks")
+            raise FormatError(self.name, self.place, "an incomplete action, expected its counts and ranks")
         return self.values[at]
 
     def _number(self, at: int) -> int:
         token = self._field(at)
-        if DECIMAL.fullmatch(token):  # exactly: 2.5e8, 65536.000000
+        if DECIMAL.fullmatch(token):  # converted exactly, such as 2.5e8 or 65536.000000
             value = Fraction(token.decode())
             token = str(value.numerator).encode() if value.denominator == 1 else token
         return number(self.name, self.place, token, "a whole number")
@@ -181,5 +181,5 @@ class _Trace:
         token = self.values[at]
         if token.isdigit() and len(token) < 4 and int(token) in TYPE_BYTES:
             return TYPE_BYTES[int(token)]
-        what = f"datatype {shown(token)}, whose size traces do not tell, expected a predefined one"
+        what = f"datatype {shown(token)}, whose size traces do not contain, expected a predefined datatype"
         raise UnsupportedError(f"{self.name}:{self.place}: {what}")

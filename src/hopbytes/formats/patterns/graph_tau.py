@@ -12,28 +12,28 @@ from hopbytes.formats.patterns.recorded import Traffic, files_of_set, lines, ran
 from hopbytes.model.comm_graph import CommGraph
 
 PARTS = re.compile(r"(?P<before>profile\.)(?P<rank>\d{1,9})(?P<after>\.0\.0)")
-#: The user events with a path behind the node ("through …", "=> …") say again what the plain ones say.
+#: Events with a path after the node ("through …", "=> …") repeat the plain events and are not counted.
 EVENT = re.compile(rb'"Message size sent to node (\d+)"\s+(.*)')
 ANY_EVENT = re.compile(rb'"Message size sent to node (\d+)')
 
 
 class Tau(Format):
-    """An event per peer: ``"Message size sent to node 3" messages max min mean sum_of_squares``."""
+    """One event per peer: ``"Message size sent to node 3" messages max min mean sum_of_squares``."""
 
     holds = "pattern"
     suffixes = (".0.0",)
     summary = "TAU's profiles recorded with TAU_COMM_MATRIX=1"
 
     def sniff(self, name: str, head: bytes) -> bool:
-        """The first line."""
+        """Tell whether the first line is that of a TAU profile."""
         return b"templated_functions" in head.split(b"\n", 1)[0]
 
     def read(self, source: Source) -> CommGraph:
-        """Return directed traffic: messages times their mean size."""
+        """Return directed traffic; a volume is the number of messages times their mean size."""
         traffic, ranks, events = Traffic(), 0, False
         for own, name, stream in files_of_set(source, PARTS):
             if own is None:
-                what = "one profile alone, expected profile.<rank>.0.0 with those of the other ranks"
+                what = "a single profile, expected profile.<rank>.0.0 together with those of the other ranks"
                 raise FormatError(name, None, what)
             ranks = max(ranks, own + 1)
             for place, line in lines(stream, name):
@@ -43,7 +43,7 @@ class Tau(Format):
                     volume, count = _volume(name, place, match[2])
                     traffic.add(own, rank(name, place, match[1]), volume, count)
         if not events:
-            what = "profiles without messages to nodes: record again with TAU_COMM_MATRIX=1"
+            what = "the profiles have no messages by peer, expected profiles recorded with TAU_COMM_MATRIX=1"
             raise UnsupportedError(f"{source.name}: {what}")
         return traffic.graph(source, "tau", ranks)
 
@@ -55,7 +55,7 @@ def _volume(name: str, place: int, text: bytes) -> tuple[int, int]:
     """Return bytes and messages of an event: count, max, min, mean."""
     fields = text.split()
     if len(fields) < 4:
-        raise FormatError(name, place, "an event cut short, expected: messages max min mean")
+        raise FormatError(name, place, "an incomplete event, expected: messages max min mean")
     try:
         count, mean = float(fields[0]), float(fields[3])
     except ValueError:

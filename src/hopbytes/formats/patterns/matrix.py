@@ -1,4 +1,4 @@
-"""Dense matrices as text: what the blank-separated and the comma-separated format share."""
+"""Dense matrices as text: common parts of the blank-separated and the comma-separated format."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hopbytes.formats.patterns.graph_edges import fields_of
 from hopbytes.formats.patterns.symmetrize import symmetrized
 from hopbytes.model.comm_graph import CommGraph
 
-#: A larger matrix would fill some ten gigabytes with mostly zeros.
+#: Largest number of tasks in a dense matrix; a larger one would take tens of gigabytes, mostly zeros.
 LARGEST_MATRIX = 50_000
 
-#: Numbers of tasks below this are small: a first column of larger ones is no column of tasks.
+#: Bound of task numbers in a short edge list; larger numbers are taken for bytes.
 LARGEST_SMALL_TASK = 10_000
 
 
 def read_matrix(source: Source, whole: bool = False) -> NDArray[Any]:
-    """Return a square matrix of numbers >= 0: int64, or float64 when some number is a decimal."""
+    """Return a square matrix of numbers >= 0: int64, or float64 if some number is a decimal."""
     line, text = first_line(source, b"#%")
     columns = len(fields_of(text))
     if columns == 0:
@@ -32,24 +32,24 @@ def read_matrix(source: Source, whole: bool = False) -> NDArray[Any]:
     matrix, last = read_table(source, columns, line, text)
     rows = len(matrix)
     if rows != columns:
-        what = f"{rows} lines of {columns} numbers, expected as many of each (a square matrix)"
+        what = f"{rows} lines of {columns} numbers, expected a square matrix"
         if 2 <= columns <= 4:
-            what += "; for an edge list say format 'edges'"
+            what += "; an edge list needs the format 'edges'"
         raise FormatError(source.name, last, what)
     if whole and matrix.dtype != np.int64:
         row = int(np.argmax(np.any(matrix != np.rint(matrix), axis=1)))
-        raise FormatError(source.name, None, f"a fraction in row {row}, expected whole message counts")
+        raise FormatError(source.name, None, f"a decimal in row {row}, expected integer message counts")
     return matrix.astype(np.int64) if whole else matrix
 
 
 def looks_like_matrix(head: bytes, comma: bool) -> bool:
-    """Tell whether the complete lines of `head` are rows of a square matrix as far as one can see."""
+    """Tell whether the complete lines of `head` could be the first rows of a square matrix."""
     lines = [line for line in head.split(b"\n") if fields_of(line)]
     if not lines or (b"," in lines[0]) != comma:
         return False
     complete = lines if head.endswith(b"\n") and len(head) < 4096 else lines[:-1]
     counts = {len(fields_of(line)) for line in complete}
-    if not complete:  # not one line fits: long rows
+    if not complete:  # the first row is longer than `head`
         return len(fields_of(lines[0])) > 4
     if counts != {len(fields_of(lines[0]))}:
         return False
@@ -58,10 +58,10 @@ def looks_like_matrix(head: bytes, comma: bool) -> bool:
 
 
 def maybe_edges(head: bytes) -> str | None:
-    """Why a few lines may as well be an edge list: as many lines as numbers in each, the first two tasks.
+    """Return why a small square matrix could equally be an edge list, or None if it cannot.
 
-    Two to four numbers a line. A matrix of traffic has zeros on its diagonal, or is written by us; the first
-    two numbers of an arc are small whole ones.
+    Both have two to four lines of the same number of fields. A traffic matrix has zeros on its diagonal, or
+    the mark of hopbytes; in an edge list the first two numbers of a line are small integers.
     """
     lines = [fields_of(line) for line in head.split(b"\n")]
     rows = [row for row in lines if row]
@@ -74,7 +74,7 @@ def maybe_edges(head: bytes) -> str | None:
         return None
     columns = ("from, to", "from, to, bytes", "from, to, bytes, messages")[size - 2]
     return (
-        f"{size} lines of {size} numbers, a matrix of {size} tasks or an edge list ({columns}): say which by "
+        f"{size} lines of {size} numbers are a matrix of {size} tasks or an edge list ({columns}), expected "
         "--input-format csv or --input-format edges"
     )
 
@@ -85,12 +85,12 @@ def write_matrix(graph: CommGraph, options: Dictionary[str, Any], separator: str
     if options.get("symmetrize"):
         graph, notices = symmetrized(graph)
     if graph.n > LARGEST_MATRIX:
-        what = f"{graph.n} tasks, more than {LARGEST_MATRIX} in a dense matrix"
+        what = f"{graph.n} tasks, expected at most {LARGEST_MATRIX} in a dense matrix"
         raise UnsupportedError(f"{what}: use edges, mm, npz or pattern")
     lost = [("message counts", graph.messages), ("loads", graph.loads)]
     notices += [f"{what} are lost: the matrix holds volumes only" for what, v in lost if v is not None]
     if graph.scale != 1:
-        notices.append(f"volumes are those of the source times {graph.scale}")
+        notices.append(f"volumes are the numbers of the source times {graph.scale}")
     return Written({"": _pieces(graph, separator)}, notices=tuple(notices))
 
 

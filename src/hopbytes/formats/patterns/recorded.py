@@ -1,4 +1,4 @@
-"""What readers of recordings share: traffic added up, sets of files (one per rank), numbers with a line."""
+"""Common parts of readers of recordings: summed traffic, sets of files (one per rank), parsed numbers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ from hopbytes.textio.open_input import open_stream
 #: Longest line of a recording.
 LONGEST_LINE = 1 << 20
 
-#: Share of ranks that must send something for a pattern not to be called nearly empty.
-TALKING_SHARE = 0.5
+#: If fewer than this share of the ranks send anything, a notice calls the pattern nearly empty.
+SENDING_SHARE = 0.5
 
 
 class Traffic:
-    """Directed traffic as it is met; the graph adds up what belongs to one pair."""
+    """Directed traffic in the order of the recording; :meth:`graph` sums the messages of each pair."""
 
     def __init__(self) -> None:
         self.sources, self.targets = array("q"), array("q")
         self.volumes, self.counts = array("q"), array("q")
 
     def add(self, source: int, target: int, volume: int, count: int) -> None:
-        """Add `count` messages of `volume` bytes together."""
+        """Add `count` messages with `volume` bytes in total."""
         if volume > MAX_SUM:
-            raise ScaleError(f"{volume} bytes from task {source} to {target}, more than 2^63 - 1")
+            what = f"{volume} bytes from task {source} to {target}"
+            raise ScaleError(f"{what}, expected at most 2^63 - 1")
         self.sources.append(source)
         self.targets.append(target)
         self.volumes.append(volume)
@@ -46,7 +47,10 @@ class Traffic:
         self, kind: str, model: str, members: Sequence[int], volumes: Sequence[int], root: int, calls: int,
         first: int = 0,
     ) -> None:
-        """Add the messages of a collective among `members` (see :func:`hopbytes.patterns.collective_messages.expand`)."""
+        """Add the messages of a collective call among `members`.
+
+        The model is applied by :func:`hopbytes.patterns.collective_messages.expand`.
+        """
         messages = (
             expand_between(kind, model, volumes, first, root, calls) if first
             else expand(kind, model, volumes, root, calls)
@@ -55,7 +59,7 @@ class Traffic:
             self.add(members[source], members[target], volume, count)
 
     def graph(self, source: Source, format: str, n: int | None = None, **facts: Any) -> CommGraph:
-        """Return the pattern; pairs without a message are no arcs. `facts` go into its meta."""
+        """Return the pattern, without arcs that carry nothing; `facts` are stored in its meta."""
         columns = [np.array(c, np.int64) for c in (self.sources, self.targets, self.volumes, self.counts)]
         kept = (columns[2] > 0) | (columns[3] > 0)
         src, dst, volumes, counts = (column[kept] for column in columns)
@@ -72,20 +76,20 @@ class Traffic:
 
 
 def emptiness(n: int, sources: Any) -> list[str]:
-    """Return a warning when few of n tasks send anything."""
-    talking = len(np.unique(sources))
-    if n < 2 or talking >= TALKING_SHARE * n:
+    """Return a notice if few of n ranks send anything."""
+    sending = len(np.unique(sources))
+    if n < 2 or sending >= SENDING_SHARE * n:
         return []
-    return [f"nearly empty: {talking} of {n} ranks send anything that was recorded"]
+    return [f"the pattern is nearly empty: only {sending} of {n} ranks have recorded sends"]
 
 
 def chosen_model(source: Source) -> str:
-    """Return the model of collectives the caller asked for; by default they are left out."""
+    """Return the model of collectives that the caller named; by default collectives are left out."""
     return check_model(source.options.get("collectives") or "ignore")
 
 
 def left_out(model: str, calls: int, volume: int) -> list[str]:
-    """Return what to say about collectives that were left out."""
+    """Return a notice about collectives that were left out."""
     if model != "ignore" or not calls:
         return []
     return [f"{calls} collective calls of {volume} bytes are left out (collectives=ring, binomial, pairs)"]
@@ -96,12 +100,13 @@ def number(where: str, line: int | None, token: bytes, what: str) -> int:
     if not token.isdigit():
         raise FormatError(where, line, f"{shown(token)}, expected {what}")
     if len(token) > 19 or int(token) > MAX_SUM:
-        raise ScaleError(f"{where}:{line}: {token[:40].decode()} is more than 2^63 - 1: divide all values")
+        what = f"{token[:40].decode()} is more than 2^63 - 1"
+        raise ScaleError(f"{where}:{line}: {what}: divide all values until they fit")
     return int(token)
 
 
 def rank(where: str, line: int | None, token: bytes) -> int:
-    """Return a rank's number."""
+    """Return a rank number; FormatError if it is not one."""
     found = number(where, line, token, "a rank")
     if found >= 2**31 - 2:
         raise FormatError(where, line, f"rank {found}, expected less than 2^31 - 2")
@@ -109,27 +114,27 @@ def rank(where: str, line: int | None, token: bytes) -> int:
 
 
 def lines(stream: BufferedReader, where: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) of a text; FormatError for an endless line."""
+    """Yield (number, line) of a text; FormatError for a line longer than :data:`LONGEST_LINE`."""
     count = 0
     while line := stream.readline(LONGEST_LINE):
         count += 1
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            raise FormatError(where, count, f"a line of more than {LONGEST_LINE} bytes")
+            raise FormatError(where, count, f"the line has more than {LONGEST_LINE} bytes")
         yield count, line
 
 
 def files_of_set(
     source: Source, names: re.Pattern[str], first: int = 0
 ) -> Iterator[tuple[int | None, str, BufferedReader]]:
-    """Yield (rank, name, stream) of the files a recording consists of, by rank.
+    """Yield (rank, name, stream) of the files of a recording, in the order of ranks.
 
-    `names` has groups ``before``, ``rank`` and ``after``; numbers begin with `first`. A file with another
-    name, or standard input, is all there is, and its rank is None.
+    `names` has the groups ``before``, ``rank`` and ``after``; numbers begin with `first`. A file with another
+    name, or standard input, is a complete recording, and its rank is None.
 
     Raises
     ------
     FormatError
-        A gap in the numbers: the ranks that are missing are named.
+        Files of some ranks are missing; the text names them.
     """
     own = names.fullmatch(os.path.basename(source.path)) if source.path else None
     if own is None:
@@ -151,7 +156,7 @@ def files_of_set(
 
 
 def check_complete(where: str, found: Any, n: int) -> None:
-    """Raise FormatError naming the ranks of 0..n-1 that are not in `found`."""
+    """Raise FormatError, with the missing ranks, unless `found` contains all ranks of 0..n-1."""
     absent = n - len(found)
     if absent <= 0:
         return
@@ -161,15 +166,15 @@ def check_complete(where: str, found: Any, n: int) -> None:
             missing.append(place)
             if len(missing) == 8:
                 break
-    said = ", ".join(map(str, missing)) + (", …" if absent > len(missing) else "")
-    raise FormatError(where, None, f"{absent} of {n} ranks missing ({said}), expected all of them")
+    named = ", ".join(map(str, missing)) + (", …" if absent > len(missing) else "")
+    raise FormatError(where, None, f"{absent} of {n} ranks are missing ({named}), expected all of them")
 
 
 class Collectives:
-    """Collective calls summed by kind, root and members, to be expanded at the end.
+    """Collective calls, summed by kind, root and members, and turned into messages at the end.
 
-    Ranks of one call meet here by what they have in common; every model is linear in the volumes, so it
-    does not matter which calls are summed.
+    Recordings hold the part of every rank separately; the parts of one call have the same kind, root and
+    members. Different calls with the same key may be summed, because every model is linear in the volumes.
     """
 
     def __init__(self) -> None:
@@ -180,9 +185,9 @@ class Collectives:
         self, own: int, kind: str, volume: int, root: int = 0, members: tuple[int, ...] | None = None,
         calls: int = 1, first: int = 0,
     ) -> None:
-        """Add what member `own` said: `volume` bytes in `calls`; members None are all ranks.
+        """Add the part of member `own`: `volume` bytes in `calls` calls; `members` None stands for all ranks.
 
-        With `first` > 0 the call is one between two groups, and that many members are of the first.
+        With `first` > 0 the call is between two groups, and the first `first` members form the first group.
         """
         sums = self._sums.setdefault((kind, root, members, first), {}).setdefault(own, [0, 0])
         sums[0] += volume
@@ -191,7 +196,7 @@ class Collectives:
         self.volume += volume
 
     def expand_into(self, traffic: Traffic, model: str, n: int) -> None:
-        """Add the messages under a model; `n` ranks in all."""
+        """Add the messages of all calls to the traffic under a model; `n` is the number of ranks."""
         for (kind, root, members, first), sums in self._sums.items():
             ranks = tuple(range(n)) if members is None else members
             volumes = [sums.get(i, (0, 0))[0] for i in range(len(ranks))]

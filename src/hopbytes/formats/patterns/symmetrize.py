@@ -1,4 +1,4 @@
-"""Making a pattern symmetric without changing what a placement costs."""
+"""Making a pattern symmetric without changing the order of mappings by cost."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
-    """Return the pattern with equal weight in both directions, and what has to be said about it.
+    """Return the pattern with equal weights in both directions, and notices about the change.
 
-    The cost of a placement J counts both directions, so the exact symmetric counterpart of C has the
-    weight (C[i,j] + C[j,i]) / 2 in each. When all these sums are even that is what is returned. Otherwise
-    halving would have to round, so the sums themselves are the weights, every J is twice that of the
-    source, and a notice says so. The order of placements is the same either way. Messages are treated
-    alike. An undirected graph is returned as it is.
+    The cost J of a mapping counts both directions, so the exact symmetric counterpart of C has the weight
+    (C[i,j] + C[j,i]) / 2 in each direction. If all these sums are even, these weights are returned. Otherwise
+    halving would round, so the sums themselves are the weights, every J is twice that of the source, and a
+    notice says so. The order of mappings is the same in both cases. Messages are treated in the same way. An
+    undirected graph is returned unchanged.
 
     Returns
     -------
     CommGraph
-        Undirected; arcs of tasks to themselves are gone.
+        An undirected graph without arcs of tasks to themselves.
     list of str
         Notices.
 
     Raises
     ------
     ScaleError
-        A sum beyond 2**63 - 1.
+        A sum exceeds 2**63 - 1.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
     if graph.undirected:
         return graph, []
     notices: list[str] = []
-    # Both symmetric graphs are built over all arcs, so that their rows are the same.
+    # Volumes and messages are symmetrized over the same arcs, so that both get the same rows.
     indptr, targets, volumes = _both_ways(graph, graph.arc_volumes(), "volumes", notices)
     messages = None
     if graph.messages is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.common.geometry import Geometry, geometry_of
+from hopbytes.machines.base import KnownHosts
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.network.network import Network
@@ -16,21 +17,21 @@ from hopbytes.textio.hostlist import expand_hosts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HostsOn(NetworkMachine):
-    """Hosts at endpoints of a network that has more of them than hosts, or other numbers.
+class AttachedHosts(NetworkMachine):
+    """Hosts at some endpoints of a network, which may have more endpoints than hosts, numbered differently.
 
     Parameters
     ----------
     text : str
-        Spec of the whole, without distance per hop.
+        Spec of this machine, without distance per hop.
     around : NetworkMachine
-        The network; what is inside its nodes and its distances do not matter.
+        The machine whose network it is; its distances and the levels inside its nodes are ignored.
     hosts : tuple of str
         Names in machine order.
     places : tuple of int
         Endpoint of each host, distinct.
-    said : tuple of str
-        What the user should know.
+    warnings : tuple of str
+        What the user should know about the source.
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
     """
@@ -39,7 +40,7 @@ class HostsOn(NetworkMachine):
     around: NetworkMachine
     hosts: tuple[str, ...]
     places: tuple[int, ...]
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     per_hop: int | None = None
     inside: Tree | None = None
 
@@ -50,7 +51,7 @@ class HostsOn(NetworkMachine):
         return self.around.network_spec(), self.hosts, self.places, self.hop_distance, self.inside
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, HostsOn) and self._identity() == other._identity()
+        return isinstance(other, AttachedHosts) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
         return hash(self._identity())
@@ -60,24 +61,21 @@ class HostsOn(NetworkMachine):
         """Number of hosts."""
         return len(self.hosts)
 
-    def node_names(self) -> tuple[str, ...]:
-        """Host names."""
-        return self.hosts
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The nodes of the file."""
+        return KnownHosts(self.hosts, fixed=True)
 
-    def keeps_names(self) -> bool:
-        """Nodes are those of the file."""
-        return True
-
-    def notices(self) -> tuple[str, ...]:
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
         """What was left out or assumed."""
-        return self.said
+        return self.warnings
 
     def network_spec(self) -> str:
         """The file and the options it was read with."""
         return self.text
 
     def network(self) -> Network:
-        """The whole network, also where no host is."""
+        """The whole network, with the endpoints that have no host."""
         return self.around.network()
 
     def endpoint_of_core(self) -> Int32:
@@ -85,18 +83,13 @@ class HostsOn(NetworkMachine):
         return np.asarray(self.places, np.int32)[self.node_of_core()]
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut as the network cuts the endpoints of these hosts."""
+        """Cut the hosts as the network cuts their endpoints."""
         places = np.asarray(self.places, np.int64)[nodes]
         order = np.argsort(places)
         parts = self.around.split_nodes(places[order])
         return [np.sort(nodes[order[np.searchsorted(places[order], part)]]) for part in parts]
 
-    def geometry(self) -> Geometry | None:
-        """Where every host is, if the network is a grid."""
-        around = geometry_of(self.around)
-        return None if around is None else around._replace(places=around.places[:, list(self.places)])
-
-    def kept(self, wanted: str | None) -> HostsOn:
+    def kept(self, wanted: str | None) -> AttachedHosts:
         """Return the machine of some of its hosts; FormatError for names it does not have."""
         if wanted is None:
             return self

@@ -1,8 +1,7 @@
-"""Hosts on a fabric that was read from files: several adapters each, routes as its switches forward."""
+"""Hosts on a fabric that was read from files: they may have several adapters; switches forward by tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,13 +12,14 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
+from hopbytes.machines.base import KnownHosts
 from hopbytes.machines.common.clustered_split import split_by_distance
 from hopbytes.machines.common.gpu_rails import adapters_of_gpus
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.network.fabric_network import fabric_network
 from hopbytes.machines.network.network import Network
-from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.node.inventory import NodeInventory
 
 RAILS = ("first", "same", "spread", "gpu")
 
@@ -37,14 +37,14 @@ class FabricMachine(NetworkMachine):
     hosts : tuple of Host
         Nodes in machine order, with the adapters their tasks may use.
     rails : str
-        Which adapter the cores of a host use: ``first`` all the same; ``same`` equal shares of the cores
-        use the first, second, ... adapter, as many as every host of the job has, so that equal cores
-        meet on one rail; ``spread`` equal shares use all adapters the host has; ``gpu`` slots of GPUs use
-        the adapter nearest to their GPU, or equal shares in the order of the GPUs where nobody knows it.
+        Which adapter the cores of a host use. ``first``: all cores use the first one. ``same``: equal shares
+        of the cores use the first, second, ... adapter, as many as every host of the job has, so that equal
+        cores meet on one rail. ``spread``: equal shares use all adapters the host has. ``gpu``: slots of GPUs
+        use the adapter nearest to their GPU, or equal shares in the order of the GPUs where it is unknown.
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
     spread : bool
-        Flows divide evenly over all shortest ways between switches, as adaptive routing aims at, instead of
+        Flows divide evenly over all shortest paths between switches, as adaptive routing aims at, instead of
         taking the routes of the tables.
     nodes : tuple of int
         Hosts of the job, by which ``same`` counts adapters; empty: all hosts.
@@ -71,7 +71,7 @@ class FabricMachine(NetworkMachine):
     def __post_init__(self) -> None:
         if self.rails not in RAILS:
             raise FormatError("--rails", None, f"{self.rails[:20]!r}, expected one of {', '.join(RAILS)}")
-        if self.links is None:  # a copy with another inside keeps its routes
+        if self.links is None:  # a copy with other levels inside keeps its routes
             object.__setattr__(self, "arrival", follow(self.fabric))
             object.__setattr__(self, "links", fabric_network(self.fabric, self.hosts, spread=self.spread))
         check_nodes(self)
@@ -91,9 +91,10 @@ class FabricMachine(NetworkMachine):
         """Number of hosts."""
         return len(self.hosts)
 
-    def node_names(self) -> tuple[str, ...]:
-        """Host names."""
-        return tuple(host.name for host in self.hosts)
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts of the fabric."""
+        return KnownHosts(tuple(host.name for host in self.hosts), fixed=True, hint=names_hint(self.hosts))
 
     def network_spec(self) -> str:
         """The file or folder and the options it was read with."""
@@ -104,12 +105,9 @@ class FabricMachine(NetworkMachine):
         assert self.links is not None
         return self.links
 
-    def notices(self) -> tuple[str, ...]:
-        """What was left out or assumed, hosts without a name, pairs of adapters without a route."""
-        return self.notices_on(np.ones(len(self.hosts), np.bool_))
-
-    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
-        """The same for a job on some hosts: pairs of others do not matter to it."""
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+        """What was left out or assumed, hosts without a name, pairs of adapters in use without a route."""
+        used = np.ones(len(self.hosts), np.bool_) if used is None else used
         notices = list(self.fabric.notices)
         nameless = sum(not host.named for host in self.hosts)
         if nameless:
@@ -129,7 +127,7 @@ class FabricMachine(NetworkMachine):
         return replace(self, nodes=tuple(np.unique(nodes).tolist())) if self.rails == "same" else self
 
     def _adapters_each(self) -> tuple[int, ...]:
-        """Return how many adapters every host of the job uses with ``same``; nothing with other rules."""
+        """Return how many adapters every host of the job uses with ``same``; empty with other rules."""
         if self.rails != "same":
             return ()
         return (min(len(self.hosts[node].adapters) for node in self.nodes or range(self.n_nodes)),)
@@ -178,7 +176,7 @@ class FabricMachine(NetworkMachine):
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
     def slot_endpoints(
-        self, nodes: Int32, gpus: Int32 | None, tree_of: Callable[[int], NodeTree | None]
+        self, nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
     ) -> tuple[Int32 | None, tuple[str, ...]]:
         """int32[slots]: adapter nearest to the GPU of each slot with ``rails=gpu``, else None."""
         if self.rails != "gpu":
@@ -187,21 +185,13 @@ class FabricMachine(NetworkMachine):
             raise UnsupportedError(
                 "rails=gpu needs a slot per GPU: --per gpu, and nodes that know their GPUs (hwloc:FILE)"
             )
-        return adapters_of_gpus(self.hosts, nodes, gpus, tree_of)
-
-    def keeps_names(self) -> bool:
-        """Hosts are those of the fabric."""
-        return True
-
-    def hosts_hint(self) -> str:
-        """What may help when a host is not found."""
-        return names_hint(self.hosts)
+        return adapters_of_gpus(self.hosts, nodes, gpus, inventory)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut by the hops between the switches the first adapters are plugged into.
+        """Cut by the hops between the switches that the first adapters of the nodes are connected to.
 
         Switches that keep the largest distance from each other are parts; where that gives no
-        clusters, two compact halves; hosts of one switch are a part each.
+        clusters, the parts are two compact halves. Each host of a single switch is a part.
         """
         assert self.arrival is not None
         first = np.array([self.hosts[node].adapters[0] for node in nodes.tolist()], np.int64)

@@ -1,4 +1,4 @@
-"""A level called gpu in a machine: which GPU of its node a place is, or lies beside."""
+"""A level called gpu in a machine: which GPU of its node each slot has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.machines.base import GPU_NAMES, Machine
+from hopbytes.machines.base import Machine
+from hopbytes.machines.topology import GPU_NAMES
 
 
 def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | None:
@@ -15,7 +16,7 @@ def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | No
     Parameters
     ----------
     gpus : int32[places] or None
-        From :func:`gpu_of_place`.
+        From :meth:`hopbytes.machines.topology.Topology.gpu_of_core`.
     starts, places : int64[slots + 1], int64[...]
         Places of the machine, a row per slot.
     """
@@ -37,9 +38,9 @@ def asked_of_gpus(machine: Machine, per: str | None, size: int, said: bool) -> t
     per : str or None
         What was asked for.
     size : int
-        Cores of a slot; 1 means all beside the GPU.
+        Cores of a slot; 1 means all cores beside the GPU.
     said : bool
-        Somebody asked for that number, rather than a job.
+        The user asked for that number; otherwise it is that of the job, or the default.
 
     Raises
     ------

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.fabrics.hosts import Host
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.node_tree import NodeTree
 
 
 def adapters_of_gpus(
-    hosts: Sequence[Host], nodes: Int32, gpus: Int32, tree_of: Callable[[int], NodeTree | None]
+    hosts: Sequence[Host], nodes: Int32, gpus: Int32, inventory: NodeInventory | None
 ) -> tuple[Int32, tuple[str, ...]]:
     """Return the endpoint of every slot, and what had to be assumed.
 
@@ -22,8 +23,8 @@ def adapters_of_gpus(
         Endpoints are their adapters, host by host.
     nodes, gpus : int32[slots]
         Host of each slot and the number of its GPU there.
-    tree_of : callable
-        From a host to the tree of its node, whose GPUs know the adapter nearest to them.
+    inventory : NodeInventory or None
+        It knows the adapter nearest to each GPU of a node, where its sources say so.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def adapters_of_gpus(
     unknown = 0
     for node in np.unique(nodes).tolist():
         here = np.flatnonzero(nodes == node)
-        near = _near(hosts[node], tree_of(node))
+        near = _near(hosts[node], None if inventory is None else inventory.tree(node))
         own = [near.get(gpu) for gpu in gpus[here].tolist()]
         if None in own:
             unknown += 1

@@ -1,4 +1,4 @@
-"""Words for levels as people type them: plurals, capitals, the wrong order, no level that is a node."""
+"""Names of levels as people type them: plurals, capitals, levels in the wrong order, no level of nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import NODE_NAMES, Level
+from hopbytes.machines.topology import NODE_NAMES, Level
 
 #: Levels outside nodes: a tree that has one of them but no node was meant to have nodes.
 OUTSIDE_NODES = ("island", "rack", "cabinet", "switch", "chassis", "blade", "enclosure")
@@ -24,7 +24,7 @@ _NUMBERED = re.compile(r"level[0-9]+")
 
 
 def _words() -> dict[str, str]:
-    """Every spelling that is understood, in small letters, with the name of the level."""
+    """Every spelling that is understood, in lower case, with the name of its level."""
     names = (*NODE_NAMES, *OUTSIDE_NODES, *_INSIDE)
     plurals = {f"{name}es" if name.endswith(("s", "ch")) else f"{name}s": name for name in names}
     return {name: name for name in names} | plurals | {"numanode": "numa", "numanodes": "numa"}
@@ -36,7 +36,7 @@ WORDS = _words()
 def level_name(word: str) -> str:
     """Return the name of the level that a word means: a known name in any case, also in the plural.
 
-    Words that nobody knows are returned as they are.
+    Unknown words are returned unchanged.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def check_order(names: Sequence[str], tokens: Sequence[str]) -> None:
 
 def _ordered(names: Sequence[str], tokens: Sequence[str]) -> str:
     depths = [_DEPTHS[name][0] for name in names if name in _DEPTHS]
-    if depths == sorted(depths, reverse=True):  # the whole text was written the other way round
+    if depths == sorted(depths, reverse=True):  # the whole text was written innermost first
         return " ".join(tokens[::-1])
     order = sorted(range(len(names)), key=lambda place: _DEPTHS.get(names[place], (1, 1)))
     return " ".join(tokens[place] for place in order)

@@ -1,4 +1,4 @@
-"""From nodes as they are, equal or not, to one tree of levels for all of them."""
+"""One tree of levels for all nodes of a machine, whether they are equal or not."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Level
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import aligned, base_kind, default_distance, worth
 from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.topology import Level
 
 
 @dataclass(frozen=True, slots=True)
 class Leveled:
-    """A tree whose leaves are the PUs of all nodes in order, and what became of each kind.
+    """A tree whose leaves are the PUs of all nodes in order, and the kinds that were merged into its levels.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def _filled(node: NodeTree, names: Sequence[str], kinds: Sequence[str]) -> Int64
 
     `names` are those that the kinds of the node have among `kinds`.
 
-    Kinds that none of the parts of a unit has are passed through by the unit as a whole; where some parts
-    have a kind, the others stand beside them one by one.
+    Where no part of a unit has a kind, the unit as a whole counts as one unit of that kind; where some parts
+    have it, each of the other parts counts as one.
     """
     count = len(node.os_pus)
     units = np.full((count, len(kinds)), -1, np.int64)
@@ -76,7 +76,7 @@ def _filled(node: NodeTree, names: Sequence[str], kinds: Sequence[str]) -> Int64
     group = np.zeros(count, np.int64)
     for column in range(len(kinds)):
         present = units[:, column] >= 0
-        mixed = np.bincount(group, present, minlength=count) > 0  # per group: somebody has this kind
+        mixed = np.bincount(group, present, minlength=count) > 0  # per group: some PU has this kind
         keys = []
         for row in range(count):
             if not mixed[group[row]]:
@@ -103,7 +103,8 @@ def _merged(names: list[str], levels: list[Int64]) -> Leveled:
     """Join neighbouring levels of equal units, choose names and distances, count children."""
     groups: list[tuple[list[str], Int64]] = []
     for name, units in zip(names, levels, strict=True):
-        if groups and int(groups[-1][1][-1]) == int(units[-1]):  # units refine: as many are the same ones
+        # Units refine each other, so equal counts mean equal units.
+        if groups and int(groups[-1][1][-1]) == int(units[-1]):
             groups[-1][0].append(name)
         else:
             groups.append(([name], units))
@@ -131,7 +132,7 @@ def _merged(names: list[str], levels: list[Int64]) -> Leveled:
 
 
 def _names(kinds_of_levels: list[list[str]]) -> list[str]:
-    """Choose a name for each level: the best of its kinds, without its number where nobody else needs it."""
+    """Choose a name for each level: the best of its kinds, without its number where that name is free."""
     names = [min(kinds, key=worth) for kinds in kinds_of_levels]
     for place, name in enumerate(names):
         if base_kind(name) not in names:

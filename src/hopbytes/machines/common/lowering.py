@@ -1,4 +1,4 @@
-"""Distances of an allocation as the arguments compiled searches take."""
+"""Distances of an allocation as the arguments that compiled searches take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TypedDict
 import numpy as np
 
 from hopbytes._arrays import Int64, UInt64
-from hopbytes.machines.base import TableDistance
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TableDistance
 from hopbytes.model.allocation import Allocation
 
 

@@ -5,31 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from hopbytes._arrays import Int32, Int64
+import numpy as np
+from numpy.typing import NDArray
+
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
 from hopbytes.fabrics.switch_tree import LeveledTree, SwitchTree
-from hopbytes.machines.base import Level, Machine, TreeDistance
+from hopbytes.machines.base import KnownHosts
+from hopbytes.machines.common.composed_machine import ComposedMachine
 from hopbytes.machines.common.networked import Count, inside_spec, starts_with_node
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, SWITCH_STEP
+from hopbytes.machines.topology import Level
 from hopbytes.textio.hostlist import expand_hosts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NamedTree(Machine):
+class NamedTree(ComposedMachine):
     """Hosts below switches, and levels inside the hosts.
 
     Parameters
     ----------
     text : str
-        Spec it was read by, without distances and what is inside.
+        Spec of the file, without distances and without the levels inside the hosts.
     outside : Tree
         Levels of switches, then ``node``.
     hosts : tuple of str
         Names of the nodes in machine order.
-    said : tuple of str
-        What the user should know.
+    warnings : tuple of str
+        What the user should know about the source.
     inside : Tree or None
         Levels inside every node; None: one core per node.
     """
@@ -37,7 +41,7 @@ class NamedTree(Machine):
     text: str
     outside: Tree
     hosts: tuple[str, ...]
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     inside: Tree | None = None
     tree: Tree = field(init=False)
 
@@ -84,14 +88,18 @@ class NamedTree(Machine):
         return hash(self._identity())
 
     @property
-    def n_cores(self) -> int:
-        """Number of cores of all nodes."""
-        return self.tree.n_cores
+    def topology(self) -> Tree:
+        """Levels of switches, ``node``, levels inside."""
+        return self.tree
 
     @property
-    def levels(self) -> tuple[Level, ...]:
-        """Levels of switches, ``node``, levels inside."""
-        return self.tree.levels
+    def known_hosts(self) -> KnownHosts:
+        """The nodes of the file."""
+        return KnownHosts(self.hosts, fixed=True)
+
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+        """What was left out or assumed."""
+        return self.warnings
 
     def spec(self) -> str:
         """The file and its options, distances that differ from the default, what is inside."""
@@ -101,34 +109,6 @@ class NamedTree(Machine):
             for level in self.outside.tiers if level.distance != defaults[level.name]
         )
         return self.text + changed + ("" if self.inside is None else f" / {inside_spec(self.inside)}")
-
-    def distance(self) -> TreeDistance:
-        """Bit-field labels and a cost per level."""
-        return self.tree.distance()
-
-    def ancestors(self, level: int) -> Int32:
-        """Unit number at ``levels[level]`` of each core."""
-        return self.tree.ancestors(level)
-
-    def split(self, cores: Int64) -> list[Int64]:
-        """Children of the lowest unit that holds all `cores`."""
-        return self.tree.split(cores)
-
-    def groups(self, cores: Int64) -> list[Int32]:
-        """One grouping per seam, straight from the labels."""
-        return self.tree.groups(cores)
-
-    def node_names(self) -> tuple[str, ...]:
-        """Host names."""
-        return self.hosts
-
-    def keeps_names(self) -> bool:
-        """Nodes are those of the file."""
-        return True
-
-    def notices(self) -> tuple[str, ...]:
-        """What was left out or assumed."""
-        return self.said
 
     def nested(self, inside: Tree) -> NamedTree:
         """Return this machine with levels inside its nodes."""

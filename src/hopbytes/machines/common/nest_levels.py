@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.named_tree import NamedTree
-from hopbytes.machines.common.nested_machine import NodesOn, settle_nodes
+from hopbytes.machines.common.nested_machine import NestedMachine, in_order_of
 from hopbytes.machines.common.networked import Count, NetworkMachine, starts_with_node
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree, shorten
@@ -20,7 +20,7 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     ----------
     outer : Machine
     text : str
-        A tree, or a kind that reads as one. Lists may have one number per unit of one node, or, for
+        A tree, or the spec of a kind that is a tree. Lists may have one number per unit of one node, or, for
         nodes that differ, per unit of the whole machine.
     parse : callable
         From the text of one part to its machine.
@@ -28,7 +28,7 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     Raises
     ------
     UnsupportedError
-        `outer` is neither, or the inside is no tree.
+        `outer` is neither a network nor a tree, or the inside is no tree.
     FormatError
         The text breaks the grammar, numbers contradict each other.
     """
@@ -42,14 +42,14 @@ def nest(outer: Machine, text: str, parse: Callable[[str], Machine]) -> Machine:
     except FormatError:
         if "[" not in text or text.partition(":")[0] in machines:
             raise
-        # One number per unit of the whole machine: read it below as many nodes.
+        # The list has one number per unit of the whole machine, so it is read below as many nodes.
         inside = parse(f"node:{units}@{MAX_DISTANCE} {text}")
     if isinstance(inside, NodeMachine):
-        nodes, tree = settle_nodes(outer, inside, units)
+        nodes, tree = in_order_of(outer, inside, units)
         base = nest(outer, text, lambda _: tree)
-        base = base.settled() if isinstance(base, NetworkMachine) else base
+        base = base.with_defaults_written() if isinstance(base, NetworkMachine) else base
         outside = outer.spec() if isinstance(outer, Tree) else base.spec().partition(" / ")[0]
-        return NodesOn(base, outside, nodes)
+        return NestedMachine(base, outside, nodes)
     if not isinstance(inside, Tree):
         raise UnsupportedError(f"{shorten(text)} inside a node, expected a tree such as 'package:2 core:8'")
     if isinstance(outer, (NetworkMachine, NamedTree)):

@@ -1,4 +1,4 @@
-"""Nodes whose own numbering is known, on a network or below switches: ``torus:4x4 / hwloc:node.xml``."""
+"""Nodes with known numbers inside them, on a network or below switches: ``torus:4x4 / hwloc:node.xml``."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Level, Machine
-from hopbytes.machines.common.delegating_machine import Wrapped
+from hopbytes.machines.base import KnownHosts, Machine
+from hopbytes.machines.common.delegating_machine import DelegatingMachine
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import Job, same_host
-from hopbytes.machines.node.node_tree import NodeTree
+from hopbytes.machines.topology import Level
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NodesOn(Wrapped):
-    """A machine that knows what is between the nodes, with nodes that know what is inside them.
+class NestedMachine(DelegatingMachine):
+    """A machine that describes what is between the nodes, with nodes whose own numbers are known.
 
     Parameters
     ----------
     base : Machine
-        The network or the switches with the levels of the nodes inside: all distances and cuts.
+        The network or the switches with the levels of the nodes inside: its topology is that of the whole.
     outside : str
         Spec of `base` without what is inside its nodes.
     nodes : NodeMachine
@@ -38,63 +38,56 @@ class NodesOn(Wrapped):
     nodes: NodeMachine
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NodesOn) and self.base == other.base and self.nodes == other.nodes
+        return isinstance(other, NestedMachine) and self.base == other.base and self.nodes == other.nodes
 
     def __hash__(self) -> int:
         return hash((self.base, self.nodes))
 
     def spec(self) -> str:
-        """Both parts."""
+        """Specs of both parts."""
         return f"{self.outside} / {self.nodes.spec()}"
 
-    def with_distances(self, distances: Mapping[str, int]) -> NodesOn:
+    def with_distances(self, distances: Mapping[str, int]) -> NestedMachine:
         """Replace distances of levels inside the nodes, also of merged kinds, or outside."""
-        inner = {tier.name for tier in self.nodes.tree.tiers} | set(self.nodes.same_as)
+        inner = {tier.name for tier in self.nodes.tree.tiers} | set(self.nodes.inventory.same_as)
         outer = {name: distance for name, distance in distances.items() if name not in inner - {"node"}}
         base, outside = self.base, self.outside
         nodes = self.nodes.with_distances({n: d for n, d in distances.items() if n not in outer})
         changed = {tier.name: tier.distance for tier in nodes.tree.tiers if tier.name != "node"}
         base = base.with_distances({**changed, **outer})
-        return NodesOn(base, base.spec().partition(" / ")[0] if outer else outside, nodes)
+        return NestedMachine(base, base.spec().partition(" / ")[0] if outer else outside, nodes)
 
-    def level_same_as(self, name: str) -> str | None:
-        """Level with the same units as a kind that was merged."""
-        return self.nodes.level_same_as(name)
+    @property
+    def inventory(self) -> NodeInventory:
+        """The inventory of the nodes, the same for all of them where one was described."""
+        inventory = self.nodes.inventory
+        if inventory.n_nodes > 1:
+            return inventory
+        return inventory.repeated(self.n_cores // len(inventory.os_cpus()))
 
-    def node_names(self) -> tuple[str, ...]:
-        """Host names, from outside or inside."""
-        return self.base.node_names() or self.nodes.node_names()
-
-    def notices(self) -> tuple[str, ...]:
-        """What the user should know about the sources of both parts."""
-        return (*self.base.notices(), *self.nodes.notices())
-
-    def notices_on(self, used: NDArray[np.bool_]) -> tuple[str, ...]:
-        """What of that matters to a job on some nodes."""
-        return (*self.base.notices_on(used), *self.nodes.notices())
-
+    @property
     def job(self) -> Job | None:
         """The job the nodes belong to."""
-        return self.nodes.job()
+        return self.nodes.job
 
-    def node_tree(self, node: int) -> NodeTree:
-        """The tree of one node."""
-        return self.nodes.node_tree(0 if len(self.nodes.tree_of_node) == 1 else node)
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts that `base` knows, or else those of the nodes."""
+        known = self.base.known_hosts
+        return known if known.names else dataclasses.replace(known, names=self.nodes.hosts)
 
-    def os_cpus(self) -> tuple[Int64, Int64]:
-        """CPU numbers of the operating system of every place."""
-        _, numbers = self.nodes.os_cpus()
-        repeats = self.n_cores // len(numbers)
-        return np.arange(self.n_cores + 1, dtype=np.int64), np.tile(numbers, repeats)
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+        """What the user should know about the sources of both parts."""
+        return (*self.base.notices(used), *self.nodes.notices())
 
 
-def settle_nodes(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMachine, Tree]:
-    """Put nodes in the order of a machine around them, and say what is inside it as a tree.
+def in_order_of(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMachine, Tree]:
+    """Put nodes in the order of the machine around them, and return what is inside them as a tree.
 
     Parameters
     ----------
     outer : Machine
-        What is between the nodes; perhaps it knows them by name.
+        What is between the nodes; it may know them by name.
     nodes : NodeMachine
         One node, or several with or without names.
     count : int
@@ -110,19 +103,18 @@ def settle_nodes(outer: Machine, nodes: NodeMachine, count: int) -> tuple[NodeMa
     Raises
     ------
     FormatError
-        Another number of nodes, or names of `outer` that nobody describes.
+        Another number of nodes, or hosts of `outer` that are not among `nodes`.
     """
-    if len(nodes.tree_of_node) == 1:
+    if nodes.inventory.n_nodes == 1:
         return nodes, nodes.tree
-    known = outer.node_names()
+    known = outer.known_hosts.names
     if known and nodes.hosts:
         order = [_find(name, nodes.hosts) for name in known]
-        nodes = dataclasses.replace(
-            nodes, tree_of_node=tuple(nodes.tree_of_node[place] for place in order), hosts=known,
-            its_job=None,
-        )  # fmt: skip
-    if len(nodes.tree_of_node) != count:
-        what = f"{len(nodes.tree_of_node)} nodes inside, expected {count}, one for each outside"
+        tree_of_node = tuple(nodes.inventory.tree_of_node[place] for place in order)
+        inventory = dataclasses.replace(nodes.inventory, tree_of_node=tree_of_node)
+        nodes = dataclasses.replace(nodes, inventory=inventory, hosts=known, job=None)
+    if nodes.inventory.n_nodes != count:
+        what = f"{nodes.inventory.n_nodes} nodes inside, expected {count}, one for each outside"
         raise FormatError("machine", None, f"{what} (or one for all)")
     # Several nodes always have a level `node`, perhaps with nothing inside.
     tree = nodes.tree

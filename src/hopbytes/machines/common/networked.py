@@ -12,16 +12,18 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError, unknown_name
-from hopbytes.machines.base import NODE_NAMES, Level, Machine, TreeDistance
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree, shorten
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.network.node_distances import NetworkDistance
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import NODE_NAMES, Level
 
 Kind = TypeVar("Kind", bound="NetworkMachine")
 Count = int | tuple[int, ...]
 
-#: So that even sums of distances from one place to all others fit 63 bits.
+#: Largest distance per hop: sums of distances from one core to all others then fit 63 bits.
 MAX_PER_HOP = 2**24
 
 
@@ -59,7 +61,7 @@ class NetworkMachine(Machine):
 
     @abstractmethod
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut two or more nodes (ascending) along the outermost seam into two or more ascending parts."""
+        """Cut two or more nodes (ascending) into the outermost units they lie in, each ascending."""
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         """Levels above the node, outermost first, with their counts; the last count is nodes per unit.
@@ -69,7 +71,7 @@ class NetworkMachine(Machine):
         return (), (self.n_nodes,)
 
     def node_distance(self) -> int:
-        """Smallest distance that cores of different nodes usually have, shown for the level ``node``."""
+        """Smallest distance that cores of different nodes usually have, as the level ``node`` shows it."""
         return self.hop_distance
 
     @property
@@ -90,7 +92,7 @@ class NetworkMachine(Machine):
             raise UnsupportedError(f"{self.network_spec()} has levels inside its nodes already")
         return self._replaced(self.per_hop, inside)
 
-    def settled(self: Kind) -> Kind:
+    def with_defaults_written(self: Kind) -> Kind:
         """Return this machine with its distance per hop written down."""
         return self._replaced(self.hop_distance, self.inside)
 
@@ -127,7 +129,7 @@ class NetworkMachine(Machine):
         return _distance(self)
 
     def split(self, cores: Int64) -> list[Int64]:
-        """Cut between nodes as long as there are several, then inside the node."""
+        """Cut between nodes while the cores lie on several of them, then inside the node."""
         node = self.node_of_core()[cores]
         if len(cores) < 2 or node[0] == node[-1]:
             return self.tree().split(cores)
@@ -231,7 +233,7 @@ def _whole_tree(machine: NetworkMachine) -> Tree:
         return Tree((*outside, node), counts)
     if starts_with_node(inside):
         return Tree((*outside, node, *inside.tiers[1:]), (*counts, *inside.children[1:]))
-    # Lists are per unit of one node: the same again for every node.
+    # A list has one entry per unit of one node and is repeated for every node.
     repeated = [count if isinstance(count, int) else count * machine.n_nodes for count in inside.children]
     return Tree((*outside, node, *inside.tiers), (*counts, *repeated))
 

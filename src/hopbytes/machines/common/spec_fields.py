@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.common.tree import MAX_CORES, MAX_DISTANCE, shorten
@@ -74,6 +74,28 @@ def number_of(kind: str, key: str, text: str, least: int = 1, most: int = MAX_DI
     if value is None or not least <= value <= most:
         raise bad(f"{kind}: {key}={shorten(text)}, expected an integer from {least} to {most}")
     return value
+
+
+def bandwidths_of(kind: str, text: str, count: int, expected: str) -> tuple[int, ...]:
+    """Read ``bw=``: one capacity for all of `count` sorts of links, or one for each.
+
+    Raises
+    ------
+    FormatError
+        Another number of capacities, with what was `expected`; no integers.
+    """
+    words = text.split("x")
+    if len(words) not in (1, count):
+        raise bad(f"{kind}: bw={shorten(text)}, expected {expected}")
+    widths = tuple(number_of(kind, "bw", word) for word in words)
+    return widths * count if len(widths) == 1 else widths
+
+
+def bandwidth_field(bandwidth: Sequence[int]) -> str:
+    """Write ``:bw=`` with the capacities, a single number where all are equal; nothing where all are 1."""
+    if set(bandwidth) == {1}:
+        return ""
+    return f":bw={bandwidth[0] if len(set(bandwidth)) == 1 else joined(bandwidth)}"
 
 
 def joined(numbers: Iterable[int]) -> str:

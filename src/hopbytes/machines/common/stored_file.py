@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
-from hopbytes.machines.base import Level, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.node_machine import NodeMachine, check_names
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
 from hopbytes.machines.node.job_environment import Job
 from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree
+from hopbytes.machines.topology import Level
 from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
 from hopbytes.textio.hostlist import HOST_NAME
 from hopbytes.textio.open_input import open_stream
@@ -29,7 +30,7 @@ def machine_record(machine: Machine, source: str) -> dict[str, Any]:
     Parameters
     ----------
     machine : Machine
-        With node trees, which are then stored, each distinct one once; or any whose spec says it all.
+        A machine of nodes is stored with its node trees, each distinct one once; others by their spec.
     source : str
         Where it came from, for people.
     """
@@ -37,13 +38,13 @@ def machine_record(machine: Machine, source: str) -> dict[str, Any]:
     levels = [_level_record(level) for level in machine.levels]
     if not isinstance(machine, NodeMachine):
         return record | {"spec": machine.spec(), "levels": levels}
-    job = machine.its_job
+    job, inventory = machine.job, machine.inventory
     return record | {
         "levels": levels,
         "hosts": list(machine.hosts),
-        "tree_of_node": list(machine.tree_of_node),
+        "tree_of_node": list(inventory.tree_of_node),
         "job": None if job is None else _job_record(job),
-        "trees": [_tree_record(tree) for tree in machine.nodes],
+        "trees": [_tree_record(tree) for tree in inventory.trees],
     }
 
 
@@ -82,7 +83,7 @@ def _tree_record(tree: NodeTree) -> dict[str, Any]:
 
 
 class Record:
-    """The fields of a machine file, handed out only when they are what they should be."""
+    """The fields of a machine file, each checked when it is asked for."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -114,7 +115,7 @@ class Record:
         return spec
 
     def hosts(self) -> tuple[str, ...]:
-        """Names of the nodes, perhaps none."""
+        """Names of the nodes; empty when the file has none."""
         hosts = self.fields.get("hosts", [])
         if not isinstance(hosts, list) or not all(
             isinstance(name, str) and HOST_NAME.fullmatch(name) for name in hosts
@@ -124,7 +125,7 @@ class Record:
         return tuple(hosts)
 
     def tree_of_node(self, trees: int, hosts: int) -> tuple[int, ...]:
-        """Which tree every node is."""
+        """Number of the tree of every node."""
         numbers = self.integers(self.fields.get("tree_of_node"), "tree_of_node", 1, trees - 1)
         if len(numbers) != max(1, hosts) and hosts:
             raise self.bad(f"tree_of_node has {len(numbers)} entries for {hosts} hosts, expected one each")
@@ -190,7 +191,7 @@ class Record:
         return tuple(gpus)
 
     def adapter(self, item: Mapping[str, Any]) -> NearAdapter | None:
-        """Adapter near a GPU: name, number and count, or nothing."""
+        """Adapter near a GPU: its name, its number and how many there are; None when unknown."""
         found = item.get("adapter")
         if found is None:
             return None

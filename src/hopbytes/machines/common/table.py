@@ -1,4 +1,4 @@
-"""Machines given by a dense table of distances, for whatever no other kind describes."""
+"""Machines given by a dense table of distances, for hardware that no other kind describes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import Level, Machine, TableDistance, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.tree import MAX_DISTANCE, shorten
+from hopbytes.machines.place_distances import TableDistance
+from hopbytes.machines.topology import Level
 
 MAX_PLACES = 2**12  # 2**24 distances, 128 MiB
 MAX_TREE_LEVELS = 64
@@ -24,8 +26,8 @@ MAX_LINE = MAX_PLACES * 21
 class Table(Machine):
     """Distances of k places as a k x k table; all places belong to one host and levels have no names.
 
-    The diagonal is the distance of a place to itself, usually 0; it costs what tasks of one place say to
-    each other, and a task to itself (both matrices of a quadratic assignment problem may have diagonals).
+    The diagonal is the distance of a place to itself, usually 0; it is the cost per unit of volume between
+    tasks of one place, and of a task to itself (as in quadratic assignment problems).
 
     An asymmetric table is kept as it is: the distance of an arc i → j is ``table[p(i), p(j)]``.
     Searches that need one distance per pair take the sum of both directions, and so does
@@ -142,7 +144,7 @@ class Table(Machine):
             clusters = clusters_below(both, bound)
             if clusters is None:
                 return Machine.groups(self, cores)
-            # Clusters are numbered by their first place; the parts of one group shall be neighbours.
+            # Clusters are numbered by their first place; the parts of a group must have consecutive numbers.
             pairs = parents * len(cores) + clusters
             parents = np.unique(pairs, return_inverse=True)[1]
             if int(parents.max()) > (int(found[-1].max()) if found else 0):
@@ -204,7 +206,7 @@ def _widest_gap(values: Int64) -> int:
 
 
 def _energy(distance: Int64, half: NDArray[np.bool_]) -> float:
-    """Return how far two halves are from each other beyond their own width, times their sizes (as Ward)."""
+    """Return the energy distance of two halves, weighted by their sizes as in the criterion of Ward."""
     within = distance[~half].sum(axis=0, dtype=np.float64)  # distance sums to the first half
     total = distance.sum(axis=0, dtype=np.float64)
     a, b = int((~half).sum()), int(half.sum())
@@ -237,7 +239,7 @@ def read_table(path: str) -> Int64:
         with open(path, "rb") as stream:
             for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
                 if number == 1:
-                    line = line.removeprefix(codecs.BOM_UTF8)  # editors of Windows begin texts so
+                    line = line.removeprefix(codecs.BOM_UTF8)  # editors of Windows write it
                 words = _words(path, number, line)
                 if not words:
                     continue

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hopbytes.machines.base import Machine
-from hopbytes.machines.common.delegating_machine import Wrapped
+from hopbytes.machines.common.delegating_machine import DelegatingMachine
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import shorten
 
@@ -17,8 +17,8 @@ NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e[+-]?[0-9]{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimedLinks(Wrapped):
-    """A network machine of which a message takes `latency` seconds per hop; capacities are bytes per second.
+class TimedLinks(DelegatingMachine):
+    """A network on which a message takes `latency` seconds per hop; capacities are bytes per second.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TimedLinks(Wrapped):
         return hash((self.base, self.latency))
 
     def spec(self) -> str:
-        """The network's spec with the latency behind its distance."""
+        """The spec of the network with the latency behind its distance."""
         network, slash, inside = self.base.spec().partition(" / ")
         return f"{network}:lat={self.latency!r}{slash}{inside}"
 
@@ -56,7 +56,7 @@ class TimedLinks(Wrapped):
         return self.latency
 
     def with_distances(self, distances: Mapping[str, int]) -> TimedLinks:
-        """Replace distances of the machine inside."""
+        """Return the machine with other distances of levels of `base`."""
         return TimedLinks(self.base.with_distances(distances), self.latency)
 
 
@@ -65,7 +65,7 @@ def with_latency(machine: Machine, latency: float) -> TimedLinks:
     from hopbytes.machines.common.networked import NetworkMachine
 
     inner = machine
-    while isinstance(inner, Wrapped):
+    while isinstance(inner, DelegatingMachine):
         inner = inner.base
     if not isinstance(inner, NetworkMachine):
         raise bad(f"{shorten(machine.spec())}: lat={latency!r}, expected it of levels or of a network")

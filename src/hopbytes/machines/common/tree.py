@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import MAX_CAPACITY, Level, Machine, TreeDistance, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import nodes_missing
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import MAX_CAPACITY, Level
 
 MAX_CORES = 2**24
 MAX_LEVELS = 64
@@ -43,7 +46,7 @@ class Tree(Machine):
     Examples
     --------
     >>> from hopbytes.machines.common.tree import Tree
-    >>> from hopbytes.machines.base import Level
+    >>> from hopbytes.machines.topology import Level
     >>> Tree((Level("node", 10), Level("core", 1)), (2, 4)).spec()
     'node:2@10 core:4@1'
     """
@@ -104,8 +107,8 @@ class Tree(Machine):
             _level_text(level, count) for level, count in zip(self.tiers, self.children, strict=True)
         )
 
-    def notices(self) -> tuple[str, ...]:
-        """Sentence about nodes that are probably meant but not named."""
+    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+        """Sentence about nodes, where the names of the levels suggest nodes but none is called so."""
         return nodes_missing(self.tiers, self.n_cores)
 
     def ancestors(self, level: int) -> Int32:
@@ -135,20 +138,20 @@ class Tree(Machine):
         if len(cores) < 2:
             return [cores]
         widest = int(labels[0] ^ labels[-1]).bit_length()
-        low = _seam_below(distance.bit_costs, widest)
+        low = _lowest_bit_of_equal_cost(distance.bit_costs, widest)
         heads = labels >> np.uint64(low - 1)
         cuts = np.flatnonzero(heads[1:] != heads[:-1]) + 1
         return list(np.split(cores, cuts))
 
     def groups(self, cores: Int64) -> list[Int32]:
-        """One grouping per seam, straight from the labels: O(k x levels), numbers ascend with the cores."""
+        """One grouping per distinct distance; numbers ascend with the cores. O(k x levels), by the labels."""
         distance = self.distance()
         labels = distance.labels[cores]
         found: list[Int32] = []
         groups = 1
         bit = int(labels[0] ^ labels[-1]).bit_length() if len(labels) else 0
         while bit:
-            low = _seam_below(distance.bit_costs, bit)
+            low = _lowest_bit_of_equal_cost(distance.bit_costs, bit)
             heads = labels >> np.uint64(low - 1)
             grouping = np.zeros(len(labels), np.int32)
             np.cumsum(heads[1:] != heads[:-1], out=grouping[1:])
@@ -181,8 +184,8 @@ def shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def _seam_below(bit_costs: Int64, bit: int) -> int:
-    """Return the narrowest bit whose level costs as much as `bit`'s: all those levels are cut at once."""
+def _lowest_bit_of_equal_cost(bit_costs: Int64, bit: int) -> int:
+    """Return the lowest bit of the same cost as `bit`: levels of equal distance are cut at once."""
     return min(low for low in range(1, bit + 1) if bit_costs[low] == bit_costs[bit])
 
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
-from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Level, machines
-from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
+from hopbytes.machines.base import machines
+from hopbytes.machines.common.grouped_switches import (
+    ARRANGEMENTS,
+    GroupedSwitches,
+    geometry_of_groups,
+    peers_of_ports,
+)
+from hopbytes.machines.common.networked import Count
+from hopbytes.machines.common.spec_fields import bad, bandwidths_of, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
-from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
+from hopbytes.machines.network.network import MAX_LINKS, Network
+from hopbytes.machines.network.wiring import Wiring, from_nodes, name_link_of_node
+from hopbytes.machines.topology import Level
 
-#: Rules and arrangements in the order of core/routes_hierarchy.hpp.
+#: Rules in the order of core/routes_hierarchy.hpp.
 RULES = ("minimal", "spread", "valiant")
-ARRANGEMENTS = ("absolute", "palmtree")
 KEYS = {
     "global": "1",
     "links": "absolute",
@@ -28,7 +35,7 @@ KEYS = {
 
 @machines.register("dragonfly")
 @dataclass(frozen=True, slots=True)
-class Dragonfly(NetworkMachine):
+class Dragonfly(GroupedSwitches):
     """Dragonfly of groups x routers x nodes; the routers of a group are all linked with each other.
 
     Parameters
@@ -38,8 +45,7 @@ class Dragonfly(NetworkMachine):
     ports : int
         Links to other groups per router (``global=``); by default as few as reach every other group.
     arrangement : str
-        Which port leads where: ``absolute`` (port p of group i leads to group p, or p + 1 from p = i on) or
-        ``palmtree`` (to group i - p - 1). Further ports begin anew: several links between two groups.
+        Which port leads where, see :class:`hopbytes.machines.common.grouped_switches.GroupedSwitches`.
     rule : str
         ``minimal``: one link between groups, the nearest; of several nearest ones number (target mod their
         count). ``spread``: evenly over all nearest ones. ``valiant``: through every third group, evenly,
@@ -66,6 +72,8 @@ class Dragonfly(NetworkMachine):
     [0, 2, 3, 3]
     """
 
+    kind: ClassVar[str] = "dragonfly"
+    rules: ClassVar[tuple[str, ...]] = RULES
     n_groups: int
     routers: int
     nodes: int
@@ -77,21 +85,10 @@ class Dragonfly(NetworkMachine):
     inside: Tree | None = None
 
     def __post_init__(self) -> None:
-        fewest = -(-(self.n_groups - 1) // self.routers)
-        object.__setattr__(self, "ports", self.ports or max(1, fewest))
-        if self.ports < fewest:
-            raise bad(
-                f"dragonfly: {self.routers} routers with {self.ports} global links each do not reach "
-                f"{self.n_groups - 1} other groups, expected global={fewest} or more"
-            )
-        if self.arrangement not in ARRANGEMENTS:
-            raise bad(f"dragonfly: links={shorten(self.arrangement)}, expected {' or '.join(ARRANGEMENTS)}")
-        if self.rule not in RULES:
-            raise bad(f"dragonfly: route={shorten(self.rule)}, expected one of {', '.join(RULES)}")
+        self._check_links()
         links = self.n_groups * self.routers * (2 * self.nodes + self.routers - 1 + self.ports)
         if self.n_nodes > MAX_CORES or links > MAX_LINKS:
             raise bad(f"dragonfly: {self.n_nodes} nodes and {links} links, expected fewer")
-        check_nodes(self)
 
     @classmethod
     def parse(cls, text: str) -> Dragonfly:
@@ -101,60 +98,35 @@ class Dragonfly(NetworkMachine):
         if len(sizes) != 3:
             raise bad(f"dragonfly: {shorten(head)}, expected GROUPSxROUTERSxNODES like 9x4x2")
         ports = number_of("dragonfly", "global", found["global"], most=2**20) if "global" in found else 0
-        words = found.get("bw", "1").split("x")
-        if len(words) not in (1, 3):
-            raise bad(
-                f"dragonfly: bw={shorten(found['bw'])}, expected one number or three: nodes, local, global"
-            )
-        widths = [number_of("dragonfly", "bw", word) for word in words]
+        expected = "one number or three: nodes, local, global"
+        one, local, outside = bandwidths_of("dragonfly", found.get("bw", "1"), 3, expected)
         return cls(
             *sizes,
             ports,
             found.get("links", "absolute"),
             found.get("route", "minimal"),
-            (widths[0], widths[len(widths) // 2], widths[-1]),
+            (one, local, outside),
             per_hop,
         )
 
     @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-        return self.n_groups * self.routers * self.nodes
+    def switches(self) -> int:
+        """Routers of a group."""
+        return self.routers
+
+    @property
+    def linked_switches(self) -> tuple[int, str]:
+        """All routers have links to other groups."""
+        return self.routers, "routers"
 
     def network_spec(self) -> str:
         """``dragonfly:…`` with the keys that differ from their defaults."""
-        text = f"dragonfly:{self.n_groups}x{self.routers}x{self.nodes}"
-        if self.ports != max(1, -(-(self.n_groups - 1) // self.routers)):
-            text += f":global={self.ports}"
-        if self.arrangement != "absolute":
-            text += f":links={self.arrangement}"
-        if self.rule != "minimal":
-            text += f":route={self.rule}"
-        if self.bandwidth != (1, 1, 1):
-            text += f":bw={self.bandwidth[0] if len(set(self.bandwidth)) == 1 else joined(self.bandwidth)}"
-        return text
+        return f"dragonfly:{self.n_groups}x{self.routers}x{self.nodes}{self._link_fields()}"
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         """Groups and routers; their distances are the largest that minimal routes have."""
         tiers = (Level("group", 5 * self.hop_distance), Level("router", 3 * self.hop_distance))
         return tiers, (self.n_groups, self.routers, self.nodes)
-
-    def node_distance(self) -> int:
-        """Two nodes of one router are two hops apart."""
-        return 2 * self.hop_distance
-
-    def node_places(self) -> tuple[tuple[str, ...], Int64]:
-        """Group of every node, and switch in the group."""
-        switch = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
-        return ("group", "switch"), np.stack(np.divmod(switch, self.routers))
-
-    def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Groups, then routers, then nodes."""
-        for size in (self.routers * self.nodes, self.nodes, 1):
-            cuts = np.flatnonzero(np.diff(nodes // size)) + 1
-            if len(cuts):
-                break
-        return np.split(nodes, cuts)
 
     def network(self) -> Network:
         """Links of nodes, inside groups and between groups."""
@@ -181,22 +153,21 @@ def _network(
     peers, backs = peers_of_ports(groups, routers * ports, arrangement)
     capacity[first_global:] = np.where(backs.reshape(-1) >= 0, bandwidth[2], 0)
 
-    def name_router(group: int, router: int) -> str:
-        return f"r{group}.{router}"
+    def name_router(router: int) -> str:
+        return f"r{router // routers}.{router % routers}"
 
     def name_link(link: int) -> str:
         if link < first_local:
-            node, out = divmod(link, 2)
-            ends = (f"n{node}", name_router(*divmod(node // nodes, routers)))
-            return " -> ".join(reversed(ends) if out else ends)
+            return name_link_of_node(link, nodes, name_router)
         if link < first_global:
             router, port = divmod(link - first_local, routers - 1)
-            group, own = divmod(router, routers)
-            return f"{name_router(group, own)} -> {name_router(group, port + (port >= own))}"
+            own = router % routers
+            return f"{name_router(router)} -> {name_router(router - own + port + (port >= own))}"
         group, port = divmod(link - first_global, routers * ports)
-        far = name_router(int(peers[group, port]), int(backs[group, port]) // ports)
+        far = name_router(int(peers[group, port]) * routers + int(backs[group, port]) // ports)
         copy = port // (groups - 1)
-        return f"{name_router(group, port // ports)} -> {far} (global" + (f" #{copy})" if copy else ")")
+        near = name_router(group * routers + port // ports)
+        return f"{near} -> {far} (global" + (f" #{copy})" if copy else ")")
 
     def wiring() -> Wiring:
         out, back, at = from_nodes(total * nodes, nodes)
@@ -225,19 +196,5 @@ def _network(
         lambda node: f"n{node}",
         wiring,
         shortest=rule != "valiant",
+        geometry=lambda: geometry_of_groups(groups, routers, nodes),
     )
-
-
-def peers_of_ports(groups: int, ports: int, arrangement: str) -> tuple[Int64, Int64]:
-    """int64[groups, ports]: group at the far end of each port, and its port there (-1: no link)."""
-    group, port = np.meshgrid(np.arange(groups), np.arange(ports), indexing="ij")
-    if groups == 1:
-        return np.zeros_like(group), np.full_like(group, -1)
-    copy, turn = np.divmod(port, groups - 1)
-    if arrangement == "absolute":
-        peer = turn + (turn >= group)
-        back = copy * (groups - 1) + group - (group > peer)
-    else:
-        peer = (group - turn - 1) % groups
-        back = copy * (groups - 1) + (peer - group) % groups - 1
-    return peer, np.where(back < ports, back, -1)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.base import Level, machines
-from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
+from hopbytes.machines.base import machines
+from hopbytes.machines.common.grouped_switches import GroupedSwitches, geometry_of_groups, peers_of_ports
+from hopbytes.machines.common.networked import Count
+from hopbytes.machines.common.spec_fields import bad, bandwidths_of, network_fields, number_of, sizes_of
 from hopbytes.machines.common.tree import Tree, shorten
-from hopbytes.machines.kinds.dragonfly import ARRANGEMENTS, peers_of_ports
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.wiring import Wiring
+from hopbytes.machines.topology import Level
 
 RULES = ("minimal", "spread")
 KEYS = {
@@ -30,7 +33,7 @@ MAX_TABLE = 2**28
 
 @machines.register("dragonfly_plus")
 @dataclass(frozen=True, slots=True)
-class DragonflyPlus(NetworkMachine):
+class DragonflyPlus(GroupedSwitches):
     """Groups x leaf switches x nodes, ``dragonfly+:4x8x16:spines=8``.
 
     Every leaf has a link to every spine of its group, and spines have links to those of other groups.
@@ -44,9 +47,10 @@ class DragonflyPlus(NetworkMachine):
     ports : int
         Links to other groups per spine (``global=``); by default as few as reach every other group.
     arrangement : str
-        Which port leads where, as for :class:`hopbytes.machines.kinds.dragonfly.Dragonfly`.
+        Which port leads where, see
+        :class:`hopbytes.machines.common.grouped_switches.GroupedSwitches`.
     rule : str
-        ``minimal``: one way, by the number of the target: spine (target mod spines) inside a group, link
+        ``minimal``: one path, by the number of the target: spine (target mod spines) inside a group, link
         (target mod their count) between two groups. ``spread``: every switch divides flows evenly over
         the links that lead nearer.
     bandwidth : tuple of three int
@@ -70,6 +74,8 @@ class DragonflyPlus(NetworkMachine):
     [0, 2, 4, 5]
     """
 
+    kind: ClassVar[str] = "dragonfly+"
+    rules: ClassVar[tuple[str, ...]] = RULES
     n_groups: int
     leaves: int
     nodes: int
@@ -83,16 +89,7 @@ class DragonflyPlus(NetworkMachine):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spines", self.spines or self.leaves)
-        object.__setattr__(self, "ports", self.ports or self.fewest_ports)
-        if self.ports < self.fewest_ports:
-            raise bad(
-                f"dragonfly+: {self.spines} spines with {self.ports} global links each do not reach "
-                f"{self.n_groups - 1} other groups, expected global={self.fewest_ports} or more"
-            )
-        if self.arrangement not in ARRANGEMENTS:
-            raise bad(f"dragonfly+: links={shorten(self.arrangement)}, expected {' or '.join(ARRANGEMENTS)}")
-        if self.rule not in RULES:
-            raise bad(f"dragonfly+: route={shorten(self.rule)}, expected {' or '.join(RULES)}")
+        self._check_links()
         switches = self.n_groups * (self.leaves + self.spines)
         links = self.n_groups * self.spines * (2 * self.leaves + self.ports)
         if (switches + self.n_nodes) * self.n_nodes + links > MAX_TABLE:
@@ -100,12 +97,6 @@ class DragonflyPlus(NetworkMachine):
                 f"dragonfly+: {switches} switches for {self.n_nodes} nodes, expected tables of at most "
                 f"{MAX_TABLE} entries"
             )
-        check_nodes(self)
-
-    @property
-    def fewest_ports(self) -> int:
-        """Links to other groups that every spine needs so that all groups are reached."""
-        return max(1, -(-(self.n_groups - 1) // self.spines))
 
     @classmethod
     def parse(cls, text: str) -> DragonflyPlus:
@@ -118,57 +109,32 @@ class DragonflyPlus(NetworkMachine):
             number_of("dragonfly+", key, found[key], most=2**20) if key in found else 0
             for key in ("spines", "global")
         )
-        words = found.get("bw", "1").split("x")
-        if len(words) not in (1, 3):
-            what = "expected one number or three: nodes, leaf to spine, global"
-            raise bad(f"dragonfly+: bw={shorten(found['bw'])}, {what}")
-        widths = [number_of("dragonfly+", "bw", word) for word in words]
+        expected = "one number or three: nodes, leaf to spine, global"
+        one, local, outside = bandwidths_of("dragonfly+", found.get("bw", "1"), 3, expected)
         return cls(
             *sizes, spines, ports, found.get("links", "absolute"), found.get("route", "minimal"),
-            (widths[0], widths[len(widths) // 2], widths[-1]), per_hop,
+            (one, local, outside), per_hop,
         )
 
     @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-        return self.n_groups * self.leaves * self.nodes
+    def switches(self) -> int:
+        """Leaf switches of a group."""
+        return self.leaves
+
+    @property
+    def linked_switches(self) -> tuple[int, str]:
+        """Only spines have links to other groups."""
+        return self.spines, "spines"
 
     def network_spec(self) -> str:
         """``dragonfly+:…`` with the keys that differ from their defaults."""
-        text = f"dragonfly+:{self.n_groups}x{self.leaves}x{self.nodes}"
-        if self.spines != self.leaves:
-            text += f":spines={self.spines}"
-        if self.ports != self.fewest_ports:
-            text += f":global={self.ports}"
-        if self.arrangement != "absolute":
-            text += f":links={self.arrangement}"
-        if self.rule != "minimal":
-            text += f":route={self.rule}"
-        if self.bandwidth != (1, 1, 1):
-            text += f":bw={self.bandwidth[0] if len(set(self.bandwidth)) == 1 else joined(self.bandwidth)}"
-        return text
+        spines = "" if self.spines == self.leaves else f":spines={self.spines}"
+        return f"dragonfly+:{self.n_groups}x{self.leaves}x{self.nodes}{spines}{self._link_fields()}"
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         """Groups and leaf switches; their distances are the largest that minimal routes have."""
         tiers = (Level("group", 5 * self.hop_distance), Level("leaf", 4 * self.hop_distance))
         return tiers, (self.n_groups, self.leaves, self.nodes)
-
-    def node_distance(self) -> int:
-        """Two nodes of one leaf are two hops apart."""
-        return 2 * self.hop_distance
-
-    def node_places(self) -> tuple[tuple[str, ...], Int64]:
-        """Group of every node, and switch in the group."""
-        switch = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
-        return ("group", "switch"), np.stack(np.divmod(switch, self.leaves))
-
-    def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Groups, then leaf switches, then nodes."""
-        for size in (self.leaves * self.nodes, self.nodes, 1):
-            cuts = np.flatnonzero(np.diff(nodes // size)) + 1
-            if len(cuts):
-                break
-        return np.split(nodes, cuts)
 
     def network(self) -> Network:
         """Links of nodes, inside groups and between groups."""
@@ -187,7 +153,7 @@ def _network(
     leaf, spine = np.arange(groups * leaves * spines) // spines, np.arange(groups * leaves * spines) % spines
     spine = spine + leaf // leaves * spines
     node = np.arange(total)
-    # Cables of nodes, then of leaves, each up and down; then the links between spines, one way each.
+    # Links are numbered: up and down of each cable of a node, then of a leaf; then links between spines.
     below, above = np.concatenate([node, first_leaf + leaf]), np.concatenate(
         [first_leaf + node // nodes, first_spine + spine]
     )
@@ -229,7 +195,8 @@ def _network(
         return Wiring(tail.astype(np.int64), head.astype(np.int64), np.arange(total), vertices)
 
     return Network(
-        form, total, vertices - total, widths, "as given", name_link, lambda node: f"n{node}", wiring
+        form, total, vertices - total, widths, "as given", name_link, lambda node: f"n{node}", wiring,
+        geometry=lambda: geometry_of_groups(groups, leaves, nodes),
     )
 
 
@@ -244,11 +211,11 @@ def _forward(sizes: tuple[int, int, int, int, int], peers: Int64, backs: Int64) 
     number[backs >= 0] = 2 * total + 2 * groups * leaves * spines + np.arange(int((backs >= 0).sum()))
     table = np.full((groups * (leaves + spines), total), -1, np.int32)
     for group in range(groups):
-        port = np.zeros(total, np.int64)  # the port of this group that messages to a node leave by
+        port = np.zeros(total, np.int64)  # port by which messages to each node leave this group
         for other in range(groups):
-            ways = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
+            ports_there = np.flatnonzero((peers[group] == other) & (backs[group] >= 0))
             if other != group:
-                port[its_group == other] = ways[target[its_group == other] % len(ways)]
+                port[its_group == other] = ports_there[target[its_group == other] % len(ports_there)]
         away = its_group != group
         spine = np.where(away, port // ports, target % spines)
         for leaf in range(leaves):

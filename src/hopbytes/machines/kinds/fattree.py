@@ -9,13 +9,23 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.routes import RouteForm
-from hopbytes.machines.base import Level, TreeDistance, machines
+from hopbytes.machines.base import machines
 from hopbytes.machines.common.networked import Count, NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
+from hopbytes.machines.common.spec_fields import (
+    bad,
+    bandwidth_field,
+    joined,
+    network_fields,
+    number_of,
+    sizes_of,
+)
 from hopbytes.machines.common.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Geometry, Network
+from hopbytes.machines.network.wiring import Wiring
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.machines.topology import Level
 
-#: How the way up is chosen, in the order of core/routes_hierarchy.hpp.
+#: Rules that choose the links upwards, in the order of core/routes_hierarchy.hpp.
 RULES = ("dmodk", "smodk", "spread")
 KEYS = {"up": "1x2x9", "cables": "1x3x2", "nodes": "3090", "route": "dmodk", "bw": "100 or 100x40x40"}
 MAX_CABLES = 2**28
@@ -53,12 +63,13 @@ class FatTree(NetworkMachine):
     -----
     Routes go up to the nearest common level and down again. Of the ports up from level i number
     floor(t / (above[0] · … · above[i-1])) mod (above[i] · cables[i]) is taken, t being the target
-    (``dmodk``) or the source (``smodk``), and the way down uses the same cables' counterparts; parents take
-    turns first, then their parallel cables. ``spread`` divides every flow evenly over all shortest
-    paths. A cable is two links. Source: Zahavi, "Fat-tree routing and node ordering providing contention
-    free traffic for MPI global collectives", JPDC 2012; there ports of one parent are numbered alike.
+    (``dmodk``) or the source (``smodk``), and routes go down by the counterparts of the same cables; ports
+    are numbered over the parents first, then over their parallel cables. ``spread`` divides every flow
+    evenly over all shortest paths. A cable is two links. Source: Zahavi, "Fat-tree routing and node
+    ordering providing contention free traffic for MPI global collectives", JPDC 2012; there ports of one
+    parent are numbered alike.
 
-    Distances form a tree, so everything made for trees works at full speed.
+    Distances form a tree, so kernels use the form for trees.
 
     Examples
     --------
@@ -129,13 +140,6 @@ class FatTree(NetworkMachine):
         """Number of nodes."""
         return self.nodes
 
-    def node_places(self) -> tuple[tuple[str, ...], Int64]:
-        """Leaf switch of every node; with three levels or more also the group of leaves it is in."""
-        leaf = np.arange(self.n_nodes, dtype=np.int64) // self.below[0]
-        if len(self.below) < 3:
-            return ("switch",), leaf[None, :]
-        return ("group", "switch"), np.stack(np.divmod(leaf, self.below[1]))
-
     def cables_per_level(self) -> list[int]:
         """Cables between each level and the one above, in the whole tree."""
         counts, leaves, width = [], 1, 1
@@ -155,9 +159,7 @@ class FatTree(NetworkMachine):
             text += f":nodes={self.nodes}"
         if self.rule != "dmodk":
             text += f":route={self.rule}"
-        if set(self.bandwidth) != {1}:
-            text += f":bw={self.bandwidth[0] if len(set(self.bandwidth)) == 1 else joined(self.bandwidth)}"
-        return text
+        return text + bandwidth_field(self.bandwidth)
 
     def units_outside(self) -> tuple[tuple[Level, ...], tuple[Count, ...]]:
         """Levels of switches above the leaves: ``switch3``, ``switch2``, ``leaf``; nodes per leaf last."""
@@ -185,7 +187,7 @@ class FatTree(NetworkMachine):
         return self.tree().split(cores)
 
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """The same for nodes."""
+        """Cut nodes into subtrees, then leaf switches, then single nodes."""
         outside, counts = self.units_outside()
         return Tree((*outside, Level("node", self.node_distance())), counts).split(nodes)
 
@@ -257,6 +259,12 @@ def _network(
             heads.append(ends[:, ::-1].reshape(-1))
         return Wiring(np.concatenate(tails), np.concatenate(heads), np.arange(nodes), int(begin[-1]))
 
+    def geometry() -> Geometry:
+        leaf = np.arange(nodes, dtype=np.int64) // below[0]
+        if levels < 3:
+            return Geometry(("switch",), leaf[None, :])
+        return Geometry(("group", "switch"), np.stack(np.divmod(leaf, below[1])))
+
     numbers = np.array([levels, leaves[levels], RULES.index(rule), *below, *above, *cables], np.int64)
     return Network(
         RouteForm("fat_tree", numbers, split=rule == "spread"),
@@ -267,4 +275,5 @@ def _network(
         name_link,
         lambda node: f"n{node}",
         wiring,
+        geometry=geometry,
     )

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides, distinct
+from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.node.hwloc_file import read_hwloc
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.textio.hostlist import expand_hosts
 
 
@@ -50,8 +51,7 @@ class Hwloc(NodeMachine):
             trees += [tree] * max(1, len(names))
             hosts += names
         check_names(hosts, "machine")
-        nodes, which = distinct(trees)
-        return cls(f"hwloc:{body}", nodes, which, tuple(hosts), replaced)
+        return cls(f"hwloc:{body}", NodeInventory.of(trees), tuple(hosts), replaced)
 
 
 def file_and_hosts(part: str) -> tuple[str, list[str]]:

@@ -10,11 +10,19 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.geometry import Geometry
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
+from hopbytes.machines.common.spec_fields import (
+    bad,
+    bandwidth_field,
+    bandwidths_of,
+    joined,
+    network_fields,
+    number_of,
+    sizes_of,
+)
 from hopbytes.machines.common.tree import MAX_CORES, Tree
-from hopbytes.machines.network.network import MAX_LINKS, Network, Wiring, from_nodes
+from hopbytes.machines.network.network import AXES, MAX_LINKS, Geometry, Network
+from hopbytes.machines.network.wiring import Wiring, from_nodes, name_link_of_node
 
 KEYS = {"nodes": "4", "bw": "100 or 100x50 (nodes x routers)"}
 
@@ -62,12 +70,10 @@ class HyperX(NetworkMachine):
     def parse(cls, text: str) -> HyperX:
         """Read ``8x8[:nodes=4][:bw=N or NxN][@perhop]``."""
         head, found, per_hop = network_fields("hyperx", text, KEYS)
-        words = found.get("bw", "1").split("x")
-        if len(words) > 2:
-            raise bad(f"hyperx: bw={found['bw'][:40]!r}, expected one number or two: of nodes and of routers")
-        widths = [number_of("hyperx", "bw", word) for word in words]
+        expected = "one number or two: of nodes and of routers"
+        of_nodes, of_routers = bandwidths_of("hyperx", found.get("bw", "1"), 2, expected)
         nodes = number_of("hyperx", "nodes", found.get("nodes", "1"), most=2**20)
-        return cls(sizes_of("hyperx", head), nodes, (widths[0], widths[-1]), per_hop)
+        return cls(sizes_of("hyperx", head), nodes, (of_nodes, of_routers), per_hop)
 
     def _n_links(self) -> int:
         return 2 * self.n_nodes + self.n_routers * sum(size - 1 for size in self.sizes)
@@ -87,10 +93,7 @@ class HyperX(NetworkMachine):
         text = f"hyperx:{joined(self.sizes)}"
         if self.nodes != 1:
             text += f":nodes={self.nodes}"
-        if self.bandwidth != (1, 1):
-            one, other = self.bandwidth
-            text += f":bw={one}" if one == other else f":bw={one}x{other}"
-        return text
+        return text + bandwidth_field(self.bandwidth)
 
     def node_distance(self) -> int:
         """Two nodes of one router are two hops apart."""
@@ -108,12 +111,6 @@ class HyperX(NetworkMachine):
             return list(nodes[:, None])
         row = places[min(wide, key=lambda d: used[d])]
         return [nodes[row == coordinate] for coordinate in np.unique(row)]
-
-    def geometry(self) -> Geometry:
-        """Where every node is."""
-        routers = np.arange(self.n_nodes, dtype=np.int64) // self.nodes
-        places = np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
-        return Geometry(places, self.sizes, (False,) * len(self.sizes))
 
     def network(self) -> Network:
         """Links of nodes, and between routers."""
@@ -133,8 +130,7 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
 
     def name_link(link: int) -> str:
         if link < first:
-            ends = (f"n{link // 2}", name_router(link // 2 // nodes))
-            return " -> ".join(reversed(ends) if link % 2 else ends)
+            return name_link_of_node(link, nodes, name_router)
         router, port = divmod(link - first, ports)
         there = [int(c) for c in np.unravel_index(router, sizes)]
         for d, size in enumerate(sizes):
@@ -158,6 +154,11 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
         head = np.concatenate([back, routers * nodes + far.reshape(-1)])
         return Wiring(tail, head, at, routers * nodes + routers)
 
+    def geometry() -> Geometry:
+        router = np.repeat(np.arange(routers), nodes)
+        places = np.stack(np.unravel_index(router, sizes)).astype(np.int64)
+        return Geometry(tuple(AXES[: len(sizes)]), places, sizes, (False,) * len(sizes))
+
     numbers = np.array([nodes, len(sizes), *sizes], np.int64)
     return Network(
         RouteForm("hyperx", numbers),
@@ -168,4 +169,5 @@ def _network(sizes: tuple[int, ...], nodes: int, bandwidth: tuple[int, int]) -> 
         name_link,
         lambda node: f"n{node}",
         wiring,
+        geometry=geometry,
     )

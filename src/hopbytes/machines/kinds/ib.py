@@ -1,4 +1,4 @@
-"""InfiniBand fabrics from what their own tools print: the real links, the real routes."""
+"""InfiniBand fabrics with their links and routes, from what the InfiniBand tools print."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS = {
     "lid": "0",
     "routes": "shortest|spread",
 }
-#: Routes that need no tables: one shortest way per destination, or all of them alike.
+#: Routes that need no tables: one shortest path per destination, or all of them evenly.
 ROUTES = ("shortest", "spread")
 
 
@@ -34,18 +34,19 @@ class InfiniBand(FabricMachine):
 
     - ``tables``: file or pattern of the forwarding tables, when there are several sets
     - ``rails``, ``adapters``: which adapters of a host tasks use, see
-      :class:`hopbytes.machines.common.fabric_machine.FabricMachine` and :func:`hopbytes.fabrics.hosts.group_hosts`
+      :class:`hopbytes.machines.common.fabric_machine.FabricMachine` and
+      :func:`hopbytes.fabrics.hosts.group_hosts`
     - ``names``: a node name map for adapters that do not say whose they are
     - ``hosts`` (or ``@n[1-8]``): the hosts to keep
     - ``lid``: which of the 2**lmc addresses of an adapter messages are sent to
     - ``routes=shortest``: shortest routes instead of tables
-    - ``routes=spread``: every flow divides evenly over all shortest ways, which adaptive routing aims at
+    - ``routes=spread``: every flow divides evenly over all shortest paths, which adaptive routing aims at
 
     Examples
     --------
     >>> from hopbytes.machines.kinds.ib import InfiniBand
     >>> fabric = InfiniBand.parse("examples/fabric")
-    >>> fabric.node_names()[:3], fabric.network().hops(0, [1, 4]).tolist()
+    >>> fabric.known_hosts.names[:3], fabric.network().hops(0, [1, 4]).tolist()
     (('n1', 'n2', 'n3'), [2, 4])
     """
 

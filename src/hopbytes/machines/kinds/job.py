@@ -1,4 +1,4 @@
-"""``job``: the hosts of the job this runs in, each like this host as far as anybody can tell from here."""
+"""``job``: the hosts of the job this runs in, each assumed to be like this host."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides, distinct
+from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.kinds.local import this_node
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 
@@ -21,8 +22,8 @@ PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
 class JobMachine(NodeMachine):
     """The hosts of the running Slurm, PBS, LSF, Flux, OAR, Grid Engine or Open MPI job.
 
-    ``job`` reads the environment, ``job:FILE`` a host file. Only this host can be looked at from here: the
-    others are taken to be like it. ``hopbytes probe`` asks each of them instead.
+    ``job`` reads the environment, ``job:FILE`` a host file. Only this host can be examined from here: the
+    others are assumed to be like it. ``hopbytes probe`` asks each of them instead.
     """
 
     stands_alone = True
@@ -51,9 +52,8 @@ class JobMachine(NodeMachine):
                 "--on job in one of them (or --on local, job:HOSTFILE, hwloc:FILE@hosts)"
             )
         trees, warnings = nodes_of(job, this_node(), platform.node())
-        nodes, which = distinct(trees)
         spec = f"job:{path}" if path else "job"
-        return cls(spec, nodes, which, job.hosts, replaced, None, (*job.notices, *warnings), job)
+        return cls(spec, NodeInventory.of(trees), job.hosts, replaced, None, (*job.notices, *warnings), job)
 
 
 def nodes_of(job: Job, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:

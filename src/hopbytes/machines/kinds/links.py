@@ -1,4 +1,4 @@
-"""Networks given as a file of links, for whatever no other kind describes."""
+"""Networks given as a file of links, for those that no other kind describes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.link_file import LinkFile, read_link_file
 from hopbytes.kernels.routes import RouteForm, distance_table, shortest_table
-from hopbytes.machines.base import machines
+from hopbytes.machines.base import KnownHosts, machines
 from hopbytes.machines.common.clustered_split import split_by_distance
 from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import Tree, shorten
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.wiring import Wiring
 
 RULES = ("shortest", "spread")
 #: Entries of forwarding tables, 4 bytes each.
 MAX_TABLE = 2**28
-#: Nodes whose hops to each other are looked at, all pairs, to cut them in two.
+#: Largest number of nodes whose hops are compared for all pairs, to cut the nodes in parts.
 MAX_TO_COMPARE = 2**11
 
 
@@ -37,7 +38,7 @@ class Links(NetworkMachine):
     found : LinkFile
         What the file says, see :func:`hopbytes.fabrics.link_file.read_link_file`.
     rule : str
-        ``shortest``: one way, see Notes; ``spread``: every vertex divides a flow evenly over the links that
+        ``shortest``: one path, see Notes; ``spread``: every vertex divides a flow evenly over the links that
         lead nearer (equal-cost multipath).
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
@@ -51,8 +52,8 @@ class Links(NetworkMachine):
 
     Notes
     -----
-    Routes are shortest; of several links that begin a shortest way to host number t, the one number
-    (t mod their count) in the order of the file is taken. Hosts pass nothing on, unless there is no
+    Routes are shortest; of several links that begin a shortest path to host number t, the one number
+    (t mod their count) in the order of the file is taken. Hosts forward no messages, unless there is no
     switch. Where the file gives routes, only those exist. O(hosts x links).
     """
 
@@ -100,9 +101,10 @@ class Links(NetworkMachine):
         """Number of hosts."""
         return len(self.found.hosts)
 
-    def node_names(self) -> tuple[str, ...]:
-        """Names of the hosts."""
-        return tuple(self.found.hosts)
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The hosts of the file, which may be given other names."""
+        return KnownHosts(tuple(self.found.hosts))
 
     def network_spec(self) -> str:
         """``links:``, the file and the rule unless it is the default."""
@@ -116,7 +118,7 @@ class Links(NetworkMachine):
     def split_nodes(self, nodes: Int64) -> list[Int64]:
         """Cut by hops: clusters at the largest distance, else two compact halves.
 
-        Of more than 2048 nodes only the hops to two that are far apart are looked at.
+        Of more than 2048 nodes, only the hops to two nodes that are far apart are compared.
         """
         network = self.network()
         if len(nodes) <= MAX_TO_COMPARE:
@@ -165,7 +167,7 @@ def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
     rows = _passing_rows(found)
     links_of = np.bincount(tail, minlength=vertices)
     passing = np.flatnonzero(rows >= 0)
-    # A host with several links chooses among them, so it has a row, too; it must not pass others' flows on.
+    # A host with several links chooses among them and needs a row too; it must not forward flows of others.
     choosing = np.flatnonzero(links_of[:hosts] > 1) if found.switches else passing[:0]
     _check_size(len(passing) + len(choosing), hosts)
     table = [shortest_table(tail, head, rows, hosts)]
@@ -182,7 +184,7 @@ def _shortest(found: LinkFile, tail: Int32, head: Int32) -> RouteForm:
 
 
 def _passing_rows(found: LinkFile) -> Int32:
-    """int32[vertices]: 0, 1, ... for those that pass flows on: switches, or all when there is none."""
+    """int32[vertices]: row of each vertex that forwards flows (switches, or all without any); else -1."""
     hosts, switches = len(found.hosts), len(found.switches)
     rows = np.arange(-hosts if switches else 0, switches if switches else hosts, dtype=np.int32)
     return np.maximum(rows, -1).astype(np.int32)
@@ -226,9 +228,9 @@ def _choices(host: int, out: Int64, head: Int32, rows: Int32, table: Int32, host
             hops[targets != after] = -1
         lengths[place] = np.where(hops < 0, lengths[place], hops)
     least = lengths.min(axis=0)
-    ways = lengths == least[None, :]
-    turn = targets % ways.sum(axis=0)
-    chosen = (np.cumsum(ways, axis=0) > turn[None, :]).argmax(axis=0)
+    shortest = lengths == least[None, :]
+    turn = targets % shortest.sum(axis=0)
+    chosen = (np.cumsum(shortest, axis=0) > turn[None, :]).argmax(axis=0)
     return np.where(least == np.iinfo(np.int64).max, -1, out[chosen]).astype(np.int32)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.job_environment import find_job, manager_without_job, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.sysfs import collect, node_from_files
@@ -23,12 +24,12 @@ class Local(NodeMachine):
     stands_alone = True
 
     def repeated(self, hosts: Sequence[str]) -> None:
-        """Other hosts are not this one."""
+        """Return None: other hosts need not be like this one."""
         return None
 
     @classmethod
     def parse(cls, text: str) -> Local:
-        """Look at this host; `text` may hold distances.
+        """Read what the system says about this host; `text` may hold distances.
 
         Raises
         ------
@@ -38,7 +39,7 @@ class Local(NodeMachine):
         body, replaced = cut_overrides(f":{text}" if text else "")
         if body:
             raise UnsupportedError(f"local:{text[:40]}, expected local, or distances as in local:l3=3")
-        return cls("local", (this_node(),), replaced=replaced, warnings=_warnings())
+        return cls("local", NodeInventory.of([this_node()]), replaced=replaced, warnings=_warnings())
 
 
 def this_node() -> NodeTree:
@@ -56,7 +57,7 @@ def this_node() -> NodeTree:
 
 
 def _warnings() -> tuple[str, ...]:
-    """Say when this is hardly the host the program will run on."""
+    """Sentence for the user where the program will probably run on other hosts."""
     host = platform.node()
     job = find_job(os.environ)
     if job is not None and not any(same_host(host, name) for name in job.hosts):

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hopbytes.errors import FormatError, HopbytesError
-from hopbytes.machines.base import Level, Machine, machines
-from hopbytes.machines.common.delegating_machine import Timed
+from hopbytes.machines.base import Machine, machines
+from hopbytes.machines.common.measured_machine import MeasuredMachine
 from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.common.stored_file import Record, within
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.kinds.hwloc import file_and_hosts
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.topology import Level
 
 
 @machines.register("machine")
@@ -55,7 +57,8 @@ class Stored(NodeMachine):
         if names:
             which, hosts = which * len(names), tuple(names)
         try:
-            return cls(f"machine:{body}", trees, which, hosts, replaced, levels, its_job=record.job(hosts))
+            inventory = NodeInventory(trees, which)
+            return cls(f"machine:{body}", inventory, hosts, replaced, levels, job=record.job(hosts))
         except HopbytesError as error:
             raise within(path, error) from None
 
@@ -71,4 +74,4 @@ def _with_levels(machine: Machine, levels: Sequence[Level], text: str) -> Machin
         names = ", ".join(level.name for level in machine.levels)
         raise FormatError("machine", None, f"levels {', '.join(known)[:60]}, expected those of spec: {names}")
     base = machine.with_distances({level.name: level.distance for level in levels})
-    return Timed(base, tuple(levels), text)
+    return MeasuredMachine(base, tuple(levels), text)

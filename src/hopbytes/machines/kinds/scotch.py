@@ -7,11 +7,12 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.scotch_target import Target, read_scotch_target
-from hopbytes.machines.base import Level, Machine, machines
+from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.file_spec import file_spec
 from hopbytes.machines.common.table import MAX_PLACES, Table
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.kinds.torus import Torus
+from hopbytes.machines.topology import Level
 
 KEYS = {"names": "switch,node,core"}
 
@@ -59,7 +60,7 @@ def _tree(target: Target, path: str, names: str | None) -> Tree | None:
     if len(words) != depth:
         raise FormatError(path, None, f"{len(words)} names, expected one for each of {depth} levels")
     costs = target.costs or (1,)
-    # A message climbs to where both ways meet: Scotch adds up the costs from there to the leaves.
+    # Scotch adds up the costs of the levels from the lowest common unit down to the leaves.
     distances = [sum(costs[level:]) for level in range(depth)]
     return Tree(tuple(map(Level, words, distances)), target.sizes)
 
@@ -70,7 +71,7 @@ def _grid(target: Target) -> Torus | None:
         return Torus((2,) * target.sizes[0], (False,) * target.sizes[0])
     if target.shape not in ("torus", "mesh"):
         return None
-    # Scotch lets the first dimension run fastest, tori here the last one.
+    # In the numbering of Scotch the first dimension runs fastest, in that of tori here the last one.
     sizes = tuple(reversed(target.sizes))
     return Torus(sizes, (target.shape == "torus",) * len(sizes))
 

@@ -11,8 +11,8 @@ from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.simgrid_file import read_simgrid
 from hopbytes.fabrics.simgrid_platform import Cluster
-from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.common.attached_hosts import HostsOn
+from hopbytes.machines.base import KnownHosts, Machine, machines
+from hopbytes.machines.common.attached_hosts import AttachedHosts
 from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.spec_fields import bad
@@ -83,7 +83,7 @@ class Simgrid(NetworkMachine):
         if shaped:
             around = _shaped(spec.path, shaped[0])
             places = _places(around)
-            machine = HostsOn(spec.text("simgrid"), around, shaped[0].hosts, places, (), spec.per_hop)
+            machine = AttachedHosts(spec.text("simgrid"), around, shaped[0].hosts, places, (), spec.per_hop)
             return machine.kept(spec.options.get("hosts"))
         listed = ListedRoutes(platform)
         whole = cls(spec.text("simgrid"), listed.network(), listed.hosts, listed.zones, spec.per_hop)
@@ -94,7 +94,7 @@ class Simgrid(NetworkMachine):
         if "hosts" not in spec.options:
             return self
         everyone = tuple(range(len(self.hosts)))
-        on = HostsOn(spec.text("simgrid"), self, self.hosts, everyone, (), spec.per_hop)
+        on = AttachedHosts(spec.text("simgrid"), self, self.hosts, everyone, (), spec.per_hop)
         return on.kept(spec.options["hosts"])
 
     def _identity(self) -> tuple[object, ...]:
@@ -111,13 +111,10 @@ class Simgrid(NetworkMachine):
         """Number of hosts."""
         return len(self.hosts)
 
-    def node_names(self) -> tuple[str, ...]:
-        """Host names."""
-        return self.hosts
-
-    def keeps_names(self) -> bool:
-        """Nodes are those of the file."""
-        return True
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The nodes of the file."""
+        return KnownHosts(self.hosts, fixed=True)
 
     def network_spec(self) -> str:
         """The file."""

@@ -1,4 +1,4 @@
-"""Slurm's own view of the network: trees, blocks, rings and tori of named nodes."""
+"""Networks as Slurm is configured to know them: trees, blocks, rings and tori of named nodes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hopbytes.errors import FormatError
 from hopbytes.fabrics.slurm_topology import read_slurm_topology
 from hopbytes.fabrics.slurm_yaml import GridOfHosts, read_slurm_yaml
 from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.common.attached_hosts import HostsOn
+from hopbytes.machines.common.attached_hosts import AttachedHosts
 from hopbytes.machines.common.file_spec import FileSpec, file_spec
 from hopbytes.machines.common.named_tree import NamedTree, keep
 from hopbytes.machines.kinds.torus import Torus
@@ -27,7 +27,7 @@ class Slurm(NamedTree):
     --------
     >>> from hopbytes.machines.kinds.slurm import Slurm
     >>> machine = Slurm.parse("examples/topology.conf")
-    >>> machine.spec(), [level.name for level in machine.levels], machine.node_names()[:2]
+    >>> machine.spec(), [level.name for level in machine.levels], machine.known_hosts.names[:2]
     ('slurm:examples/topology.conf', ['leaf', 'node'], ('n001', 'n002'))
     """
 
@@ -49,10 +49,10 @@ class Slurm(NamedTree):
         return cls.from_levels(text, keep(found, hosts).leveled(), distances)
 
 
-def _on_grid(text: str, spec: FileSpec, grid: GridOfHosts) -> HostsOn:
-    # Slurm lets x run fastest, tori here let the last dimension.
+def _on_grid(text: str, spec: FileSpec, grid: GridOfHosts) -> AttachedHosts:
+    # In the numbering of Slurm x runs fastest, in that of tori here the last dimension.
     torus = Torus(tuple(reversed(grid.dims)), (True,) * len(grid.dims))
-    machine = HostsOn(text, torus, grid.hosts, tuple(range(len(grid.hosts))), (), spec.per_hop)
+    machine = AttachedHosts(text, torus, grid.hosts, tuple(range(len(grid.hosts))), (), spec.per_hop)
     return machine.kept(spec.options.get("hosts"))
 
 

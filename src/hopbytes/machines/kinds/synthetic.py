@@ -12,8 +12,9 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides, distinct
+from hopbytes.machines.common.node_machine import NodeMachine, check_names, cut_overrides
 from hopbytes.machines.common.tree import shorten
+from hopbytes.machines.node.inventory import NodeInventory
 from hopbytes.machines.node.node_tree import NodeTree, Part, node_tree
 from hopbytes.textio.cpu_lists import MAX_PUS
 from hopbytes.textio.hostlist import expand_hosts
@@ -47,7 +48,7 @@ LOOP = re.compile(r"([1-9][0-9]{0,8})\*([1-9][0-9]{0,8})", re.ASCII)
 class Synthetic(NodeMachine):
     """Nodes in hwloc's synthetic notation, ``synthetic:pack:2 numa:2 core:8 pu:2``, also for several hosts.
 
-    Counts are children per parent, outermost first; ``[numa]`` hangs a memory node at the level before it;
+    Counts are children per parent, outermost first; ``[numa]`` attaches a memory node to the level before it;
     ``pu:2(indexes=…)`` says how the operating system numbers the PUs. ``@n[1-8]`` at the end makes eight, and
     ``synthetic:core:4@n[1-8],synthetic:core:8@n[9-16]`` unlike nodes.
 
@@ -81,8 +82,7 @@ class Synthetic(NodeMachine):
             trees += [read_synthetic(description)] * max(1, len(named))
             hosts += named
         check_names(hosts, "machine")
-        nodes, which = distinct(trees)
-        return cls(f"synthetic:{body}", nodes, which, tuple(hosts), replaced)
+        return cls(f"synthetic:{body}", NodeInventory.of(trees), tuple(hosts), replaced)
 
 
 @dataclass
@@ -90,7 +90,7 @@ class _Tier:
     kind: str
     count: int
     indexes: str = ""
-    memory: bool = False  # a memory node hangs here
+    memory: bool = False  # a memory node is attached to this level
 
 
 def read_synthetic(text: str) -> NodeTree:

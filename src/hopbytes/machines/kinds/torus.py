@@ -10,14 +10,22 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.base import machines
-from hopbytes.machines.common.geometry import Geometry, occupied
+from hopbytes.machines.common.geometry import occupied
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
-from hopbytes.machines.common.spec_fields import bad, joined, network_fields, number_of, sizes_of
+from hopbytes.machines.common.spec_fields import (
+    bad,
+    bandwidth_field,
+    bandwidths_of,
+    joined,
+    network_fields,
+    number_of,
+    sizes_of,
+)
 from hopbytes.machines.common.tree import MAX_CORES, Tree, shorten
 from hopbytes.machines.network.curves import hilbert_order
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import AXES, Geometry, Network
+from hopbytes.machines.network.wiring import Wiring
 
-AXES = "xyzuvwabcdefghij"
 KEYS = {"nodes": "2", "wrap": "1x0x1", "bw": "9375x4680x9375", "order": "hilbert", "route": "spread"}
 RULES = ("ordered", "spread")
 ORDERS = ("row", "hilbert")
@@ -43,8 +51,8 @@ class Torus(NetworkMachine):
         (along a space-filling curve, as schedulers do to keep jobs compact).
     rule : str
         ``ordered`` (see Notes) or ``spread``: every router divides a flow evenly over the dimensions that
-        lead nearer, as adaptive routing does; where both ways round a ring are as long, half of the
-        flow takes each.
+        lead nearer, as adaptive routing does; where both directions round a ring are equally long, half of
+        the flow takes each.
     per_hop, inside
         See :class:`hopbytes.machines.common.networked.NetworkMachine`.
 
@@ -55,10 +63,10 @@ class Torus(NetworkMachine):
 
     Notes
     -----
-    Routes correct the first dimension first, then the second, and so on, going the shorter way round; of
-    two equally long ways round a ring they take the positive one. Links join neighbouring routers, one in
-    each direction; a ring of two routers has two cables, and only the positive one is used. What
-    connects a node to its router is no link: on these machines it is part of the node.
+    Routes correct the first dimension first, then the second, and so on, in the shorter direction; of
+    two equally long directions round a ring they take the positive one. Links join neighbouring
+    routers, one in each direction; a ring of two routers has two cables, and only the positive one is used.
+    The connection of a node to its router is no link: on these machines it is part of the node.
 
     Examples
     --------
@@ -118,9 +126,7 @@ class Torus(NetworkMachine):
             text += f":nodes={self.nodes}"
         if kind == "torus" and not all(self.wrapped):
             text += f":wrap={joined(map(int, self.wrapped))}"
-        if set(self.bandwidth) != {1}:
-            same = len(set(self.bandwidth)) == 1
-            text += f":bw={self.bandwidth[0] if same else joined(self.bandwidth)}"
+        text += bandwidth_field(self.bandwidth)
         if self.order != "row":
             text += f":order={self.order}"
         if self.rule != "ordered":
@@ -131,13 +137,6 @@ class Torus(NetworkMachine):
         """Links between neighbouring routers."""
         return _network(self.sizes, self.wrapped, self.nodes, self.bandwidth, self.order, self.rule)
 
-    def nodes_along_curve(self) -> Int64:
-        """Nodes by their routers along a Hilbert curve."""
-        if self.order == "hilbert":
-            return np.arange(self.n_nodes, dtype=np.int64)
-        first = hilbert_order(self.sizes)[:, None] * self.nodes
-        return (first + np.arange(self.nodes)).reshape(-1)
-
     def coordinates(self, nodes: Int64) -> Int64:
         """int64[dimensions, len(nodes)]: where the routers of some nodes are."""
         routers = nodes // self.nodes
@@ -145,13 +144,8 @@ class Torus(NetworkMachine):
             routers = hilbert_order(self.sizes)[routers]
         return np.stack(np.unravel_index(routers, self.sizes)).astype(np.int64)
 
-    def geometry(self) -> Geometry:
-        """Where every node is."""
-        places = self.coordinates(np.arange(self.n_nodes, dtype=np.int64))
-        return Geometry(places, self.sizes, self.wrapped)
-
     def split_nodes(self, nodes: Int64) -> list[Int64]:
-        """Cut the longest side of the box the nodes occupy, where that is most even.
+        """Cut the longest side of the box that the nodes occupy, into halves as even as possible.
 
         On a ring the box begins after the longest empty stretch. Nodes of one router are a part each.
         """
@@ -179,11 +173,8 @@ def parse_grid(kind: str, text: str, wrapped: bool) -> Torus:
     wrap = found.get("wrap", "x".join("1" * len(sizes))).split("x") if wrapped else ["0"] * len(sizes)
     if set(wrap) - {"0", "1"} or len(wrap) != len(sizes):
         raise bad(f"{kind}: wrap={shorten('x'.join(wrap))}, expected 0 or 1 for each of {len(sizes)} sizes")
-    words = found.get("bw", "1").split("x")
-    words = words * len(sizes) if len(words) == 1 else words
-    if len(words) != len(sizes):
-        raise bad(f"{kind}: bw={shorten(found['bw'])}, expected one number, or one for each of {len(sizes)}")
-    bandwidth = tuple(number_of(kind, "bw", word) for word in words)
+    expected = f"one number, or one for each of {len(sizes)}"
+    bandwidth = bandwidths_of(kind, found.get("bw", "1"), len(sizes), expected)
     order = found.get("order", "row")
     rule = found.get("route", "ordered")
     return Torus(sizes, tuple(word == "1" for word in wrap), nodes, bandwidth, order, rule, per_hop)
@@ -219,6 +210,10 @@ def _network(
         router = int(table[router]) if len(table) else router
         return f"n{node} at {name_router(router)}" + (f", {place}" if nodes > 1 else "")
 
+    def router_of_node() -> Int64:
+        routers_in_order = table if len(table) else np.arange(routers)
+        return np.repeat(routers_in_order.astype(np.int64), nodes)
+
     def wiring() -> Wiring:
         router = np.arange(routers, dtype=np.int64)
         head = np.empty((routers, dimensions, 2), np.int64)
@@ -227,8 +222,11 @@ def _network(
                 places = np.stack(np.unravel_index(router, sizes))
                 places[d] = (places[d] + step) % size
                 head[:, d, port] = np.ravel_multi_index(tuple(places), sizes)
-        at = np.repeat(table if len(table) else router, nodes).astype(np.int64)
-        return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), at, routers)
+        return Wiring(np.repeat(router, 2 * dimensions), head.reshape(-1), router_of_node(), routers)
+
+    def geometry() -> Geometry:
+        places = np.stack(np.unravel_index(router_of_node(), sizes)).astype(np.int64)
+        return Geometry(tuple(AXES[:dimensions]), places, sizes, wrapped)
 
     table = (hilbert_order(sizes) if order == "hilbert" else np.empty(0)).astype(np.int32)
     numbers = np.array([nodes, dimensions, *sizes, *map(int, wrapped), RULES.index(rule)], np.int64)
@@ -241,4 +239,5 @@ def _network(
         name_link,
         name_endpoint,
         wiring,
+        geometry=geometry,
     )

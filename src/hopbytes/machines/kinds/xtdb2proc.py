@@ -24,10 +24,10 @@ GEMINI_NODES = 2
 class CrayNodes(NamedTree):
     """Compute nodes of a Cray as ``xtdb2proc`` lists them: ``xtdb2proc:FILE``.
 
-    On Aries (XC) nodes lie below routers, chassis and two-cabinet groups: a tree of these levels, whose
-    links between groups nobody knows. On Gemini (XE, XK) two nodes share a router of a 3-D torus: hosts on
-    ``torus:XxYxZ``, with ``dims``, ``wrap`` and ``bw`` as there. ``system=`` says which; without it at most
-    two nodes per router mean Gemini. ``hosts=`` (or ``@nid[00001-00008]``) keeps some nodes.
+    On Aries (XC) nodes lie below routers, chassis and two-cabinet groups: a tree of these levels, since
+    the links between groups are not known. On Gemini (XE, XK) two nodes share a router of a 3-D torus: hosts
+    on ``torus:XxYxZ``, with ``dims``, ``wrap`` and ``bw`` as there. ``system=`` says which; without it at
+    most two nodes per router mean Gemini. ``hosts=`` (or ``@nid[00001-00008]``) keeps some nodes.
     """
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class CrayNodes(NamedTree):
         text, distances = tree_options("xtdb2proc", spec)
         tree = keep(_aries(spec.path, found), spec.options.get("hosts"))
         machine = cls.from_levels(text, tree.leveled(), distances)
-        return replace(machine, said=(*found.notices, *machine.said))
+        return replace(machine, warnings=(*found.notices, *machine.warnings))
 
 
 def _guess(found: Coordinates) -> str:

@@ -1,4 +1,4 @@
-"""The network of a fabric that was read from files, by its tables or over all shortest ways."""
+"""The network of a fabric that was read from files, routed by its tables or over all shortest paths."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
 from hopbytes.kernels.routes import RouteForm, distance_table
-from hopbytes.machines.network.network import Network, Wiring
+from hopbytes.machines.network.network import Network
+from hopbytes.machines.network.wiring import Wiring
 
-#: Entries of the table that all shortest ways need: one per vertex and adapter.
+#: Entries of the table that all shortest paths need: one per vertex and adapter.
 MAX_TABLE = 2**28
 
 
@@ -23,12 +24,12 @@ def fabric_network(fabric: Fabric, hosts: tuple[Host, ...], *, spread: bool = Fa
     fabric : Fabric
     hosts : tuple of Host
     spread : bool
-        All shortest ways between switches instead of the tables.
+        All shortest paths between switches instead of the tables.
 
     Raises
     ------
     UnsupportedError
-        The fabric has no routes, or is too large for all shortest ways.
+        The fabric has no routes, or is too large for all shortest paths.
 
     Notes
     -----

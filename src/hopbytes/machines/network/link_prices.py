@@ -1,4 +1,4 @@
-"""Links of different capacity: which have the same, and integer prices that make their loads comparable."""
+"""Classes of links of equal capacity, and integer prices that make loads of different links comparable."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 
-#: Prices are exact where the slowest link needs none above this; else the best ones up to it are looked for.
+#: Prices are exact where the slowest link needs none above this; else the best ones up to it are searched.
 MOST_PRICE = 2**16
-#: Relative error of the ratio of two prices that is as good as none.
+#: Relative error of the ratio of two prices that is negligible.
 AS_GOOD_AS_EXACT = 2.0**-24
-#: Where capacities are further apart than small prices can say, the fastest link gets a price about so large.
+#: Where small prices cannot express the ratio of capacities, the fastest link gets a price about this large.
 LEAST_PRICE, HIGHEST_PRICE = 2**12, 2**32
 
 

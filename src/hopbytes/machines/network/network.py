@@ -15,30 +15,36 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.kernels import routes as kernels
 from hopbytes.kernels.routes import RouteForm, Routes
 from hopbytes.machines.network.link_prices import CapacityClasses, capacity_classes, link_prices
+from hopbytes.machines.network.wiring import Wiring
 
 #: Flows whose routes are held at the same time; the lists of links are built batch by batch.
 BATCH = 2**16
-#: Pairs of endpoints looked at for the diameter and the mean distance.
+#: Pairs of endpoints that are examined for the diameter and the mean distance.
 PAIRS_LOOKED_AT = 2**24
 MAX_LINKS = 2**31 - 1
+#: Names of the dimensions of grids.
+AXES = "xyzuvwabcdefghij"
 
 
-class Wiring(NamedTuple):
-    """Where links begin and end, as a graph of vertices 0..vertices-1.
+class Geometry(NamedTuple):
+    """Coordinates of the endpoints of a network, or of the nodes of a machine.
 
     Parameters
     ----------
-    tail, head : int64[n_links]
-        Vertex each link leaves and the one it enters; whatever for numbers of no link (capacity 0).
-    at : int64[n_endpoints]
-        Vertex of every endpoint: its own, or the router it is part of.
-    vertices : int
+    names : tuple of str
+        Name of each coordinate: ``x``, ``y``, … of grids, ``group`` and ``switch`` of hierarchies.
+    places : int64[coordinates, endpoints]
+        Counted from 0; a switch is counted in its group.
+    sizes : tuple of int
+        Of grids: routers per dimension. Empty for hierarchies.
+    wrapped : tuple of bool
+        Of grids, per dimension: a ring, or a line.
     """
 
-    tail: Int64
-    head: Int64
-    at: Int64
-    vertices: int
+    names: tuple[str, ...]
+    places: Int64
+    sizes: tuple[int, ...] = ()
+    wrapped: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +72,8 @@ class Network:
         Returns the :class:`Wiring`; None where only routes are known and not which links join.
     shortest : bool
         All routes are as long as `hops`. False for detours (Valiant).
+    geometry : callable or None
+        Returns the :class:`Geometry` of the endpoints; None where they have no coordinates.
 
     Raises
     ------
@@ -83,6 +91,7 @@ class Network:
     name_endpoint: Callable[[int], str] = str
     wiring: Callable[[], Wiring] | None = None
     shortest: bool = True
+    geometry: Callable[[], Geometry] | None = None
 
     def __post_init__(self) -> None:
         if self.n_endpoints < 1:
@@ -235,22 +244,6 @@ class Network:
             f"no route from {self.name_endpoint(source)} to {self.name_endpoint(target)}: leave one of them "
             "out (--hosts, --exclude) or give a network on which they are linked"
         )
-
-
-def from_nodes(nodes: int, each: int) -> tuple[Int64, Int64, Int64]:
-    """Return tails and heads of the links of nodes, up and down in turn, and the vertices of endpoints.
-
-    Nodes are vertices 0..nodes-1, routers with `each` nodes follow.
-
-    Examples
-    --------
-    >>> tail, head, at = from_nodes(2, 1)
-    >>> tail.tolist(), head.tolist(), at.tolist()
-    ([0, 2, 1, 3], [2, 0, 3, 1], [0, 1])
-    """
-    node = np.arange(nodes, dtype=np.int64)
-    ends = np.stack([node, nodes + node // each], axis=1)
-    return ends.reshape(-1), ends[:, ::-1].reshape(-1), node
 
 
 @lru_cache(maxsize=4)

@@ -15,7 +15,7 @@ from hopbytes.machines.network.network import Network
 
 #: Nodes whose hops are held as a table (uint16: 128 MiB); grids need none.
 MAX_NODES_IN_TABLE = 2**13
-#: Nodes of which all pairs are looked at for the largest distance, and rows of pairs looked at in one call.
+#: Nodes of which all pairs are examined for the largest distance, and rows of pairs examined in one call.
 NODES_COMPARED, ROWS = 2**11, 64
 
 
@@ -25,13 +25,14 @@ class NetworkDistance:
 
     Places of one node are as far apart as their tree says; others are `per_hop` times their hops apart,
     but no nearer than places inside a node can be (two nodes on one router have 0 hops between them). Where
-    the ways there and back differ in length, the longer one counts.
+    the routes there and back differ in length, the longer one counts.
 
     Parameters
     ----------
     network : Network
     labels : uint64[k]
-        Ascending paths in the tree of all nodes, as in :class:`hopbytes.machines.base.TreeDistance`.
+        Ascending paths in the tree of all nodes, as in
+        :class:`hopbytes.machines.place_distances.TreeDistance`.
     inside_costs : int64[65]
         Distance for every width of the xor of two labels up to `inside_bits`.
     inside_bits : int
@@ -104,7 +105,7 @@ class NetworkDistance:
         return np.where(widths <= self.inside_bits, self.inside_costs[widths], apart)
 
     def _hops(self, a: Any, b: Any) -> Int64:
-        """Return the hops of the longer way, there or back: distances are symmetric, routes need not be."""
+        """Return the hops of the longer route, there or back: distances are symmetric, routes need not be."""
         return np.maximum(self.network.hops(a, b), self.network.hops(b, a))
 
     def _nodes(self) -> tuple[Int32, Int32]:
@@ -145,7 +146,7 @@ class NetworkDistance:
         return self._packed(0, len(nodes), np.empty(0), position, self._hop_table())
 
     def _hop_table(self) -> NDArray[np.uint16]:
-        """uint16[nodes, nodes]: hops between the nodes in use, the longer way of there and back."""
+        """uint16[nodes, nodes]: hops between the nodes in use, of the longer route of both directions."""
         nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
             raise UnsupportedError(

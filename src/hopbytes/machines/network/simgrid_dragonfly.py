@@ -64,7 +64,7 @@ class DragonflyCluster:
         self.capacity: list[int] = []
 
     def zones(self) -> tuple[tuple[int, ...], ...]:
-        """Group, chassis and blade of every host, numbered through."""
+        """Group, chassis and blade of every host, each numbered over the whole cluster."""
         hosts = np.arange(len(self.cluster.hosts))
         _, chassis, blades, nodes = self.sizes
         per = (chassis * blades * nodes, blades * nodes, nodes)
@@ -122,8 +122,8 @@ class DragonflyCluster:
     def _routes(self, source: int, own: Int64, green: Int64, black: Int64, blue: Int64) -> Int64:
         """int64[hosts, LONGEST]: links from one host to every other, -1 for none at a place.
 
-        As in SimGrid, a way to another blade goes on as if it had come to the first chassis, so that inside a
-        group the link to the own chassis may follow.
+        As in SimGrid, a route to another blade continues as if it had reached the first chassis, so that
+        inside a group the link to the own chassis may follow.
         """
         _, chassis, blades, nodes = self.sizes
         target = np.arange(len(own))

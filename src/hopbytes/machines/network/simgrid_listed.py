@@ -1,4 +1,4 @@
-"""All routes of a SimGrid platform written down, host by host."""
+"""All routes of a SimGrid platform as lists of links, host by host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopbytes.fabrics.simgrid_routes import PlatformRoutes
 from hopbytes.kernels.routes import RouteForm
 from hopbytes.machines.network.network import Network
 
-#: Routes between hosts are written down pair by pair.
+#: Most hosts: routes are stored for every pair.
 MAX_LISTED = 2048
 
 
@@ -122,8 +122,8 @@ class ListedRoutes:
         counts = np.zeros(len(self.hosts), np.int64)
         rows_of: list[tuple[Int64, Int64, list[Int64]]] = [_NONE] * len(self.hosts)
         for one in self.units:
-            ways = [(other, self._between(one, other)) for other in self.units]
-            blocks = [(other, between) for other, between in ways if between is not None]
+            routes = [(other, self._between(one, other)) for other in self.units]
+            blocks = [(other, between) for other, between in routes if between is not None]
             everyone = _joined([np.array(other.hosts, np.int64) for other, _ in blocks])
             each = _joined([
                 np.full(len(other.hosts), bool(one.up) + len(between) + bool(other.down))

@@ -1,10 +1,10 @@
-"""Kinds of hardware inside a node: their names, their usual nesting, and default distances. One table."""
+"""Kinds of hardware inside a node: their names, their usual nesting, and default distances."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-#: Distance of two places that first differ at a kind, when nobody measured or chose another. In the order in
+#: Distance of two places that first differ at a kind, when no other was measured or chosen. In the order in
 #: which kinds usually lie inside each other, innermost first.
 DEFAULT_DISTANCE = {
     "pu": 1,
@@ -51,7 +51,7 @@ def default_distance(names: Iterable[str], inner: int) -> int:
 
 
 def usual_depth(name: str) -> int:
-    """How far inside a kind usually lies; 0 for kinds nobody knows.
+    """How far inside a kind usually lies; 0 for unknown kinds.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def aligned(chains: Iterable[Sequence[str]]) -> tuple[list[str], dict[tuple[str,
     -------
     order : list of str
     names : dict of chain → list of str
-        Names of the parts of every chain in `order`. Where two chains nest two kinds the other way round (a
+        Names of the parts of every chain in `order`. Where two chains nest two kinds in opposite order (a
         memory node around groups here, in a group there), the kind that matters less is called otherwise in
         one of them: ``group-2`` is a group inside a memory node.
 

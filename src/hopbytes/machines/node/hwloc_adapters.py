@@ -17,7 +17,7 @@ Path = tuple[int, ...]
 
 
 class Adapter(NamedTuple):
-    """Name of an adapter, and the objects it hangs in, from the machine inwards."""
+    """Name of an adapter, and the objects that contain it, from the machine inwards."""
 
     name: str
     path: Path
@@ -38,10 +38,10 @@ def find_adapters(machine: Element) -> tuple[Adapter, ...]:
 
 
 def adapters_of(paths: Sequence[Path], adapters: Sequence[Adapter]) -> list[NearAdapter | None]:
-    """Return the adapter of each GPU, given the objects it hangs in; None where either is unknown.
+    """Return the adapter of each GPU, given the objects that contain it; None where either is unknown.
 
-    An adapter is the nearer the more of these objects it hangs in as well: the same PCI switch, the same
-    root complex, the same package. Of equally near ones the GPUs take those in turn that fewest have.
+    An adapter is nearer the more of these objects contain it too: the same PCI switch, the same root
+    complex, the same package. Of equally near adapters a GPU takes one that the fewest GPUs have so far.
 
     Examples
     --------

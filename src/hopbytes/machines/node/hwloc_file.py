@@ -17,7 +17,7 @@ KINDS = {
     "Core": "core", "PU": "pu", "L1Cache": "l1", "L2Cache": "l2", "L3Cache": "l3", "L4Cache": "l4",
     "L5Cache": "l5",
 }  # fmt: skip
-#: Objects that hang beside the tree.
+#: Objects that are attached beside the tree.
 OUTSIDE = ("Bridge", "PCIDev", "OSDev", "Misc")
 #: Outermost objects. hwloc 1.x leaves the machine out where something else is the same.
 ROOTS = ("Machine", "System", "NUMANode", "Group", "Package", "Socket", "Die")
@@ -47,7 +47,7 @@ def read_hwloc(path: str) -> NodeTree:
     Notes
     -----
     The logical number of an object is its rank among those of its type, in document order. hwloc 1.x has
-    memory nodes in the main tree; later ones hang them beside the parts they belong to, possibly in a
+    memory nodes in the main tree; later ones attach them beside the parts they belong to, possibly in a
     memory-side cache, and then they become a unit around those parts. Instruction caches and unknown types
     of objects are passed through. O(size of the file).
 

@@ -11,7 +11,7 @@ from hopbytes.machines.node.node_tree import Gpu
 from hopbytes.textio.cpu_lists import parse_cpuset
 from hopbytes.textio.xml_tree import Element
 
-#: Names that drivers and runtimes give to GPUs, and the order in which their numbers are believed.
+#: Names that drivers and runtimes give to GPUs, in the order in which their numbers are preferred.
 RUNTIME_NAMES = ("cuda", "rsmi", "nvml", "ze", "opencl")
 DEVICE = re.compile(r"(cuda|rsmi|nvml|ze|opencl)([0-9]{1,4})(?:d([0-9]{1,4}))?", re.ASCII)
 #: PCI classes of accelerators (3-D controller, display of other kind, processing accelerator) and, for
@@ -26,7 +26,7 @@ class _Device:
     """Something that may be a GPU: the device of the bus, or one of the operating system without a bus."""
 
     where: frozenset[int]
-    path: tuple[int, ...] = ()  # objects it hangs in
+    path: tuple[int, ...] = ()  # objects that contain it
     bus: str = ""
     kind: str = ""
     maker: str = ""
@@ -51,7 +51,7 @@ def find_gpus(path: str, top: Element, machine: Element, usable: set[int]) -> tu
     -------
     tuple of Gpu
         In the order of their runtime's numbers, else of their bus addresses. The hardware threads near a
-        GPU are those of the smallest object it hangs in; where that is the whole node and the file has
+        GPU are those of the smallest object that contains it; where that is the whole node and the file has
         bandwidths between GPUs and packages (``distances2hetero``), those of the package it is tied to best.
     """
     devices: list[_Device] = []

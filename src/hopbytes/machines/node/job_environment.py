@@ -77,7 +77,7 @@ def slurm_job(environment: Environment) -> Job:
     cpus = _counts(environment, "SLURM_JOB_CPUS_PER_NODE", len(hosts))
     tasks = _counts(environment, "SLURM_TASKS_PER_NODE", len(hosts))
     if "SLURM_NTASKS" not in environment and "SLURM_NTASKS_PER_NODE" not in environment:
-        tasks = None  # Slurm then fills in one per CPU, which nobody asked for
+        tasks = None  # Slurm then fills in one per CPU, which the user did not ask for
     return Job("Slurm", hosts, cpus, tasks, _number(environment, "SLURM_CPUS_PER_TASK"))
 
 

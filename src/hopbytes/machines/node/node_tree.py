@@ -1,4 +1,4 @@
-"""One node as its own operating system numbers it: hardware threads, what they lie in, GPUs."""
+"""One node as its operating system numbers it: hardware threads, the units they lie in, GPUs."""
 
 from __future__ import annotations
 

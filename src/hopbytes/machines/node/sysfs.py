@@ -50,7 +50,7 @@ def collect(root: str = ROOT) -> dict[str, str]:
                 with open(path, encoding="ascii", errors="replace") as stream:
                     found[os.path.relpath(path, root)] = stream.read(1 << 16).strip()
             except OSError:
-                continue  # taken offline just now, or not for everybody
+                continue  # taken offline meanwhile, or not readable for this user
     return found
 
 

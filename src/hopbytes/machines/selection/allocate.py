@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
 from hopbytes._util.checks import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import NODE_NAMES, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.file_spec import with_options
 from hopbytes.machines.common.gpu_level import asked_of_gpus, gpu_of_slots
 from hopbytes.machines.common.level_names import assumed, level_name
 from hopbytes.machines.selection.chosen_hosts import choose_hosts
+from hopbytes.machines.selection.slot_cutting import PLACES, Slots, notices_of_slots, place_name
 from hopbytes.machines.selection.units import (
     capacities,
     excluded,
-    rank_in_runs,
     reserved,
     said_cores,
     said_missing,
-    units_of,
 )
 from hopbytes.machines.spec import from_hierarchy, parse_machine, with_distances
 from hopbytes.model.allocation import Allocation
-
-#: Values of `per` that make slots of `cores_per_task` places; any other is a level to cut by.
-PLACES = (None, "core", "pu")
 
 
 def machine(
@@ -128,10 +123,10 @@ def machine(
     per, size = asked_of_gpus(hardware, per, size, cores_per_task is not None)
     where = _cut(hardware, allowed, names, size, per).in_use()
     sizes = capacities(hardware, texts_of("capacity", capacity), names)
-    job = hardware.job()
+    job = hardware.job
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
-    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.node_tree)
-    of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices_on(used)
+    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.inventory)
+    of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
         where,
@@ -146,7 +141,7 @@ def _cut(
     hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], size: int, per: str | None
 ) -> Allocation:
     of_place = hardware.gpu_of_core()
-    single_leaves = per in PLACES and size == 1 and _place_name(hardware, per) is None
+    single_leaves = per in PLACES and size == 1 and place_name(hardware, per) is None
     if single_leaves and allowed.all():
         return replace(Allocation.whole(hardware, names), gpus=of_place)
     cores = np.flatnonzero(allowed)
@@ -154,19 +149,19 @@ def _cut(
         from hopbytes.machines.selection.gpu_slots import gpu_slots
 
         starts, places, near = gpu_slots(hardware, cores, size)
-        notices = _notices(cores, len(places), size, "gpu", 0)
+        notices = notices_of_slots(cores, len(places), size, "gpu", 0)
         return Allocation(hardware, starts, places, names, gpus=near, notices=notices)
-    slots = _Slots.cut(hardware, cores, size, per)
+    slots = Slots.cut(hardware, cores, size, per)
     gpus = gpu_of_slots(of_place, slots.starts, slots.cores)
     return Allocation(hardware, slots.starts, slots.cores, names, gpus=gpus, notices=slots.notices)
 
 
 def cores_of_a_task(hardware: Machine) -> int:
     """Cores per task that the machine's job asked for, 1 without a job; threads count as their cores."""
-    job = hardware.job()
+    job = hardware.job
     if job is None or job.cpus_per_task is None:
         return 1
-    node = hardware.node_tree(0)
+    node = None if hardware.inventory is None else hardware.inventory.tree(0)
     threads = 1
     if node is not None and job.cpus is not None and job.cpus[0] > int(node.cores[-1]) + 1:
         threads = max(1, len(node.os_pus) // (int(node.cores[-1]) + 1))
@@ -180,129 +175,3 @@ def _hardware(spec: str | Machine | None, hierarchy: str | None, distance: str |
         return from_hierarchy(hierarchy, distance)
     hardware = spec if isinstance(spec, Machine) else parse_machine(str(spec))
     return hardware if distance is None else with_distances(hardware, distance)
-
-
-def _place_name(hardware: Machine, per: str | None) -> str | None:
-    """Return the level whose units are the places slots are made of; None when that is single leaves."""
-    has_cores = hardware.level_named(("core",)) is not None or hardware.level_same_as("core") is not None
-    whole_cores = per == "core" or (per != "pu" and hardware.level_named(("pu",)) is not None)
-    return "core" if has_cores and whole_cores else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Slots:
-    """Slots as rows of cores, and what to tell about how they were cut."""
-
-    starts: Int64
-    cores: Int64
-    notices: tuple[str, ...]
-
-    @classmethod
-    def cut(cls, hardware: Machine, cores: Int64, size: int, per: str | None) -> _Slots:
-        """Cut the allowed `cores` (ascending) into slots."""
-        name = _place_name(hardware, per)
-        place = _numbered(cores if name is None else units_of(hardware, name)[cores])
-        head = cores[np.flatnonzero(np.diff(place, prepend=-1))]  # one core stands for each place
-        straddling = 0
-        if per in PLACES:
-            levels = _levels_inside_nodes(hardware, head)
-            slot = _cut_places(levels, size)
-            straddling = _count_straddling(levels[1:-1], slot)
-        else:
-            unit = _per_unit(hardware, str(per), head)
-            slot = unit if size == 1 else np.where(_first_of_full_units(unit, size), unit, -1)
-        if int(slot.max(initial=-1)) < 0:
-            raise InfeasibleError(f"no node or {per or 'unit'} has the {size} free cores one task asks for")
-        slot_of_core = slot[place]
-        kept = np.flatnonzero(slot_of_core >= 0)
-        # Slots in the order of their first core.
-        first = np.unique(slot_of_core[kept], return_index=True)
-        number = np.empty(int(first[0].max()) + 1, np.int64)
-        number[first[0][np.argsort(first[1])]] = np.arange(len(first[0]))
-        owner = number[slot_of_core[kept]]
-        counts = np.bincount(owner)
-        return cls(
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            cores[kept[np.argsort(owner, kind="stable")]],
-            _notices(cores, len(kept), size, per, straddling),
-        )
-
-
-def _numbered(ids: Int64) -> Int64:
-    """Number ascending ids 0, 1, 2, … without gaps."""
-    return np.cumsum(np.diff(ids, prepend=ids[0]) != 0).astype(np.int64)
-
-
-def _levels_inside_nodes(hardware: Machine, head: Int64) -> list[Int64]:
-    """Per level from single places out to nodes: unit of each place."""
-    node = hardware.level_named(NODE_NAMES)
-    inner = range(len(hardware.levels) - 1, -1 if node is None else node, -1)
-    units = [hardware.ancestors(level)[head].astype(np.int64) for level in inner]
-    return [np.arange(len(head), dtype=np.int64), *units, hardware.node_of_core()[head].astype(np.int64)]
-
-
-def _cut_places(levels: list[Int64], size: int) -> Int64:
-    """int64[places]: slot of each place, -1 for left over.
-
-    From the inside out, every unit with room for a slot is cut into as many as fit; what is too small
-    for one is joined to its neighbours in the next unit outside.
-    """
-    slot = np.full(len(levels[0]), -1, np.int64)
-    settled = np.zeros(len(slot), np.bool_)
-    slots = 0
-    for unit in levels:
-        dense = _numbered(unit)
-        roomy = np.bincount(dense)[dense] >= size
-        pool = np.flatnonzero(roomy & ~settled)
-        if len(pool):
-            rank = rank_in_runs(unit[pool])
-            group = _numbered(unit[pool])
-            full = np.bincount(group) // size  # slots of each unit's pool
-            before = np.cumsum(full) - full
-            fits = rank < full[group] * size
-            slot[pool[fits]] = (slots + before[group] + rank // size)[fits]
-            slots += int(full.sum())
-        settled |= roomy
-    return slot
-
-
-def _count_straddling(levels: list[Int64], slot: Int64) -> int:
-    """Count slots that take a part, but not all, of one of several units of a level."""
-    used = np.flatnonzero(slot >= 0)
-    if not len(used):
-        return 0
-    straddles = np.zeros(int(slot.max()) + 1, np.bool_)
-    for unit in levels:
-        dense = _numbered(unit)
-        pairs, counts = np.unique(slot[used] * (int(dense.max()) + 1) + dense[used], return_counts=True)
-        owner, part = np.divmod(pairs, int(dense.max()) + 1)
-        several = np.bincount(owner, minlength=len(straddles)) > 1
-        straddles[owner[several[owner] & (counts < np.bincount(dense)[part])]] = True
-    return int(straddles.sum())
-
-
-def _per_unit(hardware: Machine, per: str, head: Int64) -> Int64:
-    if "=" in per:
-        raise FormatError("--per", None, f"{per[:40]!r}, expected a level (counts are for tasks, not slots)")
-    unit = units_of(hardware, per)[head]
-    node = hardware.node_of_core()[head]
-    if np.any((unit[1:] == unit[:-1]) & (node[1:] != node[:-1])):
-        raise InfeasibleError(f"one slot per {per} would span several nodes, expected a level inside nodes")
-    return _numbered(unit)
-
-
-def _first_of_full_units(unit: Int64, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    full: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.bincount(unit)[unit] >= size
-    return full & (rank_in_runs(unit) < size)
-
-
-def _notices(cores: Int64, used: int, size: int, per: str | None, straddling: int) -> tuple[str, ...]:
-    notices = []
-    if used < len(cores):
-        slot = f"{size} core{'s' * (size > 1)}" + (f" per {per}" if per else "")
-        left = f"{len(cores) - used} of {len(cores)} allowed cores"
-        notices.append(f"{left} are left over: they make no slot of {slot}")
-    if straddling:
-        s = "" if straddling == 1 else "s"
-        notices.append(f"{straddling} slot{s} of {size} cores straddle units too small for one")
-    return tuple(notices)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
+from hopbytes.machines.common.geometry import coordinates_of
+from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.textio.hostlist import match_hosts, read_hosts
 
 
@@ -31,8 +33,9 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     machine : Machine
     hosts : str, sequence of str or None
         See :func:`hopbytes.textio.hostlist.read_hosts`. None: all nodes. ``nodes:0-15``, ``first:…``,
-        ``scattered:…``, ``sfc:…``: some of them, see :func:`hopbytes.machines.selection.sampled_allocations.draw_nodes`. A file
-        with a table of places: see :func:`hopbytes.machines.selection.placed_hosts.placed_hosts`.
+        ``scattered:…``, ``sfc:…``: some of them, see
+        :func:`hopbytes.machines.selection.sampled_allocations.sample_nodes`. A file with a table of places:
+        see :func:`hopbytes.machines.selection.placed_hosts.placed_hosts`.
 
     Returns
     -------
@@ -52,25 +55,26 @@ def choose_hosts(machine: Machine, hosts: str | Sequence[str] | None) -> ChosenH
     O(nodes + hosts).
     """
     nodes = int(machine.node_of_core()[-1]) + 1
-    known = machine.node_names()
+    hosts_known = machine.known_hosts
+    known = hosts_known.names
     if hosts is None:
         return ChosenHosts(machine, known, np.ones(nodes, np.bool_))
-    from hopbytes.machines.selection.sampled_allocations import draw_nodes, is_drawn
+    from hopbytes.machines.selection.sampled_allocations import is_sampled, sample_nodes
 
-    if is_drawn(hosts):
-        return ChosenHosts(machine, known, draw_nodes(machine, str(hosts)))
+    if is_sampled(hosts):
+        return ChosenHosts(machine, known, sample_nodes(machine, str(hosts)))
     from hopbytes.machines.selection.placed_hosts import placed_hosts
 
-    placed = None if known and machine.keeps_names() else placed_hosts(machine, hosts)
+    placed = None if known and hosts_known.fixed else placed_hosts(machine, hosts)
     if placed is not None:
         return _some(machine, placed.names, placed.nodes, nodes)
     names = read_hosts(hosts)
     short = {name.partition(".")[0] for name in known}
-    if known and (machine.keeps_names() or any(name.partition(".")[0] in short for name in names)):
+    if known and (hosts_known.fixed or any(name.partition(".")[0] in short for name in names)):
         used = np.zeros(nodes, np.bool_)
-        used[match_hosts(names, known, machine.hosts_hint())] = True
+        used[match_hosts(names, known, hosts_known.hint)] = True
         return ChosenHosts(machine, known, used)
-    if nodes == 1 and len(names) > 1 and not known:
+    if isinstance(machine, NodeMachine) and nodes == 1 and len(names) > 1 and not known:
         repeated = machine.repeated(names)
         if repeated is not None:
             return ChosenHosts(repeated, names, np.ones(len(names), np.bool_))
@@ -90,7 +94,8 @@ def _own_names(machine: Machine, names: Sequence[str], nodes: int) -> ChosenHost
     wrong = [name for name in dict.fromkeys(names) if name not in known]
     if len(wrong) == len(names) < nodes:
         first = f"{len(names)} hosts are taken to be the first nodes of {nodes}, in machine order"
-        columns = ",".join(("node", *(machine.node_places()[0] or ("x", "y", "…"))))
+        found = coordinates_of(machine)
+        columns = ",".join(("node", *(("x", "y", "…") if found is None or found.sizes else found.names)))
         hint = f"a file for --hosts with lines {columns} says where they are"
         return _some(machine, names, np.arange(len(names)), nodes, (f"{first}: {hint}",))
     if wrong:

@@ -9,8 +9,9 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import InfeasibleError
-from hopbytes.machines.base import NODE_NAMES, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.selection.units import units_of
+from hopbytes.machines.topology import NODE_NAMES
 
 
 class GpuSlots(NamedTuple):
@@ -48,17 +49,18 @@ def gpu_slots(machine: Machine, allowed: Int64, size: int) -> GpuSlots:
 
     Notes
     -----
-    From the smallest units outwards: the cores of a unit that are still free are dealt in machine order to
-    the GPUs that hang in it, so that all of them get the same number, or differ by one. Beyond packages
-    nothing is dealt: the cores of a package without a GPU stay free. O(places x levels).
+    From the smallest units outwards, the free cores of a unit are divided in machine order among the GPUs
+    that are attached to it, so that their numbers of cores differ by at most one. Nothing is divided beyond
+    packages: the cores of a package without a GPU stay free. O(places x levels).
     """
     nodes, cores, everywhere = machine.node_of_core(), units_of(machine, "core"), _units_inside_out(machine)
+    inventory = machine.inventory
+    trees = [] if inventory is None else [inventory.tree(node) for node in range(inventory.n_nodes)]
     rows: list[tuple[Int64, int]] = []
     ends = np.searchsorted(nodes, np.arange(int(nodes[-1]) + 2)).tolist()
-    known: dict[tuple[int, bytes], list[Int64]] = {}  # alike nodes are dealt alike
-    for node, (first, end) in enumerate(pairwise(ends)):
-        tree = machine.node_tree(node)
-        if tree is None or not tree.gpus:
+    known: dict[tuple[int, bytes], list[Int64]] = {}  # equal nodes are divided equally
+    for node, (tree, (first, end)) in enumerate(zip(trees, pairwise(ends), strict=False)):
+        if not tree.gpus:
             continue
         free = allowed[slice(*np.searchsorted(allowed, [first, end]))] - first
         if not len(free):  # a host that is not used

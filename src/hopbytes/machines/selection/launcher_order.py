@@ -1,4 +1,4 @@
-"""Where a launcher puts tasks by itself, to be judged like any other placement."""
+"""Where launchers put tasks by default, as a mapping that can be evaluated like any other."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import InfeasibleError, UnsupportedError
-from hopbytes.machines.base import NODE_NAMES
-from hopbytes.machines.selection.slot_counts import asked_by_job, spread_counts
+from hopbytes.machines.selection.slot_counts import asked_by_job, even_counts
 from hopbytes.machines.selection.slot_counts import spread as chosen_slots
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
@@ -32,7 +32,7 @@ def launcher_placement(
     pack: bool = False,
     spread: bool = False,
 ) -> Mapping:
-    """Return the placement a launcher makes when nobody tells it better.
+    """Return the placement that a launcher makes by default.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def launcher_placement(
     oversubscribe : bool
         More tasks than slots are meant; every slot then gets floor(n/k) or ceil(n/k).
     tasks_per_node, per, pack, spread
-        Which slots are used when there are more than tasks, see :func:`hopbytes.machines.selection.slot_counts.spread`; `spread`
+        Which slots are used when there are more than tasks, see
+        :func:`hopbytes.machines.selection.slot_counts.spread`; `spread`
         asks for equally many tasks on every node.
 
     Raises
@@ -79,7 +80,7 @@ def launcher_placement(
         if per is None:
             slots = _first_of_nodes(where, slots)
     elif oversubscribe:
-        slots = np.repeat(np.arange(where.k), spread_counts(where, n))
+        slots = np.repeat(np.arange(where.k), even_counts(where, n))
     else:
         raise InfeasibleError(f"{n} tasks for {where.k} slots, expected one each (or oversubscribe)")
     if in_a_turn is not None and n:

@@ -12,11 +12,8 @@ import numpy as np
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
-from hopbytes.machines.common.geometry import geometry_of
+from hopbytes.machines.common.geometry import coordinates_of
 from hopbytes.textio.hostlist import HOST_NAME, MAX_HOSTS, is_table
-
-#: Names of the coordinates of grids.
-AXES = ("x", "y", "z", "u", "v", "w")
 
 
 class PlacedHosts(NamedTuple):
@@ -74,9 +71,10 @@ def _counts(row: list[str]) -> bool:
 
 def _coordinates(machine: Machine) -> tuple[tuple[str, ...], Int64]:
     """Names of the coordinates of nodes, and int64[coordinates, nodes]."""
-    columns, places = machine.node_places()
-    grid = None if columns or machine.node_names() else geometry_of(machine)
-    return (columns, places) if grid is None else (AXES[: len(grid.sizes)], grid.places.astype(np.int64))
+    found = coordinates_of(machine)
+    if found is None or (found.sizes and machine.known_hosts.names):
+        return (), np.empty((0, 0), np.int64)
+    return found.names, found.places
 
 
 def _columns(

@@ -1,4 +1,4 @@
-"""Allocations as schedulers give them, drawn instead of named: ``--hosts sfc:nodes=512:holes=0.2:seed=3``."""
+"""Sampled allocations, as schedulers give them: ``--hosts sfc:nodes=512:holes=0.2:seed=3``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
+from hopbytes.machines.common.geometry import nodes_along_curve
 from hopbytes.machines.common.tree import shorten
 
-#: Ways to draw, with their keys and defaults; ``nodes`` has none.
-WAYS: dict[str, dict[str, str]] = {
+#: Methods of sampling, with their keys and defaults; ``nodes`` has none.
+METHODS: dict[str, dict[str, str]] = {
     "first": {},
     "scattered": {"seed": "0"},
     "sfc": {"holes": "0", "seed": "0", "run": "16"},
@@ -22,12 +23,12 @@ LISTED = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?", re.ASCII)
 DECIMAL = re.compile(r"[0-9]{0,4}(\.[0-9]{1,9})?", re.ASCII)
 
 
-def is_drawn(hosts: object) -> bool:
-    """Tell whether hosts are drawn (``sfc:…``) or numbered (``nodes:0-15``) instead of named."""
-    return isinstance(hosts, str) and hosts.partition(":")[0] in (*WAYS, "nodes") and ":" in hosts
+def is_sampled(hosts: object) -> bool:
+    """Tell whether hosts are sampled (``sfc:…``) or numbered (``nodes:0-15``) instead of named."""
+    return isinstance(hosts, str) and hosts.partition(":")[0] in (*METHODS, "nodes") and ":" in hosts
 
 
-def draw_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
+def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     """bool[nodes]: which nodes a job gets.
 
     Parameters
@@ -48,26 +49,27 @@ def draw_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
 
     Notes
     -----
-    The same seed draws the same nodes. O(nodes log nodes).
+    The same seed gives the same nodes. O(nodes log nodes).
 
     Examples
     --------
     >>> from hopbytes.machines.spec import parse_machine
-    >>> draw_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
+    >>> sample_nodes(parse_machine("torus:3x3"), "nodes:0-1,8").astype(int).tolist()
     [1, 1, 0, 0, 0, 0, 0, 0, 1]
     """
-    way, _, rest = text.partition(":")
+    method, _, rest = text.partition(":")
     count = int(machine.node_of_core()[-1]) + 1
     used = np.zeros(count, np.bool_)
-    if way == "nodes":
+    if method == "nodes":
         used[_numbers(text, rest, count)] = True
         return used
-    given = _keys(text, way, rest)
+    given = _keys(text, method, rest)
     wanted = _integer(text, "nodes", given["nodes"], 1, count)
     order = np.arange(count)
-    if way != "first":
+    if method != "first":
         rng = np.random.default_rng(_integer(text, "seed", given["seed"], 0, 2**63))
-        order = rng.permutation(count) if way == "scattered" else _free_along_curve(machine, text, given, rng)
+        scattered = method == "scattered"
+        order = rng.permutation(count) if scattered else _free_along_curve(machine, text, given, rng)
     if len(order) < wanted:
         raise InfeasibleError(f"--hosts {text}: {len(order)} of {count} nodes are free, expected {wanted}")
     used[order[:wanted]] = True
@@ -81,7 +83,7 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
             "--hosts", None, f"{shorten(text)}: holes={given['holes'][:20]}, expected 0 <= holes < 1"
         )
     holes, run = float(given["holes"]), _integer(text, "run", given["run"], 1, 10**6)
-    order = machine.nodes_along_curve()
+    order = nodes_along_curve(machine)
     order = np.roll(order, -int(rng.integers(len(order))))
     if holes == 0:
         return order
@@ -96,8 +98,8 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
     return order[~taken]
 
 
-def _keys(text: str, way: str, rest: str) -> dict[str, str]:
-    known = {"nodes": "N"} | WAYS[way]
+def _keys(text: str, method: str, rest: str) -> dict[str, str]:
+    known = {"nodes": "N"} | METHODS[method]
     given: dict[str, str] = {}
     for item in rest.split(":"):
         key, equals, value = item.partition("=")
@@ -109,7 +111,7 @@ def _keys(text: str, way: str, rest: str) -> dict[str, str]:
         given[key] = value
     if "nodes" not in given:
         raise FormatError("--hosts", None, f"{shorten(text)}: without nodes=N, expected how many")
-    return WAYS[way] | given
+    return METHODS[method] | given
 
 
 def _integer(text: str, key: str, value: str, least: int, most: int) -> int:

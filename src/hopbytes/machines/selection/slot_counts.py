@@ -8,8 +8,8 @@ import numpy as np
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, InfeasibleError
-from hopbytes.machines.base import NODE_NAMES
 from hopbytes.machines.selection.units import units_of
+from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 
 
@@ -55,7 +55,7 @@ def spread(
     Notes
     -----
     O(k log k x levels). The PEs chosen for n are among those chosen for n + 1, and what is chosen by
-    default is as even over nested levels as dealing cards: every unit takes turns.
+    default is even over nested levels: at every level units take turns.
 
     Examples
     --------
@@ -103,14 +103,14 @@ def _as_the_job_asked(where: Allocation, n: int) -> Int64 | None:
     return chosen if len(chosen) == n else None
 
 
-def spread_counts(where: Allocation, n: int) -> Int64:
+def even_counts(where: Allocation, n: int) -> Int64:
     """Return int64[k]: tasks per PE, floor(n/k) or ceil(n/k), the larger ones spread evenly.
 
     Examples
     --------
     >>> import hopbytes as hb
-    >>> from hopbytes.machines.selection.slot_counts import spread_counts
-    >>> spread_counts(hb.machine("node:2 core:2"), 6).tolist()
+    >>> from hopbytes.machines.selection.slot_counts import even_counts
+    >>> even_counts(hb.machine("node:2 core:2"), 6).tolist()
     [2, 1, 2, 1]
     """
     counts = np.full(where.k, n // where.k, np.int64)
@@ -166,7 +166,7 @@ def _hard_counts(where: Allocation, n: int, limits: dict[str, int]) -> Int64:
 def _units_inside(where: Allocation, pes: Int64, name: str | None = None) -> list[Int64]:
     """Per level inside the one called `name` (None: from nodes inwards): unit of each of the PEs."""
     machine, cores = where.machine, where.first_core[pes]
-    if not machine.levels:  # only distances show what belongs together
+    if not machine.levels:  # only distances show which PEs are near each other
         return [grouping[pes].astype(np.int64) for grouping in where.groups()] if name != "core" else []
     if name is None:
         start = machine.level_named(NODE_NAMES) or 0
@@ -177,7 +177,7 @@ def _units_inside(where: Allocation, pes: Int64, name: str | None = None) -> lis
 
 
 def _turns(units: list[Int64], inside: int = 0) -> Int64:
-    """Order PEs so that at every level units take turns, like dealing cards.
+    """Order PEs so that at every level units take turns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Words for parts of a machine: which units of which level an option means."""
+"""Parts of a machine as options name them: which units of which level are meant."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, unknown_name
-from hopbytes.machines.base import MAX_CAPACITY, NODE_NAMES, Machine
+from hopbytes.machines.base import Machine
 from hopbytes.machines.common.level_names import level_name
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE
+from hopbytes.machines.topology import MAX_CAPACITY, NODE_NAMES
 from hopbytes.textio.hostlist import expand_hosts, match_hosts
 
 NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
@@ -33,14 +34,13 @@ def units_of(machine: Machine, name: str) -> Int64:
         return units_of(machine, name)
     if name in NODE_NAMES:
         return machine.node_of_core().astype(np.int64)
-    same = machine.level_same_as(name)  # also of cores: a node may have a single one with several threads
-    if same is not None:
-        return units_of(machine, same)
+    same_as = {} if machine.inventory is None else machine.inventory.same_as
+    if name in same_as:  # also cores: a node may have a single one with several threads
+        return units_of(machine, same_as[name])
     if name == "core":
         return np.arange(machine.n_cores, dtype=np.int64)
     known = [level.name for level in machine.levels] or ["core", "node"]
-    merged = [kind for kind in DEFAULT_DISTANCE if machine.level_same_as(kind) is not None]
-    raise unknown_name("level", name, {*known, *merged})
+    raise unknown_name("level", name, {*known, *(kind for kind in DEFAULT_DISTANCE if kind in same_as)})
 
 
 def excluded(

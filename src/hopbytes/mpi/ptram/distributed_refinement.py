@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.kernels.leaders import LinkChanges, heat_after_each
+from hopbytes.kernels.leaders import LinkChanges, peak_after_each
 from hopbytes.mpi.ptram.own_routes import Flow
 from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
 
@@ -42,7 +42,7 @@ def led_refine(
         )
         mine, changes = _changes(part, talk, place, group_at, pairs)
         evaluations += len(mine)
-        tops, counts = heat_after_each(changes, load, part.prices)
+        tops, counts = peak_after_each(changes, load, part.prices)
         now = [top, 0 if paper_rule else len(hot)]
         offer, moves = [*now, len(pairs), 0], np.empty(0, np.int64)
         if mine:

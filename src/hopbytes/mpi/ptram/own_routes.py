@@ -120,7 +120,8 @@ def _joined(a: Int64 | None, b: Int64 | None) -> Int64 | None:
 def _hops_around(network: Network, endpoints: Int32, places: Int64) -> list[tuple[Int64, Int64]]:
     """For each of some places: the places around it that searches look at, and how far they are.
 
-    The same as :func:`hopbytes.algorithms.two_level.vicinity_of`: beyond 4096 places a window, and only the way there.
+    The same as :func:`hopbytes.algorithms.two_level.neighbourhood_of`: beyond 4096 places a window, and only
+    the way there.
     """
     count = len(endpoints)
     everyone = np.arange(count)

@@ -1,0 +1,28 @@
+"""Measurements of hopbytes beside other programs: ``bench/README.md`` says how to run them.
+
+Every script is a module of this package and is started from the top folder of the repository, for example
+``python -m bench.studies.growth``. A process of its own is started in the same way (:func:`child`).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCH = ROOT / "bench"
+#: Inputs that were made once; ignored by git.
+DATA = BENCH / "data"
+#: Rows as the scripts write them are ignored by git, compressed ones (``*.jsonl.xz``) are kept.
+RESULTS = BENCH / "results"
+
+
+def child(module: str) -> list[str]:
+    """Return the beginning of a command that runs a module of this package with this interpreter.
+
+    Examples
+    --------
+    >>> child("bench.run")[1:]
+    ['-m', 'bench.run']
+    """
+    return [sys.executable, "-m", module]

@@ -1,0 +1,1 @@
+"""Graphs, machines and cases: what is mapped."""

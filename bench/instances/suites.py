@@ -1,0 +1,166 @@
+"""The inputs that belong together, by name.
+
+``python -m bench.instances.suites --suite foundation`` writes all of a suite to ``bench/data`` (ignored by
+git) and prints name, family, size, seed and hash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import secrets
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.instances.graphs import (
+    DEFAULT_SEED,
+    FAMILIES,
+    Arrays,
+    Instance,
+    delaunay,
+    grid,
+    prepare,
+    random_geometric,
+    read_metis,
+    renumbered,
+    shared_folder,
+)
+from bench.instances.shapes import halo, random_graph, recursive_matrix
+
+#: Graphs from the folder must be large enough for 128 blocks to mean something.
+FEWEST_VERTICES = 10_000
+#: Sides of boxes whose number of cells doubles, from about 2^17 to 2^21.
+SIDES = {17: 51, 18: 64, 19: 81, 20: 102, 21: 128}
+
+
+def chosen_graphs(folder: Path) -> list[str]:
+    """Eight graphs by a rule fixed before any result was seen.
+
+    Of the large graphs, sorted by name (bytewise), every third one starting with the first, and of these
+    the first eight.
+    """
+    return large_graphs(folder)[::3][:8]
+
+
+def large_graphs(folder: Path) -> list[str]:
+    """Names of the graphs with at least 10 000 vertices, sorted bytewise."""
+    names = []
+    for path in sorted(folder.glob("*.graph.xz")):
+        with lzma.open(path, "rt") as file:
+            head = next(line for line in file if not line.startswith("%"))
+        if int(head.split()[0]) >= FEWEST_VERTICES:
+            names.append(path.name.removesuffix(".graph.xz"))
+    return sorted(names)
+
+
+def _stored(path: Path) -> Callable[[int], Arrays]:
+    return lambda seed: read_metis(path)
+
+
+def _shuffled(instance: Instance) -> Instance:
+    # The name enters the seed, so that two graphs of equal size get different numberings.
+    salt = zlib.crc32(instance.name.encode())
+    return Instance(
+        instance.name + ".shuffled", instance.family,
+        lambda seed: renumbered(instance.make(seed), seed + salt),
+    )
+
+
+def foundation_suite() -> list[Instance]:
+    """Three generated graphs, eight real ones when the folder is there, each also renumbered."""
+    plain = [
+        Instance("del17", "2-D", lambda seed: delaunay(17, seed)),
+        Instance("rgg17", "2-D", lambda seed: random_geometric(17, seed)),
+        Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
+    ]
+    folder = shared_folder()
+    if folder is not None:
+        for name in chosen_graphs(folder):
+            path = folder / f"{name}.graph.xz"
+            plain.append(Instance(name, FAMILIES.get(name, "irregular"), _stored(path)))
+    return [version for instance in plain for version in (instance, _shuffled(instance))]
+
+
+def engine_suite() -> list[Instance]:
+    """Generated graphs, the real ones with at least 10 000 vertices, recorded traffic; each also renumbered.
+
+    The position in the list without renumbered versions decides the half: settings are chosen on the even.
+    """
+    plain = [
+        Instance("del17", "2-D", lambda seed: delaunay(17, seed)),
+        Instance("rgg17", "2-D", lambda seed: random_geometric(17, seed)),
+        Instance("grid50", "3-D", lambda seed: grid(50, 50, 50)),
+        Instance("halo40", "MPI", lambda seed: halo(40, 40, 40)),
+    ]
+    folder = shared_folder()
+    if folder is not None:
+        recorded = sorted(path.name.removesuffix(".graph.xz") for path in folder.glob("mpi_*.graph.xz"))
+        for name in sorted(recorded + large_graphs(folder)):
+            family = "MPI" if name in recorded else FAMILIES.get(name, "irregular")
+            plain.append(Instance(name, family, _stored(folder / f"{name}.graph.xz")))
+    return [version for instance in plain for version in (instance, _shuffled(instance))]
+
+
+def smoke_suite() -> list[Instance]:
+    """Three small graphs that take seconds: to try the harness."""
+    return [
+        Instance("del12", "2-D", lambda seed: delaunay(12, seed)),
+        Instance("rgg12", "2-D", lambda seed: random_geometric(12, seed)),
+        Instance("grid16", "3-D", lambda seed: grid(16, 16, 16)),
+    ]
+
+
+def scale_suite() -> list[Instance]:
+    """The million-vertex graph of the end-to-end run (about half a minute and 1 GB to make)."""
+    return [Instance("rgg20", "2-D", lambda seed: random_geometric(20, seed))]
+
+
+def deep_suite() -> list[Instance]:
+    """The three generated graphs of suite `foundation` in their own order."""
+    return [each for each in foundation_suite() if each.name in ("del17", "rgg17", "grid50")]
+
+
+def irregular_suite() -> list[Instance]:
+    """Social graphs and a circuit of the folder when it is there; random and recursive-matrix ones."""
+    named = ("astro-ph", "ibm13_c8", "PGPgiantcompo")
+    return [
+        *(each for each in engine_suite() if each.name in named),
+        Instance("random20k", "irregular", lambda seed: random_graph(20_000, 200_000, seed)),
+        Instance("rmat14", "irregular", lambda seed: recursive_matrix(14, 16, seed)),
+        Instance("rmat15", "irregular", lambda seed: recursive_matrix(15, 8, seed)),
+    ]
+
+
+def growth_suite() -> list[Instance]:
+    """Delaunay graphs and boxes of 2^17 to 2^21 vertices, every one twice as large as the one before."""
+    flat = [Instance(f"del{i}", "2-D", lambda seed, i=i: delaunay(i, seed)) for i in SIDES]
+    return flat + [Instance(f"box{i}", "3-D", lambda seed, s=s: grid(s, s, s)) for i, s in SIDES.items()]
+
+
+SUITES: dict[str, Callable[[], list[Instance]]] = {
+    "foundation": foundation_suite,
+    "engine": engine_suite,
+    "smoke": smoke_suite,
+    "scale": scale_suite,
+    "deep": deep_suite,
+    "irregular": irregular_suite,
+    "growth": growth_suite,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", choices=sorted(SUITES), default="foundation")
+    parser.add_argument("--instance-seed", type=int, default=DEFAULT_SEED)
+    parser.add_argument("--fresh", action="store_true", help="draw a new seed for the generated graphs")
+    options = parser.parse_args()
+    seed = secrets.randbelow(2**31) if options.fresh else options.instance_seed
+    print(f"seed {seed}")
+    for instance in SUITES[options.suite]():
+        made = prepare(instance, seed)
+        print(f"{made.name:24} {made.family:10} n={made.n:8} m={made.m:8} {made.digest[:16]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

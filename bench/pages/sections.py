@@ -1,0 +1,151 @@
+"""The sections of the page that are made from kept rows, one function per file of rows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bench.matrix import HEAD, line
+from bench.pages import profiles
+from bench.pages.kept import Row
+from bench.pages.numbers import BASELINE
+from bench.papers import qaplib
+from bench.studies import balance, deep, families, gap, growth, mpi_patterns, network_cases, startup
+from bench.studies.best_known import Store
+from hopbytes.report.benchmark_comparison import compare
+
+#: A table in Markdown, or the name of a picture, its title, the values in it and the factor it ends at.
+Picture = tuple[str, str, profiles.Values, float]
+Piece = str | Picture
+
+
+def foundation(rows: list[Row]) -> Iterator[Piece]:
+    """Presets beside SharedMap."""
+    yield f"Every tool and preset against `{BASELINE}`, geometric means of ratios:"
+    lines = [HEAD]
+    groups: dict[str, Callable[[Row], bool]] = {
+        "all": lambda row: True,
+        "own order": lambda row: ".shuffled" not in row["instance"],
+        "renumbered": lambda row: ".shuffled" in row["instance"],
+    }
+    for family in sorted({row["family"] for row in rows}):
+        groups[family] = lambda row, family=family: row["family"] == family
+    for name, belongs in groups.items():
+        for standing in compare([row for row in rows if belongs(row)], BASELINE).overall:
+            if name == "all" or (standing.contender.startswith("hopbytes")):
+                lines.append(line(name, standing))
+    yield "\n".join(lines)
+    for measure, title, most in (("comm_cost", "J", 1.5), ("cpu_seconds", "CPU time", 100.0)):
+        values: dict[str, dict[str, float]] = {}
+        for row in rows:
+            if not row["error"]:
+                values.setdefault(row["instance"], {})[f"{row['tool']}:{row['preset']}"] = row[measure]
+        values = {name: dict(sorted(each.items())) for name, each in values.items()}
+        yield f"Share of the {len(values)} inputs on which {title} is within a factor of the least:"
+        yield profiles.table(values, (1.01, 1.05, 1.1, 1.5, 2.0) if most < 10 else (1.5, 2.0, 5.0, 20.0))
+        yield f"foundation_{measure}", f"{title}: share of {len(values)} inputs", values, most
+
+
+def known(rows: list[Row]) -> Iterator[Piece]:
+    """Gap to the best mappings known."""
+    found = gap.gaps(rows, Store().rows())
+    yield gap.table(found)
+    yield gap.every(found)
+    yield "The best mappings known (`python -m bench.studies.best_known --check` judges them):"
+    lines = ["| instance | H | J | found by | attempts |", "|---|---|---|---|---|"]
+    for row in Store().rows().values():
+        cells = (row["instance"], row["hierarchy"], row["comm_cost"], f"`{row['found_by']}`")
+        lines.append(f"| {' | '.join(map(str, cells))} | {len(row['attempts'])} |")
+    yield "\n".join(lines)
+
+
+def recordings(rows: list[Row]) -> Iterator[Piece]:
+    """One task per PE: recordings of MPI programs."""
+    heads = ("machines", "preset", "cases", "J / in order (largest)", "J / Scotch (largest)", "CPU s, most")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for kind in dict.fromkeys(row["machines"] for row in rows):
+        cases = mpi_patterns.by_case([row for row in rows if row["machines"] == kind])
+        for preset in mpi_patterns.PRESETS:
+            found = np.array([mpi_patterns.ratios(tools, preset) for tools in cases])
+            mean, most = np.exp(np.log(found).mean(axis=0)), found.max(axis=0)
+            seconds = max(tools[preset]["cpu_seconds"] for tools in cases)
+            lines.append(
+                f"| {kind} | `{preset}` | {len(cases)} | {mean[0]:.3f} ({most[0]:.3f}) "
+                f"| {mean[1]:.3f} ({most[1]:.3f}) | {seconds:.2f} |"
+            )
+    yield "\n".join(lines)
+    values: dict[str, dict[str, float]] = {}
+    for tools in mpi_patterns.by_case(rows):
+        first = tools[mpi_patterns.PRESETS[0]]
+        own = {preset: float(tools[preset]["comm_cost"]) for preset in mpi_patterns.PRESETS}
+        if rival := mpi_patterns.balanced(tools):
+            own["scotch_gmap"] = float(rival["comm_cost"])
+        values[f"{first['machines']} {first['recording']}"] = own | {"in order": float(first["in_order"])}
+    yield f"Share of the {len(values)} cases on which J is within a factor of the least:"
+    yield profiles.table(values, (1.01, 1.02, 1.05, 1.1, 1.5))
+    yield "mpi_patterns_comm_cost", f"J of recordings: share of {len(values)} cases", values, 1.5
+
+
+def growing(rows: list[Row]) -> Iterator[Piece]:
+    """Time per edge and memory."""
+    ordered = sorted(rows, key=lambda row: (row["preset"], row["family"], row["n"]))
+    yield printed(growth.report, ordered)
+    yield "- " + printed(growth.report_growth, ordered).replace("\n", "\n- ")
+
+
+def deepened(rows: list[Row]) -> Iterator[Piece]:
+    """Presets beside KaHIP's global multisection, whose J was measured once."""
+    yield "J over that of KaHIP's global multisection (preset eco, 12 to 18 s; its J stands in the script):"
+    yield printed(deep.report, rows)
+
+
+def balanced(rows: list[Row]) -> Iterator[Piece]:
+    """Unit loads: runs over the exact bound."""
+    yield f"Drawn from seed {rows[0]['seed']}:"
+    yield printed(balance.report, rows)
+
+
+def quadratic(rows: list[Row]) -> Iterator[Piece]:
+    """Gap to the best known costs."""
+    yield "```\n" + "\n".join(qaplib.table(rows)) + "\n```"
+
+
+def generated(rows: list[Row]) -> Iterator[Piece]:
+    """Generated families."""
+    table, _, rest = printed(families.table, rows).partition("\n\n")
+    yield "Ratios of J where both keep the exact bound, with the number of cases:"
+    yield table
+    yield "```\n" + rest + "\n```"
+
+
+def networked(rows: list[Row]) -> Iterator[Piece]:
+    """Sixty networks."""
+    yield "Over tasks in order with equally many on every node; `best on` counts ties, too:"
+    for objective, symbol in network_cases.OBJECTIVES.items():
+        yield "```\n" + network_cases.table(rows, objective) + "\n```"
+        values = network_cases.of_objective(rows, objective)
+        title = f"{symbol} asked for: share of {len(values)} cases"
+        yield f"network_cases_{objective}", title, values, 3.0
+
+
+def starting(rows: list[Row]) -> Iterator[Piece]:
+    """Small commands as whole processes."""
+    yield startup.table(rows)
+
+
+SECTIONS: dict[str, Callable[[list[Row]], Iterator[Piece]]] = {
+    "foundation": foundation, "known": known, "growth": growing, "deep": deepened, "balance": balanced,
+    "families": generated, "mpi_patterns": recordings, "qaplib": quadratic, "startup": starting,
+    "network_cases": networked,
+}  # fmt: skip
+
+
+def printed(function: Callable[..., None], *arguments: Any) -> str:
+    """Return what a function prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        function(*arguments)
+    return text.getvalue().rstrip("\n")

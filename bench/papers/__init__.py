@@ -1,0 +1,1 @@
+"""What repeats tables and figures of papers."""

@@ -1,0 +1,192 @@
+"""The simulation of Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA
+architectures" (Euro-Par 2010), section 5.2: TreeMatch beside MPIPP, packed and round robin, Scotch, mappings
+that MapLib published, Open MPI's own, and our presets.
+
+``python -m bench.papers.paper002 --out bench/results/paper002.jsonl`` maps every case by every algorithm,
+writes a JSON line each (J, and CPU seconds of one thread) and prints how often TreeMatch is strictly ahead,
+ties, and ratios of simulated run time (sum of volume x distance). The cases are fixed below: recorded
+programs on two machines, and on four more where their ranks fit; 14 random hierarchical matrices on all six,
+and on the machines that they fit; a matrix whose mappings are published; programs on this host, if it has
+cores enough. Machines and recordings are samples of the developers' shared folder. Started again it goes on
+where it was; ``--cases`` does a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hopbytes as hb
+from bench.instances.graphs import shared_folder
+from bench.papers.paper002_rivals import HIDDEN, OURS, SAMPLED, SHAPES, Case, rows
+from bench.rivals import ompi_treematch, scotch_gmap
+
+#: Programs recorded at 16, 32 and 64 ranks; those whose recordings hold next to no traffic are left out.
+RECORDED = (
+    "ompi_monitoring/npb_bt_S_16.prof", "ompi_monitoring/npb_cg_S_16.prof",
+    "ompi_monitoring/npb_cg_S_32.prof", "ompi_monitoring/npb_ft_S_16.prof",
+    "ompi_monitoring/npb_is_S_16.prof", "ompi_monitoring/npb_mg_S_16.prof",
+    "ompi_monitoring/npb_sp_S_16.prof", "ompi_monitoring/lmp_lj_16.prof", "ompi_monitoring/lmp_lj_32.prof",
+    "ompi_monitoring/lmp_pppm_16.prof", "ompi_monitoring/hpcc_16.prof",
+    "ompi_monitoring/openfoam_pitzDaily_16.prof", "ompi_monitoring/openfoam_pitzDaily_32.prof",
+    "ompi_monitoring/qe_si8_nk4_16.prof", "mpip_commatrix/npb_cg_C_64.mpiP.gz",
+    "mpip_commatrix/npb_mg_C_64.mpiP.gz", "mpip_commatrix/lulesh_64.mpiP.gz",
+    "mpip_commatrix/cloverleaf_64.mpiP.gz", "maplib/amg_64_size.csv", "maplib/cg_64_size.csv",
+)
+#: The first has the shape of the paper's Bertha: four memory nodes of four packages of three pairs of cores.
+MACHINES = (
+    "v2_96em64t-4n4d3ca2co-pci", "v3_Zen3-2xEpyc-7763", "v2_corona11_converted", "v2_lassen_converted",
+    "v2_memorysidecaches", "v3_Zen-2xEpyc-7451",
+)
+#: Pairs, pairs of pairs and so on; every hidden tree with two seeds.
+TREES = ("2x2x2x2", "4x2x2", "2x4x2", "4x4x2", "2x2x2x3", "2x3x2x3", "5x2x4")
+SEEDS = (1, 2)
+KINDS = ("recorded", "elsewhere", "synthetic", "fitting", "published", "host")
+#: MapLib's mappings are for these.
+GRIDS = ("mesh:4x4x4", "torus:4x4x4")
+
+Record = dict[str, Any]
+
+
+def cases(kind: str) -> Iterator[Case]:
+    """Return the cases of a kind, or all."""
+    wanted = KINDS if kind == "all" else (kind,)
+    hidden = [(tree, f"hierarchical:{tree}:factor=10:seed={seed}") for tree in TREES for seed in SEEDS]
+    if "recorded" in wanted:
+        yield from (Case("recorded", pattern, machine) for pattern in RECORDED for machine in MACHINES[:2])
+    if "elsewhere" in wanted:
+        yield from (Case("elsewhere", pattern, machine) for pattern in RECORDED for machine in MACHINES[2:])
+    if "synthetic" in wanted:
+        yield from (Case("synthetic", pattern, machine) for _, pattern in hidden for machine in MACHINES)
+    if "fitting" in wanted:
+        yield from (Case("fitting", pattern, own_machine(tree)) for tree, pattern in hidden)
+    if "published" in wanted:
+        yield from (Case("published", "maplib/amg_64_size.csv", machine) for machine in GRIDS)
+    if "host" in wanted:
+        small = [pattern for pattern in RECORDED if "_16." in pattern]
+        yield from (Case("host", pattern, "local") for pattern in small)
+
+
+def own_machine(tree: str) -> str:
+    """Return the machine that a hidden tree fits, ten times further with every level."""
+    counts = tree.split("x")
+    return " ".join(f"level{i}:{c}@{10 ** (len(counts) - 1 - i)}" for i, c in enumerate(counts))
+
+
+def opened(case: Case, samples: Path) -> tuple[hb.CommGraph, hb.Allocation]:
+    """Read pattern and machine of a case."""
+    generated = case.pattern.startswith("hierarchical:")
+    graph = hb.read(case.pattern if generated else str(samples / case.pattern), holds="pattern")
+    sampled = case.kind in SAMPLED
+    return graph, hb.machine(f"hwloc:{samples}/hwloc/{case.machine}.xml" if sampled else case.machine)
+
+
+def measure(samples: Path, kind: str, done: set[tuple[str, str]]) -> Iterator[Record]:
+    """Yield a record per algorithm of every case that is not done yet."""
+    hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), preset="strong")  # imports are not timed
+    for case in cases(kind):
+        if (case.pattern, case.machine) in done:
+            continue
+        graph, where = opened(case, samples)
+        if case.kind == "host" and ompi_treematch.why_not(graph.n):
+            continue
+        if case.kind == "elsewhere" and graph.n > where.k:
+            continue
+        size = {"n": graph.n, "k": where.k}
+        yield from [
+            {**dataclasses.asdict(case), **size, **dataclasses.asdict(row)}
+            for row in rows(case, graph, where, samples)
+        ]
+
+
+def by_case(records: list[Record], kind: str) -> dict[tuple[str, str], dict[str, Record]]:
+    """(pattern, machine) → algorithm → record."""
+    found: dict[tuple[str, str], dict[str, Record]] = {}
+    for record in records:
+        if record["kind"] == kind:
+            found.setdefault((record["pattern"], record["machine"]), {})[record["algorithm"]] = record
+    return found
+
+
+def table(records: list[Record], ours: str = OURS) -> str:
+    """How TreeMatch compares: per kind of case and rival, the ratios of simulated run time and of time."""
+    head = "rival | ahead % | ties % | behind % | median | mean | min | max | its CPU time, times ours"
+    lines = []
+    for kind in KINDS:
+        found = by_case(records, kind)
+        if not found:
+            continue
+        lines += [f"{kind}: {len(found)} cases; rival's simulated run time over that of {ours}", head]
+        names = dict.fromkeys(name for case in found.values() for name in case if name != ours)
+        lines += [_line(name, [case for case in found.values() if name in case], ours) for name in names]
+        ties = [
+            f"{pattern} on {machine}" for (pattern, machine), case in found.items()
+            if "mpipp.1" in case and case["mpipp.1"]["comm_cost"] == case[ours]["comm_cost"]
+        ]  # fmt: skip
+        lines += ["equal to mpipp.1: " + ("; ".join(ties) or "none"), ""]
+    return "\n".join(lines)
+
+
+def _line(name: str, found: list[dict[str, Record]], ours: str) -> str:
+    ratios = np.array([case[name]["comm_cost"] / case[ours]["comm_cost"] for case in found])
+    times = [case[name]["seconds"] / max(case[ours]["seconds"], 1e-9) for case in found]
+    share = [100 * np.mean(each) for each in (ratios > 1, ratios == 1, ratios < 1)]
+    return (
+        f"{name} | {share[0]:.1f} | {share[1]:.1f} | {share[2]:.1f} | {np.median(ratios):.3f} | "
+        f"{ratios.mean():.3f} | {ratios.min():.3f} | {ratios.max():.3f} | {np.median(times):.1f}"
+    )
+
+
+def optimal(records: list[Record]) -> str:
+    """On how many matrices that fit their machine TreeMatch finds the hidden tree, and what is below it."""
+    found = by_case(records, "fitting").values()
+    least = [min(record["comm_cost"] for record in case.values()) for case in found]
+    hits = sum(case[OURS]["comm_cost"] == case[HIDDEN]["comm_cost"] for case in found)
+    best = sum(case[OURS]["comm_cost"] == low for case, low in zip(found, least, strict=True))
+    count = len(least)
+    return f"fitting: hidden tree found in {hits} of {count}, least J of all rows in {best} of {count}"
+
+
+def left_out() -> list[str]:
+    """Which rows cannot be made here, and why."""
+    reasons = []
+    try:
+        scotch_gmap.program()
+    except scotch_gmap.AbsentError as error:
+        reasons.append(f"scotch_gmap left out: {error}")
+    why = ompi_treematch.why_not(16)
+    return [*reasons, *([f"Open MPI's treematch left out: {why}"] if why else [])]
+
+
+def main() -> None:
+    """Measure what is missing, print the table."""
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cases", choices=("all", *KINDS), default="all")
+    options = parser.parse_args()
+    folder = shared_folder()
+    if folder is None:
+        raise SystemExit("no folder of developers' samples (HOPBYTES_SHARED)")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    text = options.out.read_text() if options.out.exists() else ""
+    records = [json.loads(line) for line in text.splitlines()]
+    done = {(each["pattern"], each["machine"]) for each in records}
+    with options.out.open("a") as out:
+        for record in measure(folder.parent / "samples", options.cases, done):
+            records.append(record)
+            out.write(json.dumps(record) + "\n")
+            out.flush()
+    print(table(records))
+    print(table([record for record in records if record["kind"] in SAMPLED], SHAPES))
+    print("\n".join([optimal(records), *left_out()]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How other programs are started, and how a process is measured."""

@@ -1,0 +1,51 @@
+// The boundaries between pairs of blocks of a partition.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// A vertex of block a or b that has neighbours in the other block, with the cost of its edges to that block.
+struct BoundaryVertex {
+  int32_t a, b, vertex;
+  int64_t cost;
+};
+
+// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
+template <class W, class D>
+void find_boundary_vertices(const WorkGraph<W>& g, const D& distance, const int32_t* part,
+                            const std::vector<uint8_t>& active, std::vector<BoundaryVertex>& boundary) {
+  const size_t k = active.size();
+  std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
+  std::vector<size_t> place(k + 1, 0);
+  std::vector<BoundaryVertex> found;
+  for (int32_t v = 0; v < g.n; ++v)
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t p = part[v], q = part[g.adj[e]];
+      if (p == q || !(active[p] || active[q])) continue;
+      const int64_t cost = g.weight[e] * distance(p, q);
+      if (last[q] == v) {
+        found[place[q]].cost += cost;
+        continue;
+      }
+      last[q] = v, place[q] = found.size();
+      found.push_back({std::min(p, q), std::max(p, q), v, cost});
+    }
+  // Counting sort, first by the larger block number, then by the smaller one: where all blocks touch each
+  // other there are almost as many entries as arcs.
+  boundary.resize(found.size());
+  auto sort_by = [&](auto key, const std::vector<BoundaryVertex>& from, std::vector<BoundaryVertex>& to) {
+    std::fill(place.begin(), place.end(), 0);
+    for (const BoundaryVertex& c : from) ++place[key(c) + 1];
+    for (size_t b = 0; b < k; ++b) place[b + 1] += place[b];
+    for (const BoundaryVertex& c : from) to[place[key(c)]++] = c;
+  };
+  sort_by([](const BoundaryVertex& c) { return c.b; }, found, boundary);
+  sort_by([](const BoundaryVertex& c) { return c.a; }, boundary, found);
+  boundary.swap(found);
+}
+
+}  // namespace hopbytes

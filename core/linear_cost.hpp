@@ -1,0 +1,137 @@
+// Linear assignment costs of vertices on blocks, in addition to the costs of edges: migration costs,
+// forbidden blocks, fixed vertices. Sparse: a vertex lists some blocks and has the same cost on all others.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hopbytes {
+
+struct LinearCost {
+  // Costs from this value on mean that the vertex is forbidden on the block. Finite costs sum to at most half
+  // of it.
+  static constexpr int64_t kForbidden = int64_t{1} << 60;
+
+  std::vector<int64_t> start;  // n + 1
+  std::vector<int32_t> block;  // ascending within a vertex
+  std::vector<int64_t> cost;
+  std::vector<int64_t> rest;  // cost on blocks that are not listed
+  std::vector<int32_t> kind;  // equal for vertices with the same forbidden blocks, 0 for none
+
+  int64_t n() const { return static_cast<int64_t>(rest.size()); }
+
+  std::span<const int32_t> listed(int64_t v) const {
+    return {block.data() + start[v], static_cast<size_t>(start[v + 1] - start[v])};
+  }
+
+  int64_t operator()(int64_t v, int32_t b) const {
+    const auto first = block.begin() + start[v], last = block.begin() + start[v + 1];
+    const auto found = std::lower_bound(first, last, b);
+    return found != last && *found == b ? cost[found - block.begin()] : rest[v];
+  }
+
+  bool allows(int64_t v, int32_t b) const { return kind[v] == 0 || (*this)(v, b) < kForbidden; }
+
+  // Returns whether some block is cheaper than `own`.
+  bool has_cheaper_block(int64_t v, int32_t own) const {
+    const int64_t here = (*this)(v, own);
+    for (int64_t e = start[v]; e < start[v + 1]; ++e)
+      if (cost[e] < here) return true;
+    return rest[v] < here;
+  }
+
+  // Numbers the different sets of forbidden blocks.
+  void find_kinds() {
+    std::map<std::pair<bool, std::vector<int32_t>>, int32_t> number;
+    kind.assign(n(), 0);
+    for (int64_t v = 0; v < n(); ++v) {
+      const bool closed = rest[v] >= kForbidden;  // The listed blocks are then the only permitted ones.
+      std::vector<int32_t> special;
+      for (int64_t e = start[v]; e < start[v + 1]; ++e)
+        if ((cost[e] >= kForbidden) != closed) special.push_back(block[e]);
+      if (!closed && special.empty()) continue;
+      kind[v] = number.try_emplace({closed, std::move(special)}, static_cast<int32_t>(number.size()) + 1)
+                    .first->second;
+    }
+  }
+
+  // Returns the rows of some vertices.
+  LinearCost of(std::span<const int32_t> members) const {
+    LinearCost part;
+    part.start.push_back(0);
+    for (int32_t v : members) {
+      part.block.insert(part.block.end(), block.begin() + start[v], block.begin() + start[v + 1]);
+      part.cost.insert(part.cost.end(), cost.begin() + start[v], cost.begin() + start[v + 1]);
+      part.start.push_back(static_cast<int64_t>(part.block.size()));
+      part.rest.push_back(rest[v]);
+      part.kind.push_back(kind[v]);
+    }
+    return part;
+  }
+
+  // Returns the costs of clusters, the sums over their members. The members of a cluster are of one kind.
+  LinearCost contracted(const std::vector<int32_t>& map, int64_t count) const {
+    std::vector<std::vector<std::pair<int32_t, int64_t>>> row(count);
+    LinearCost coarse;
+    coarse.rest.assign(count, 0);
+    coarse.kind.assign(count, 0);
+    for (int64_t v = 0; v < n(); ++v) {
+      const int32_t c = map[v];
+      coarse.kind[c] = kind[v];
+      const bool closed = rest[v] >= kForbidden;
+      coarse.rest[c] = closed ? kForbidden : coarse.rest[c] + rest[v];
+      for (int64_t e = start[v]; e < start[v + 1]; ++e) {
+        if (closed && cost[e] >= kForbidden) continue;
+        // Collects the difference to the sum of the unlisted costs; if unlisted blocks are forbidden, the
+        // whole cost.
+        row[c].push_back({block[e], cost[e] >= kForbidden ? kForbidden
+                                    : closed              ? cost[e]
+                                                          : cost[e] - rest[v]});
+      }
+    }
+    coarse.start.push_back(0);
+    for (int64_t c = 0; c < count; ++c) {
+      std::sort(row[c].begin(), row[c].end());
+      const int64_t base = coarse.rest[c] >= kForbidden ? 0 : coarse.rest[c];
+      for (size_t i = 0; i < row[c].size();) {
+        const int32_t b = row[c][i].first;
+        int64_t sum = base;
+        for (; i < row[c].size() && row[c][i].first == b; ++i)
+          sum = sum >= kForbidden || row[c][i].second >= kForbidden ? kForbidden : sum + row[c][i].second;
+        if (sum == coarse.rest[c]) continue;
+        coarse.block.push_back(b);
+        coarse.cost.push_back(sum);
+      }
+      coarse.start.push_back(static_cast<int64_t>(coarse.block.size()));
+    }
+    return coarse;
+  }
+
+  // Returns the sum over all vertices that are on permitted blocks and adds the number of all others to
+  // `forbidden`.
+  int64_t total(const int32_t* part, int64_t& forbidden) const {
+    int64_t sum = 0;
+    for (int64_t v = 0; v < n(); ++v) {
+      const int64_t here = (*this)(v, part[v]);
+      if (here >= kForbidden) ++forbidden;
+      else sum += here;
+    }
+    return sum;
+  }
+
+  // Returns equal labels for vertices that agree in both `label` (may be null) and kind.
+  std::vector<int32_t> labels(const int32_t* label) const {
+    std::map<std::pair<int32_t, int32_t>, int32_t> number;
+    std::vector<int32_t> both(n());
+    for (int64_t v = 0; v < n(); ++v)
+      both[v] = number.try_emplace({label ? label[v] : 0, kind[v]}, static_cast<int32_t>(number.size()))
+                    .first->second;
+    return both;
+  }
+};
+
+}  // namespace hopbytes

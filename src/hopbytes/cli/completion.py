@@ -1,0 +1,80 @@
+"""Completion by the shell: the script for it, and the answers to its questions."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from click.shell_completion import CompletionItem, get_completion_class
+
+from hopbytes.cli.declare import BadParameter
+from hopbytes.cli.output import print_text
+
+SHELLS = ("bash", "zsh", "fish")
+#: The program's name, and the variable by which the script asks.
+PROGRAM, VARIABLE = "hopbytes", "_HOPBYTES_COMPLETE"
+
+#: Words for values that no registry holds.
+WORDS = {
+    "orders": ("fill", "block", "cyclic", "bynode", "socket", "plane="),
+    "weights": ("bytes", "messages", "time"),
+    "shells": SHELLS,
+    "words": (),
+}
+#: Kinds of values that are registered names → kind of `hopbytes list`.
+REGISTERED = {"presets", "mappers", "refiners", "objectives", "formats"}
+
+
+def script(shell: str) -> str:
+    """Return what a shell has to read once; BadParameter for shells that are not known."""
+    kind = get_completion_class(shell) if shell in SHELLS else None
+    if kind is None:
+        raise BadParameter(f"{shell!r} is no known shell, expected one of {', '.join(SHELLS)}")
+    return kind(None, {}, PROGRAM, VARIABLE).source()  # type: ignore[arg-type]
+
+
+def complete(program: Any, instruction: str) -> int:
+    """Print the words that can follow what was typed; return the exit code.
+
+    `instruction` is what the script put into the variable: ``bash_complete``.
+    """
+    shell, _, what = instruction.partition("_")
+    kind = get_completion_class(shell) if shell in SHELLS else None
+    if kind is None or what != "complete":
+        return 1
+    print_text(kind(program, {}, PROGRAM, VARIABLE).complete())
+    return 0
+
+
+def candidates(values: str, incomplete: str) -> list[CompletionItem]:
+    """Return the values of an option or argument that begin with what was typed.
+
+    `values` is what the declaration says: a kind of registered names, ``files``, ``patterns``, ``machines`` …
+    """
+    found = _all(values, incomplete)
+    return [item for item in found if item.type != "plain" or item.value.startswith(incomplete)]
+
+
+def _all(values: str, incomplete: str) -> list[CompletionItem]:
+    if values in WORDS:
+        return [CompletionItem(word) for word in WORDS[values]]
+    files = [CompletionItem(incomplete, type="file")]
+    if values == "files" or os.sep in incomplete:
+        return files
+    from hopbytes.report.catalogue import KINDS, catalogue
+
+    if values == "kinds":
+        return [CompletionItem(kind) for kind in KINDS]
+    if values in REGISTERED:
+        return _named(catalogue(values))
+    if values.endswith(" formats"):
+        holds = {"pattern": "pattern", "placement": "placement"}[values.split()[0]]
+        return _named([row for row in catalogue("formats") if row["holds"] == holds])
+    if values == "things":
+        return [*files, *(item for kind in KINDS for item in _named(catalogue(kind)))]
+    specs = [CompletionItem(f"{row['name']}:", help=row["summary"]) for row in catalogue(values)]
+    return [*files, *specs, *(CompletionItem(word) for word in ("job", "local") if values == "machines")]
+
+
+def _named(rows: list[dict[str, Any]]) -> list[CompletionItem]:
+    return [CompletionItem(row["name"], help=row["summary"]) for row in rows]

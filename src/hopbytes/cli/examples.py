@@ -1,0 +1,113 @@
+"""Examples for the help texts: what they do, and what to type."""
+
+#: Verb → what it does, as the overview says it: loading every verb for that would take a while.
+SUMMARIES = {
+    "record": "Run an MPI program and record who sends how much to whom.",
+    "probe": "Ask the nodes of a job what they are.",
+    "map": "Map a pattern to a machine, write launch files.",
+    "eval": "Evaluate a mapping beside the launcher's own order.",
+    "compare": "Compare two mappings of a pattern.",
+    "run": "Map a program for this job and start it.",
+    "verify": "Check where a launch really puts the ranks.",
+    "write": "Write launch files from a stored mapping.",
+    "locate": "Find out where a launcher puts ranks by itself.",
+    "bench-pattern": "Benchmark the messages of a pattern under real MPI.",
+    "measure": "Measure latency and bandwidth of a machine.",
+    "show": "Describe a machine, pattern, mapping or algorithm.",
+    "list": "List mappers, presets, machines, formats, …",
+    "convert": "Convert a pattern to another format.",
+    "compare-runs": "Compare results of benchmark runs.",
+    "completion": "Print completion for bash, zsh or fish.",
+}
+
+#: Where to start, for somebody who types `hopbytes` alone.
+START = (
+    ("record a program", "hopbytes record -o app.pattern -- mpirun -n 64 ./app"),
+    ("map it and see what is gained", "hopbytes map app.pattern --on 'node:6 core:12' -o app.json"),
+    ("start it on its mapping", "hopbytes run --pattern app.pattern -- mpirun -n 64 ./app"),
+)
+
+
+#: Verb → (what it does, command). A test parses every command.
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "record": (
+        ("Record which rank sends how much to which", "hopbytes record -o app.pattern -- mpirun -n 64 ./app"),
+    ),
+    "probe": (
+        (
+            "Store the machine of a Slurm job of 16 nodes",
+            "hopbytes probe -o job.machine.json -- srun -N16 --ntasks-per-node=1",
+        ),
+    ),
+    "map": (
+        (
+            "64 ranks on 6 nodes of 12 cores, for Open MPI",
+            "hopbytes map app.pattern --on 'node:6 core:12' --format openmpi -o rankfile",
+        ),
+        ("In a job; store the mapping", "hopbytes map app.pattern --on job.machine.json -o app.json"),
+        (
+            "Partition a mesh, with more effort",
+            "hopbytes map stencil:512x512 --on 'node:8 core:16' --preset strong -o part.txt",
+        ),
+    ),
+    "eval": (
+        ("Is a mapping better than the launcher's own order?", "hopbytes eval app.pattern app.json"),
+        (
+            "What does srun do by itself?",
+            "hopbytes eval app.pattern --on 'node:8 core:8' --placement block",
+        ),
+    ),
+    "compare": (("Which of two mappings is better?", "hopbytes compare app.pattern eco.json strong.json"),),
+    "run": (
+        (
+            "Map for the nodes of this job, then start",
+            "hopbytes run --pattern app.pattern -- mpirun -n 64 ./app",
+        ),
+        (
+            "Only print the command",
+            "hopbytes run --pattern app.pattern --dry-run -o rankfile -- mpirun -n 64 ./app",
+        ),
+    ),
+    "verify": (
+        ("Does every rank start where the mapping wants it?", "hopbytes verify app.json -- mpirun -n 64"),
+    ),
+    "write": (
+        (
+            "Launch files for other nodes of the same kind",
+            "hopbytes write app.json --hosts 'n[21-26]' --format slurm -o hostfile",
+        ),
+    ),
+    "locate": (
+        (
+            "Where does srun put the ranks by itself?",
+            "hopbytes locate --on job.machine.json -o now.json -- srun -n 64 -m cyclic",
+        ),
+    ),
+    "bench-pattern": (
+        ("Time of the messages on a mapping", "hopbytes bench-pattern app.pattern app.json -- mpirun -n 64"),
+        ("The same in the launcher's own order", "hopbytes bench-pattern app.pattern - -- mpirun -n 64"),
+    ),
+    "measure": (
+        (
+            "Measure latency and bandwidth of a job",
+            "hopbytes measure --on job.json -o measured.json -- mpirun -n 64",
+        ),
+    ),
+    "show": (
+        ("The distances of a machine", "hopbytes show 'node:6@10 package:2@3 core:6@1'"),
+        ("Which ranks are on which node", "hopbytes show app.json"),
+        ("The algorithms of a preset", "hopbytes show strong"),
+    ),
+    "list": (
+        ("What can be listed", "hopbytes list"),
+        ("The presets, and when to use which", "hopbytes list presets"),
+    ),
+    "convert": (("A matrix for METIS", "hopbytes convert app.csv app.graph --symmetrize"),),
+    "compare-runs": (
+        (
+            "Benchmark runs against another program",
+            "hopbytes compare-runs results.jsonl --baseline sharedmap:strong",
+        ),
+    ),
+    "completion": (("Complete words in this bash", 'eval "$(hopbytes completion bash)"'),),
+}

@@ -1,0 +1,156 @@
+"""Help texts: one description of a verb, from which a terminal, a manual page and docs/cli.md are made."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+from hopbytes.cli.declare import Declared
+from hopbytes.cli.examples import EXAMPLES, START, SUMMARIES
+from hopbytes.report.layout import entry_lines, width
+
+#: Headings in the order in which they appear.
+PANELS = (
+    "Arguments", "Options", "Machine", "Problem", "Method", "Launching", "Input", "Output", "InfiniBand"
+)
+#: Widths of the column of names: of options, and of verbs.
+NAMES, VERB_NAMES = 26, 18
+
+
+@dataclass
+class Entry:
+    """An argument or option: how it is typed and what it means."""
+
+    spelling: str
+    text: str
+    rare: bool = False
+
+
+@dataclass
+class Page:
+    """What there is to say about a verb."""
+
+    name: str
+    usage: str
+    paragraphs: list[str]
+    panels: dict[str, list[Entry]]
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph."""
+        return self.paragraphs[0]
+
+
+def page_of(command: Any) -> Page:
+    """Return the description of a command made by :func:`hopbytes.cli.commands.command_of`."""
+    panels: dict[str, list[Entry]] = {}
+    for parameter in command.params:
+        declared: Declared = parameter.declared
+        if declared.hidden:
+            continue
+        panel = declared.panel if declared.names else "Arguments"
+        panels.setdefault(panel, []).append(
+            Entry(spelling(parameter), sentence(parameter), declared.rare)
+        )
+    ordered = {name: panels[name] for name in sorted(panels, key=PANELS.index)}
+    paragraphs = (command.help or "").split("\n\n")
+    return Page(command.name, usage(command), paragraphs, ordered, list(EXAMPLES.get(command.name, ())))
+
+
+def usage(command: Any) -> str:
+    """Return how a command is typed; what comes behind ``--`` stands last."""
+    words: list[str] = []
+    last: list[str] = []
+    for parameter in command.params:
+        declared: Declared = parameter.declared
+        if not declared.names:
+            (last if (declared.metavar or "").startswith("--") else words).append(declared.metavar or "")
+        elif parameter.required:
+            words.append(f"{declared.names[0]} {declared.metavar}")
+    return " ".join(["hopbytes", command.name, *words, "[OPTIONS]", *last])
+
+
+def spelling(parameter: Any) -> str:
+    """Return how a parameter is typed: ``-o, --output FILE``."""
+    declared: Declared = parameter.declared
+    if not declared.names:
+        return declared.metavar or parameter.name.upper()
+    names = ", ".join(sorted(declared.names, key=len)).replace("/", " / ")
+    return f"{names} {declared.metavar}" if declared.metavar else names
+
+
+def sentence(parameter: Any) -> str:
+    """Return what a parameter means, with its default."""
+    declared: Declared = parameter.declared
+    default = declared.default
+    if default is None and declared.names and not parameter.required:
+        value = _default(parameter)
+        if value is not None and not isinstance(value, bool) and value not in ((), "", []):
+            default = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{declared.help} [default: {default}]" if default is not None else declared.help
+
+
+def _default(parameter: Any) -> Any:
+    value = parameter.default
+    return None if type(value).__name__ == "Sentinel" else value  # click's word for "no default"
+
+
+def help_for_terminal(command: Any, *, complete: bool = False) -> str:
+    """Return the help text of a command; the options that few people need only if it is `complete`."""
+    return terminal_text(page_of(command), width(), complete=complete, bold=_is_bold())
+
+
+def _is_bold() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_text(page: Page, columns: int, *, complete: bool, bold: bool = False) -> str:
+    """Lay a description out for a terminal."""
+    head = heading("Usage", bold)
+    lines = textwrap.wrap(f"{head} {page.usage}", columns, subsequent_indent="         ")
+    for paragraph in page.paragraphs:
+        lines += ["", *textwrap.wrap(paragraph, columns)]
+    left_out = 0
+    for name, entries in page.panels.items():
+        shown = [entry for entry in entries if complete or not entry.rare]
+        left_out += len(entries) - len(shown)
+        if shown:
+            lines += ["", heading(name, bold)]
+            for entry in shown:
+                lines += entry_lines(entry.spelling, entry.text, columns, NAMES)
+    if page.examples:
+        lines += ["", heading("Examples", bold)]
+        for told, command in page.examples:
+            told += "" if told.endswith("?") else ":"
+            lines += textwrap.wrap(told, columns, initial_indent="  ", subsequent_indent="  ")
+            lines += [f"    {command}"]
+    if left_out:
+        lines += ["", f"{left_out} more options: hopbytes {page.name} --help-all"]
+    return "\n".join(lines)
+
+
+def heading(text: str, bold: bool) -> str:
+    """Return the heading of a block."""
+    return f"\x1b[1m{text}:\x1b[0m" if bold else f"{text}:"
+
+
+def overview(program: Any) -> str:
+    """Return what the program is for, where to start, and its verbs in the order of use."""
+    columns, bold = width(), _is_bold()
+    lines = [f"{heading('Usage', bold)} hopbytes VERB [OPTIONS]", "", *textwrap.wrap(program.help, columns)]
+    lines += ["", heading("Start here", bold)]
+    for told, command in START:
+        lines += [f"  {told}:", f"    {command}"]
+    lines += ["", heading("Verbs", bold)]
+    for verb in program.list_commands(None):
+        lines += entry_lines(verb, SUMMARIES[verb], columns, VERB_NAMES)
+    lines += ["", f"{heading('Options', bold)}"]
+    told = "Print this page, or behind a verb the page of the verb."
+    lines += entry_lines("-h, --help", told, columns, VERB_NAMES)
+    lines += entry_lines("--help-all", "Behind a verb: print all of its options.", columns, VERB_NAMES)
+    lines += entry_lines("--version", "Print the version.", columns, VERB_NAMES)
+    return "\n".join(lines)

@@ -1,0 +1,56 @@
+"""``hopbytes bench-pattern``: how long the messages of a pattern take on a placement."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from hopbytes.cli.common_options import Json, PatternFile, ReadingOptions
+from hopbytes.cli.declare import argument, option
+from hopbytes.cli.launch_words import CommandWords, command_words
+from hopbytes.cli.launching_options import LaunchingOptions, given_mapping
+from hopbytes.cli.machine_options import MachineOptions
+
+
+def bench_pattern(
+    pattern: PatternFile,
+    mapping: Annotated[
+        str,
+        argument(
+            metavar="MAPPING", values="files",
+            help="Stored mapping, or - for the order of the launcher itself.",
+        ),
+    ],
+    machine: MachineOptions,
+    reading: ReadingOptions,
+    launching: LaunchingOptions,
+    command: CommandWords = None,
+    rounds: Annotated[
+        int, option("--rounds", metavar="N", least=1, help="Number of measured rounds.")
+    ] = 20,
+    most: Annotated[
+        int,
+        option(
+            "--round-bytes", metavar="N", least=1,
+            help="Most bytes that a rank sends in a round; larger patterns are scaled down.",
+        ),
+    ] = 64 * 2**20,
+    json: Json = False,
+) -> None:
+    """Benchmark the communication pattern alone under real MPI.
+
+    The ranks send the messages of PATTERN in rounds, without any computation. This needs mpi4py and
+    hopbytes on the compute nodes. To see the effect of a mapping, compare the time with that of MAPPING -.
+    """
+    from hopbytes.cli.output import print_json, print_text
+    from hopbytes.launching.replay import replay as replayed
+
+    words = command_words(command)
+    graph = reading.read(pattern)
+    where = machine.allocation() if machine.given else None
+    form = "json" if where is None else None
+    placed = None if mapping == "-" else given_mapping(mapping, form, where, graph.n)
+    measured = replayed(graph, placed, words, rounds=rounds, most=most, **launching.keywords())
+    if json:
+        print_json(measured.to_dict())
+    else:
+        print_text(measured.summary())

@@ -1,0 +1,65 @@
+"""Reading and mapping while a person watches: progress on the terminal, an answer to Ctrl-C at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hopbytes.cli.common_options import MethodOptions, ReadingOptions
+from hopbytes.cli.output import seconds_of, tell
+from hopbytes.cli.stopping import early_stop, prompt_end
+
+if TYPE_CHECKING:
+    from hopbytes.cli.launching_options import BlockOptions
+    from hopbytes.model.allocation import Allocation
+    from hopbytes.model.comm_graph import CommGraph
+    from hopbytes.model.mapping import Mapping
+    from hopbytes.report.progress import Progress
+
+
+@dataclass
+class Watch:
+    """A pattern that has been read, and how its mapping is watched."""
+
+    graph: CommGraph
+    read_seconds: float
+    method: MethodOptions
+    progress: Progress
+
+    def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
+        """Map the pattern; with a limit, Ctrl-C asks for the best mapping found."""
+        from hopbytes.report.expected_work import expected_edges
+
+        graph, method = self.graph, self.method
+        partition = bool(options.get("partition")) or graph.n >= 8 * where.k
+        edges = expected_edges(graph.n, graph.m, method.preset, partition=partition)
+        self.progress.mapping(
+            graph.n + graph.m, edges, time_limit=method.time_limit, work_limit=method.work_limit
+        )
+        with early_stop(method.anytime) as stop:
+            return blocks.map(graph, where, progress=self.progress.report, stop=stop, **options)
+
+
+@contextmanager
+def watched(
+    pattern: str, reading: ReadingOptions, method: MethodOptions, *, quiet: bool
+) -> Iterator[Watch]:
+    """Read a pattern and watch what the block does with it; nothing may be written inside."""
+    from hopbytes.report.progress import progress_bar
+
+    with progress_bar(quiet=quiet) as progress:
+
+        def stopping() -> None:
+            progress.stop()
+            if progress.report is None and not quiet:
+                tell("stopping …")
+
+        def patient() -> bool:
+            return method.anytime and progress.state.mapping_began is not None
+
+        with prompt_end(stopping, patient):
+            progress.reading(pattern)
+            graph, seconds = seconds_of(lambda: reading.read(pattern))
+            yield Watch(graph, seconds, method, progress)

@@ -1,0 +1,219 @@
+"""The metrics of one mapping, computed from their definitions; integers are exact."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64
+from hopbytes.cost.message_time.times import comm_time, knows_times, times_of
+from hopbytes.cost.metrics.link_metrics import LinkMetrics, measure_links
+from hopbytes.cost.metrics.loads import load_per_pe, ratio, relative_excess
+from hopbytes.cost.metrics.scale import check_scale
+from hopbytes.cost.metrics.traffic import TrafficMetrics, measure_traffic
+from hopbytes.cost.objectives.comm_cost import distance_sum, weight_by_level, weight_inside_and_cut
+from hopbytes.errors import FormatError
+from hopbytes.machines.place_distances import TreeDistance
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+
+
+@dataclass(frozen=True, slots=True)
+class LevelMetrics:
+    """Traffic between PEs that differ at one named level of the machine.
+
+    Parameters
+    ----------
+    name : str
+    distance : int
+        Distance of two PEs for which this is the outermost level at which they differ.
+    volume : int
+        Volume of the arcs between such PEs.
+    messages : int
+        Messages of the same arcs.
+    cut : int
+        Volume between different units of this level: the volume of this level and of all outer levels.
+    cost_share : float
+        Share of J, ``volume * distance / J``; 0 when J is 0.
+    """
+
+    name: str
+    distance: int
+    volume: int
+    messages: int
+    cut: int
+    cost_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class MappingMetrics:
+    """The metrics of one mapping.
+
+    Parameters
+    ----------
+    comm_cost : int
+        J, the sum over stored arcs of volume x distance.
+    edge_cut : int
+        Volume between different PEs.
+    imbalance : float
+        Largest load of a PE over its share, minus one: ``max_load / (total / k) - 1`` for equal PEs; with
+        capacities the shares are in proportion to them. 0 if there is no load.
+    max_load : int
+        Largest sum of task loads on a PE.
+    used_pes : int
+        Number of PEs with a task.
+    min_tasks_per_pe, max_tasks_per_pe : int
+        Minimum and maximum over all PEs, including empty ones.
+    mean_distance : float
+        Mean distance of all arcs.
+    weighted_mean_distance : float
+        Mean distance of all arcs, weighted by volume: J / volume.
+    comm_seconds : float or None
+        Sum of the times of all messages: latency x messages + bytes / bandwidth of their levels; None if
+        levels lack these values.
+    levels : tuple of LevelMetrics
+        Metrics by level, outermost first; empty for machines without named levels.
+    traffic : TrafficMetrics or None
+        Traffic of PEs and nodes; set by :func:`measure_all`.
+    links : LinkMetrics or None
+        Traffic on links; set by :func:`measure_all` on machines that have links.
+    """
+
+    comm_cost: int
+    edge_cut: int
+    imbalance: float
+    max_load: int
+    used_pes: int
+    min_tasks_per_pe: int
+    max_tasks_per_pe: int
+    mean_distance: float
+    weighted_mean_distance: float
+    comm_seconds: float | None
+    levels: tuple[LevelMetrics, ...]
+    traffic: TrafficMetrics | None = None
+    links: LinkMetrics | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all metrics as plain numbers for JSON, at the top level except for the list of levels."""
+        plain = {name: getattr(self, name) for name in self.__slots__[: self.__slots__.index("levels")]}
+        if self.comm_seconds is None:
+            del plain["comm_seconds"]
+        for part in (self.traffic, self.links):
+            plain |= {} if part is None else _fields(part)
+        return plain | {"levels": [_fields(level) for level in self.levels]}
+
+
+def _fields(part: LevelMetrics | TrafficMetrics | LinkMetrics) -> dict[str, Any]:
+    """Return plain values by name, without those that are None."""
+    values = {name: getattr(part, name) for name in part.__slots__}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def measure(graph: CommGraph, where: Allocation, pe: Int32) -> MappingMetrics:
+    """Return the metrics of the mapping `pe` (int32[n], values 0..k-1).
+
+    Arcs of a task to itself are left out of all metrics. O(n + m + k), at most three passes over the arcs.
+
+    Raises
+    ------
+    FormatError
+        The length of `pe` is not the number of tasks of the graph.
+    ScaleError
+        J could exceed 2**63 - 1; see :func:`check_scale`.
+    """
+    if len(pe) != graph.n:
+        raise FormatError("mapping", None, f"{len(pe)} tasks, expected the {graph.n} of {graph.name}")
+    check_scale(graph, where)
+    volume = _sums(graph, graph.volumes, where, pe)
+    arcs = volume if graph.volumes is None else _sums(graph, None, where, pe)
+    tasks = np.bincount(pe, minlength=where.k)
+    loads = load_per_pe(graph, where.k, pe)
+    return MappingMetrics(
+        comm_cost=volume.cost,
+        edge_cut=volume.cut,
+        imbalance=relative_excess(loads, graph.total_load, where.capacity),
+        max_load=int(loads.max()),
+        used_pes=int(np.count_nonzero(tasks)),
+        min_tasks_per_pe=int(tasks.min()),
+        max_tasks_per_pe=int(tasks.max()),
+        mean_distance=ratio(arcs.cost, arcs.inside + arcs.cut),
+        weighted_mean_distance=ratio(volume.cost, volume.inside + volume.cut),
+        comm_seconds=_seconds(graph, where, pe),
+        levels=_levels(graph, where, pe, volume, arcs),
+    )
+
+
+def _seconds(graph: CommGraph, where: Allocation, pe: Int32) -> float | None:
+    if not knows_times(where):
+        return None
+    times = times_of(graph, where)
+    return times.seconds(comm_time(graph, where, pe, times))
+
+
+def measure_all(
+    graph: CommGraph, where: Allocation, pe: Int32, base: MappingMetrics | None = None
+) -> MappingMetrics:
+    """Return the metrics of :func:`measure` together with the traffic of PEs, nodes and links.
+
+    Parameters
+    ----------
+    base : MappingMetrics or None
+        All metrics of the in-order mapping, which normalise the hybrid metric.
+    """
+    reference = base.links if base is not None else None
+    return dataclasses.replace(
+        measure(graph, where, pe),
+        traffic=measure_traffic(graph, where, pe),
+        links=measure_links(graph, where, pe, reference),
+    )
+
+
+class _Sums(NamedTuple):
+    """Sums of one weight over arcs: times distance, within PEs, between PEs, and by level on trees."""
+
+    cost: int
+    inside: int
+    cut: int
+    by_level: list[int]
+
+
+def _sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> _Sums:
+    distance = where.distance
+    if isinstance(distance, TreeDistance):
+        by_level = weight_by_level(graph, weights, distance, pe)
+        cost = sum(weight * d for weight, d in zip(by_level, distance.costs.tolist(), strict=True))
+        return _Sums(cost, by_level[0], sum(by_level[1:]), by_level)
+    inside, cut = weight_inside_and_cut(graph, weights, where.k, pe)
+    return _Sums(distance_sum(graph, weights, where, pe), inside, cut, [])
+
+
+def _levels(
+    graph: CommGraph, where: Allocation, pe: Int32, volume: _Sums, arcs: _Sums
+) -> tuple[LevelMetrics, ...]:
+    distance = where.distance
+    if not isinstance(distance, TreeDistance):
+        return ()
+    messages = arcs.by_level
+    if graph.messages is not None:
+        messages = weight_by_level(graph, graph.messages, distance, pe)
+    costs, volumes = distance.costs.tolist(), volume.by_level
+    return tuple(
+        LevelMetrics(
+            level.name, costs[number], volumes[number], messages[number],
+            cut=sum(volumes[number:]), cost_share=ratio(volumes[number] * costs[number], volume.cost),
+        )
+        # Kernels number levels from the innermost one, users see the outermost one first.
+        for level, number in zip(where.machine.levels, range(len(volumes) - 1, 0, -1), strict=True)
+    )
+
+
+def diagonal_volume(graph: CommGraph) -> int:
+    """Return the volume of arcs of a task to itself; O(m) time, and O(1) memory if there are none."""
+    if not kernels.has_diagonal(graph.indptr, graph.targets):
+        return 0
+    to_itself = graph.sources() == graph.targets
+    return kernels.checked_sum(np.ascontiguousarray(graph.arc_volumes()[to_itself]))

@@ -1,0 +1,162 @@
+"""External partitions of the large groups of one level, as alternatives to those of the built-in engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes import kernels
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.model.comm_graph import Csr
+from hopbytes.partitioners.backends import available, check_backend
+from hopbytes.partitioners.dispatch import Submission, gather, submit, unsupported_reason
+from hopbytes.partitioners.pool import WorkerPool
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionerSettings:
+    """The choice of an external partitioner and the effort of its calls.
+
+    Parameters
+    ----------
+    tries : int
+        Number of repetitions: partitions of each large group, with different seeds; 0 for none.
+    preset : str
+        Setting of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
+    smallest : int
+        Smallest number of vertices of a group for which the partitioner is called, because every call takes
+        some milliseconds.
+    backend : str
+        Name of the partitioner.
+    threads : int
+        Number of threads of one call, for a partitioner that uses several.
+
+    Raises
+    ------
+    UnsupportedError
+        The partitioner or its setting is unknown.
+    """
+
+    tries: int
+    preset: str
+    smallest: int
+    backend: str = "kaminpar"
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        check_backend(self.backend, self.preset, required=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupPartitions:
+    """The partitions that an external partitioner returned.
+
+    Parameters
+    ----------
+    rows : int32[repetitions, n] or None
+        Block of every vertex within its group, one row per repetition, -1 for groups without a partition;
+        None if there is no partition at all. :func:`hopbytes.engine.partition_many` takes this array.
+    used, failed : int
+        Number of calls that gave a partition within the maximum block weights, and of calls that did not.
+    work : int
+        Vertices and arcs passed to the partitioner, times the cost of its setting: a deterministic measure
+        of work.
+    """
+
+    rows: Int32 | None
+    used: int = 0
+    failed: int = 0
+    work: int = 0
+
+
+def partition_groups(
+    indptr: Int64,
+    targets: Int32,
+    weights: Int64 | None,
+    loads: Int64 | None,
+    group: Int32,
+    weight_start: Int64,
+    max_weights: Int64,
+    seeds: UInt64,
+    settings: PartitionerSettings,
+    pool: WorkerPool,
+    deadline: float | None = None,
+) -> GroupPartitions:
+    """Partition every large group of vertices, with all repetitions in parallel.
+
+    Groups smaller than `settings.smallest`, groups with fewer than two blocks and groups that the partitioner
+    does not support (:func:`hopbytes.partitioners.dispatch.unsupported_reason`) are left out; failed
+    repetitions are ignored. If the package is not installed, the result is empty.
+
+    Parameters
+    ----------
+    indptr, targets, weights, loads, group, weight_start, max_weights, seeds
+        As for :func:`hopbytes.engine.partition_many`.
+    settings : PartitionerSettings
+    pool : WorkerPool
+        The workers that compute the partitions; the result does not depend on their number.
+    deadline : float or None
+        ``time.monotonic()`` value after which unfinished calls count as failed.
+
+    Notes
+    -----
+    Seeds derive from the seed of the group and the number of the repetition, not from scheduling. The workers
+    read the subgraphs from files in memory; this process holds one subgraph at a time.
+    """
+    csr, n = Csr(indptr, targets, weights), len(indptr) - 1
+    if settings.tries < 1 or n < max(settings.smallest, 1) or not available(settings.backend):
+        return GroupPartitions(None)
+    if deadline is not None and time.monotonic() >= deadline:
+        return GroupPartitions(None)
+    submitted: list[tuple[Int32 | slice, Submission]] = []
+    try:
+        for number, members, subgraph in _large_groups(csr, group, len(seeds), settings.smallest):
+            bounds = max_weights[weight_start[number] : weight_start[number + 1]]
+            own_loads = None if loads is None else loads[members]
+            if len(bounds) < 2 or unsupported_reason(subgraph, own_loads, bounds, settings.backend):
+                continue
+            repetitions = [(seed, settings.preset) for seed in _seeds(int(seeds[number]), settings.tries)]
+            submission = submit(
+                subgraph, own_loads, bounds, repetitions, pool, settings.backend, settings.threads
+            )
+            submitted.append((members, submission))
+        answers = gather([submission for _, submission in submitted], deadline)
+    finally:
+        for _, submission in submitted:
+            submission.file.close()
+    used = sum(blocks is not None for group_answers in answers for blocks in group_answers)
+    failed = settings.tries * len(submitted) - used
+    work = sum(job.work for _, submission in submitted for job in submission.jobs)
+    if not used:
+        return GroupPartitions(None, 0, failed, work)
+    rows = np.full((settings.tries, n), -1, np.int32)
+    for (members, _), group_answers in zip(submitted, answers, strict=True):
+        for row, blocks in zip(rows, group_answers, strict=True):
+            if blocks is not None:
+                row[members] = blocks
+    return GroupPartitions(rows, used, failed, work)
+
+
+def _large_groups(
+    csr: Csr, group: Int32, groups: int, smallest: int
+) -> Iterator[tuple[int, Int32 | slice, Csr]]:
+    """Yield number, members and subgraph of every group of at least `smallest` vertices, in order."""
+    if groups == 1:
+        yield 0, slice(None), csr
+        return
+    sizes = np.bincount(group, minlength=groups)
+    end = np.cumsum(sizes)
+    order = np.argsort(group, kind="stable").astype(np.int32)
+    place = np.full(len(group), -1, np.int32)
+    for number in np.flatnonzero(sizes >= max(smallest, 1)):
+        members = order[end[number] - sizes[number] : end[number]]
+        place[members] = np.arange(len(members), dtype=np.int32)
+        yield int(number), members, Csr(*kernels.induced_csr(*csr, members, place))
+        place[members] = -1
+
+
+def _seeds(seed: int, repetitions: int) -> list[int]:
+    return [int(word) for word in np.random.SeedSequence(seed).generate_state(repetitions, np.uint32)]

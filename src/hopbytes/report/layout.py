@@ -1,0 +1,32 @@
+"""Names and what they mean, side by side in the columns that there are; imports nothing of the package."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+
+#: Columns without a terminal and without COLUMNS, and at most.
+WIDTH, WIDEST = 80, 100
+
+
+def width(widest: int = WIDEST) -> int:
+    """Return the columns to fill: of COLUMNS or the terminal, else 80; at least 40, at most `widest`."""
+    return max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, widest))
+
+
+def entry_lines(name: str, text: str, columns: int, names: int, margin: int = 2) -> list[str]:
+    """Return a name and its meaning side by side; below one another where the name is long.
+
+    Examples
+    --------
+    >>> entry_lines("--on SPEC", "The machine of the job.", 32, 14)
+    ['  --on SPEC   The machine of the', '              job.']
+    """
+    indent = " " * names
+    wrapped = textwrap.wrap(
+        text, columns, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
+    if len(name) > names - margin - 2:
+        return [" " * margin + name, *wrapped]
+    first = wrapped[0][names:] if wrapped else ""
+    return [f"{' ' * margin}{name:<{names - margin}}{first}".rstrip(), *wrapped[1:]]

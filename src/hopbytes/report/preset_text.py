@@ -1,0 +1,52 @@
+"""What a preset does, when to use it, and how long it takes beside the others."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+#: When to use a preset, and its time beside `eco`: of seconds on lattices of 1,024 processes and of 16,384
+#: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``).
+USE = {
+    "fast": ("a mapping must come at once, or the graph is very large", "half of eco"),
+    "eco": ("nothing else is known", "what the others are compared with"),
+    "strong": ("the program runs for hours", "5 to 11 times eco"),
+    "best": ("there is time: --time-limit, --work-limit or Ctrl-C end it", "as long as you let it"),
+    "routed": (
+        "the machine has links (torus:, fattree:, ib: …) and congestion matters",
+        "that of strong and more",
+    ),
+}
+
+
+def preset_facts(name: str) -> dict[str, Any]:
+    """Return the chain of a preset and when to use it, with keys for JSON.
+
+    Examples
+    --------
+    >>> facts = preset_facts("fast")
+    >>> facts["chain"][0], facts["time"]
+    ('multisection:tries=2,flow_rounds=2', 'half of eco')
+    """
+    from hopbytes.solve.presets import presets
+
+    chain = presets[name]()
+    use, time = USE.get(name, ("", ""))
+    return {"chain": [step_text(step) for step in (chain.mapper, *chain.steps)], "use": use, "time": time}
+
+
+def step_text(step: Any) -> str:
+    """Return an algorithm as ``--mapper`` and ``--refine`` take it, with the options that are not usual."""
+    from hopbytes.algorithms.base import mappers, refiners
+
+    name = mappers.name_of(type(step)) or refiners.name_of(type(step)) or type(step).__name__.lower()
+    options = [
+        f"{field.name}={_typed(getattr(step, field.name))}"
+        for field in dataclasses.fields(step)
+        if getattr(step, field.name) != field.default
+    ]
+    return ":".join([name, *([",".join(options)] if options else [])])
+
+
+def _typed(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,91 @@
+"""A rival that is not installed is said in one line with the way to get it, not in a traceback."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from bench import ROOT, matrix, run
+from bench.rivals import needed
+from bench.rivals.tools import TOOLS
+from bench.studies import equal_time, exact, families
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch):
+    monkeypatch.setattr(needed.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(needed.shutil, "which", lambda name: None)
+
+
+def test_everything_that_a_tool_needs_is_known(nothing_installed):
+    for name, tool in TOOLS.items():
+        assert (tool.absent() is None) == (name == "hopbytes")
+
+
+def test_what_is_there_is_not_missing(monkeypatch):
+    found = {"scotch_gmap-int64": "/usr/bin/scotch_gmap-int64"}
+    monkeypatch.setattr(needed.shutil, "which", found.get)
+    assert needed.missing("scotch_gmap") is None
+
+
+def test_run_leaves_a_missing_rival_out_and_says_how_to_get_it(nothing_installed, capsys):
+    assert run.installed(["sharedmap", "hopbytes"]) == ["hopbytes"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("sharedmap is left out: ")
+    assert "pip install '.[bench]'" in line
+
+
+def test_run_with_nothing_but_missing_rivals_ends(nothing_installed, tmp_path):
+    with pytest.raises(SystemExit, match="no tool is left"):
+        run.main(["--suite", "smoke", "--out", str(tmp_path / "r.jsonl"), "--tools", "sharedmap"])
+
+
+@pytest.mark.parametrize(("script", "package"), [(equal_time, "chszlablib"), (exact, "kahip")])
+def test_studies_end_before_any_work(script, package, nothing_installed, monkeypatch, tmp_path):
+    options = ["--out", str(tmp_path / "r.jsonl")] if script is equal_time else []
+    monkeypatch.setattr(sys, "argv", [script.__name__, *options])
+    with pytest.raises(SystemExit, match=f"{package} is not installed"):
+        script.main()
+
+
+def test_families_go_on_without_sharedmap(nothing_installed, capsys):
+    assert families.startable("hopbytes:fast")
+    assert not families.startable("sharedmap:strong")
+    assert "pip install" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("rows", "says"), [
+    ([], "no rows"), ([{"tool": "hopbytes", "preset": "fast"}], "no rows of sharedmap:strong"),
+])  # fmt: skip
+def test_the_matrix_needs_its_baseline(rows, says, tmp_path, monkeypatch):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(sys, "argv", ["matrix", str(path)])
+    with pytest.raises(SystemExit, match=says):
+        matrix.main()
+
+
+def scripts():
+    """All modules that are started by a user, by their name in ``python -m``."""
+    for path in sorted((ROOT / "bench").rglob("*.py")):
+        text = path.read_text()
+        if '__name__ == "__main__"' in text and "Child process" not in text.splitlines()[0]:
+            yield ".".join(path.relative_to(ROOT).with_suffix("").parts), text
+
+
+@pytest.mark.parametrize(("module", "text"), list(scripts()), ids=lambda value: value[:40].split("\n")[0])
+def test_the_head_of_a_script_shows_its_command(module, text):
+    own = "bench.papers.congestion torus" if module == "bench.papers.paper003" else module
+    assert f"python -m {own}" in text.split('"""')[1]
+
+
+def test_scripts_start_from_the_top_folder():
+    """Those without options would begin to measure; one of every folder is enough, as they are alike."""
+    for module in ("bench.run", "bench.studies.growth", "bench.papers.ptram", "bench.instances.suites"):
+        done = subprocess.run(
+            [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("usage:")

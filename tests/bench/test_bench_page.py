@@ -1,0 +1,113 @@
+"""The page of results: made by the generator; profiles by hand; targets that name where they are from."""
+
+import doctest
+import importlib
+import json
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from bench import BENCH, RESULTS, page
+from bench.pages import asked, curves, kept, numbers, profiles
+from bench.pages.sections import SECTIONS
+
+BY_HAND = {
+    "one": {"a": 2.0, "b": 3.0},
+    "two": {"a": 4.0, "b": 2.0},
+    "three": {"a": 5.0, "b": 5.0},
+    "four": {"a": 7.0},
+}
+
+
+def test_the_page_and_its_pictures_are_what_the_generator_makes():
+    made = page.made()
+    assert page.stale() == []
+    assert BENCH / "RESULTS.md" in made
+    assert set(RESULTS.glob("*.svg")) == set(made) - {BENCH / "RESULTS.md"}
+
+
+def test_a_changed_page_is_noticed(monkeypatch):
+    monkeypatch.setattr(page, "HEAD", page.HEAD + "!")
+    assert page.stale() == [BENCH / "RESULTS.md"]
+
+
+def test_profiles_by_hand():
+    found = profiles.ratios(BY_HAND)
+    assert found == {"a": [1.0, 1.0, 1.0, 2.0], "b": [1.0, 1.0, 1.5, math.inf]}
+    assert [profiles.share(found["b"], factor) for factor in (1, 1.4, 1.5, 100)] == [0.5, 0.5, 0.75, 0.75]
+    assert "| `b` | 2 of 4 | 50 % | 75 % | no answer |" in profiles.table(BY_HAND, (1.0, 1.5))
+
+
+def test_a_least_value_of_zero_is_reached_by_zero_only():
+    assert profiles.ratios({"one": {"a": 0.0, "b": 1.0}}) == {"a": [1.0], "b": [math.inf]}
+
+
+def test_a_picture_is_well_formed_and_ends_at_the_share_reached():
+    picture = curves.profile(BY_HAND, "J < 1 & so on", 2.0)
+    ElementTree.fromstring(picture)
+    first, second = re.findall(r'<path d="(M\S+ [^"]*)" fill="none"', picture)[::2]
+    top, bottom = curves.TOP, curves.HEIGHT - curves.BOTTOM
+    heights = [float(each) for each in re.findall(r"V([\d.]+)", first)]
+    assert heights[-1] == top
+    assert float(re.findall(r"V([\d.]+)", second)[-1]) == bottom - 0.75 * (bottom - top)
+
+
+@pytest.mark.parametrize(("values", "says"), [
+    ([0.9], "met"), ([1.0], "met"), ([0.9, 1.01], "within tolerance"), ([0.9, 1.02], "**missed**"),
+])  # fmt: skip
+def test_the_worst_value_decides(values, says):
+    assert asked.verdict({"at_most": 1.0, "miss": 0.011}, values) == says
+    assert asked.verdict({"at_least": -1.0, "miss": 0.011}, [-value for value in values]) == says
+
+
+def test_every_target_is_complete():
+    for target in kept.targets():
+        assert ("at_most" in target) != ("at_least" in target), target["what"]
+        assert target["miss"] >= 0
+        assert {"section", "what", "earlier", "command"} <= set(target)
+        if "computed" in target:
+            assert target["computed"]["from"] in SECTIONS
+            assert target["computed"]["what"] in numbers.NUMBERS
+
+
+def test_all_kept_rows_are_described_and_shown():
+    names = {path.name.removesuffix(".jsonl.xz") for path in RESULTS.glob("*.jsonl.xz")}
+    assert names == set(kept.about())
+    assert names <= set(SECTIONS)
+    for name, facts in kept.about().items():
+        assert {"title", "measured", "state", "commands"} <= set(facts), name
+        assert kept.rows(name), name
+
+
+def test_commands_name_scripts_that_exist():
+    said = [command for facts in (*kept.about().values(), *kept.earlier()) for command in facts["commands"]]
+    said += [target["command"] for target in kept.targets()]
+    for command in said:
+        for module in re.findall(r"python -m (bench\.[\w.]+)", command):
+            assert (BENCH.parent / (module.replace(".", "/") + ".py")).exists(), command
+
+
+def test_kept_rows_are_read_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "RESULTS", tmp_path)
+    rows = [{"a": 1, "machine": {"cpu": "x", "kernel": "y"}}, {"a": "ä"}]
+    (tmp_path / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first = kept.keep(tmp_path / "some.jsonl").read_bytes()
+    kept.rows.cache_clear()
+    assert kept.rows("some") == [{"a": 1, "machine": {"cpu": "x"}}, {"a": "ä"}]
+    assert kept.keep(tmp_path / "some.jsonl").read_bytes() == first
+    kept.rows.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "name", ["bench", "bench.rivals.needed", "bench.pages.asked", "bench.pages.profiles"]
+)
+def test_examples_in_docstrings(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_the_manual_is_short():
+    assert len((BENCH / "README.md").read_text().splitlines()) <= 100

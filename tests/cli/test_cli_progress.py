@@ -1,0 +1,101 @@
+"""The bar shows the share of the whole; Ctrl-C is answered at once, also while compiled code is at work."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import hopbytes as hb
+from hopbytes.engine import WorkMeter, metered_by
+from hopbytes.report.expected_work import expected_edges
+from hopbytes.report.progress import Progress, State
+
+
+def test_the_share_counts_reading_and_scanned_edges_of_the_estimate():
+    progress = Progress(watched=False)
+    progress.mapping(100, 7000, time_limit=None, work_limit=None)
+    state = progress.state
+    assert state.expected == state.done + 7000
+    state.done += 3000
+    assert state.share(0.0) == state.done / state.expected
+
+
+def test_a_bar_never_falls_nor_reaches_its_end_when_the_estimate_was_too_low():
+    shares = [State(done=done, expected=100).share(0.0) for done in range(1, 2000)]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1
+
+
+def test_a_time_limit_makes_it_a_bar_of_time():
+    state = State(done=1, expected=1000, time_limit=60, mapping_began=10.0)
+    assert state.share(25.0) == 0.25
+    assert state.share(500.0) == 1.0
+
+
+def test_there_is_no_cost_before_there_is_a_mapping():
+    progress = Progress(watched=True)
+    assert progress.report is not None
+    progress.report("level 1 of 3, J 0", 0, 1)
+    assert progress.state.cost == "-"
+    progress.report("level 2 of 3, J 663,224,320", 0, 1)
+    progress.report("refine", 0, 1)
+    assert "J 663,224,320" in progress.state.line(0.0, 80)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 200])
+def test_a_line_fits_its_terminal(columns):
+    state = State(stage="reading " + "x" * 300, began=0.0)
+    assert len(state.line(1.0, columns)) < columns
+
+
+def test_the_meter_sees_what_compiled_calls_have_scanned():
+    graph, where = hb.read("stencil:64x64"), hb.machine("node:4 core:4")
+    meter = WorkMeter()
+    with metered_by(meter):
+        mapping = hb.map_tasks(graph, where, partition=True, preset="fast", threads=1)
+    assert meter.total() >= mapping.info["work"]["arcs"] > 0
+    expected = expected_edges(graph.n, graph.m, "fast", partition=True)
+    assert expected / 4 < meter.total() < expected * 4
+
+
+SLOW = """
+import signal, sys, threading, time
+from hopbytes.cli.stopping import prompt_end
+with prompt_end(lambda: print("stopping", flush=True)):
+    print("begun", flush=True)
+    # As compiled code does: the handler of the main thread has no turn.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    signal.signal(signal.SIGINT, lambda *_: None)
+    time.sleep(600)
+    while True:
+        time.sleep(600)
+"""
+
+
+def test_what_does_not_end_by_itself_is_ended():
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout, stderr) == (130, "stopping\n", "hopbytes: interrupted\n")
+
+
+def test_a_library_call_is_interrupted_without_waiting_for_its_search():
+    """The search goes on for a moment in a thread of its own; nobody waits for its result."""
+    graph, where = hb.read("stencil:300x300"), hb.machine("node:8 core:8")
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        hb.map_tasks(graph, where, partition=True, preset="strong", threads=1)
+    timer.join()
+    for thread in threading.enumerate():
+        if thread.name == "hopbytes-kernel":
+            thread.join()

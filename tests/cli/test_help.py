@@ -1,0 +1,175 @@
+"""Help texts: few options first, examples that parse, one line per error; made from one declaration."""
+
+import re
+import shlex
+
+import click
+import pytest
+
+from hopbytes.cli.app import OLD_VERBS, VERBS, app, wrong_use
+from hopbytes.cli.commands import command_of
+from hopbytes.cli.examples import EXAMPLES, START, SUMMARIES
+from hopbytes.cli.help_text import PANELS, page_of, terminal_text
+from hopbytes.report.catalogue import KINDS
+
+COMMANDS = {verb: command_of(verb) for verb in VERBS}
+
+
+def text_of(verb, *, complete=False, columns=80):
+    return terminal_text(page_of(COMMANDS[verb]), columns, complete=complete)
+
+
+def parsed(words):
+    """Return what a command line means, without doing it."""
+    return COMMANDS[words[0]].make_context(words[0], list(words[1:])).params
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_lines_fit_but_for_commands_to_copy(verb, columns):
+    commands = {f"    {command}" for _, command in EXAMPLES[verb]}
+    lines = text_of(verb, complete=True, columns=columns).split("\n")
+    assert max(len(line) for line in lines if line not in commands) <= columns
+    assert all(len(command) <= 84 for command in commands)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_examples_that_parse(verb):
+    assert EXAMPLES[verb]
+    for _, command in EXAMPLES[verb]:
+        program, *words = shlex.split(command)
+        if program == "eval":
+            _, *words = shlex.split(words[0].removeprefix("$(").removesuffix(")"))
+        assert words[0] == verb
+        parsed(words)
+        assert command in text_of(verb)
+
+
+def test_the_first_commands_parse():
+    for _, command in START:
+        parsed(shlex.split(command)[1:])
+    assert list(SUMMARIES) == list(VERBS)
+
+
+def test_map_shows_few_options_first_and_all_of_them_on_request():
+    few, all_of_them = text_of("map"), text_of("map", complete=True)
+    shown = re.findall(r"^  (-\S.*?)(?:  |$)", few, re.MULTILINE)
+    assert 12 <= len(shown) <= 22
+    for option in ("--on", "--preset", "--time-limit", "--output"):
+        assert option in few
+    for option in ("--capacity", "--work-limit", "--rails"):
+        assert option not in few
+        assert option in all_of_them
+    assert "hopbytes map --help-all" in few
+
+
+def test_panels_have_an_order_and_infiniband_is_last():
+    headings = [line[:-1] for line in text_of("map", complete=True).split("\n") if line.rstrip(":") in PANELS]
+    assert headings == [panel for panel in PANELS if panel in headings]
+    assert headings[-1] == "InfiniBand"
+
+
+def test_defaults_are_named():
+    known = (("map", "--preset"), ("map", "--imbalance"), ("record", "--output"), ("measure", "--batches"))
+    for verb, option in known:
+        entries = [entry for panel in page_of(COMMANDS[verb]).panels.values() for entry in panel]
+        entry = next(entry for entry in entries if option in entry.spelling)
+        assert "[default: " in entry.text
+
+
+def test_an_option_means_the_same_in_every_verb():
+    """The word for the value shows what an option takes."""
+    meant = {}
+    for command in COMMANDS.values():
+        for parameter in command.params:
+            for name in () if parameter.declared.hidden else parameter.declared.names:
+                meant.setdefault(name, set()).add(parameter.declared.metavar)
+    assert {name: words for name, words in meant.items() if len(words) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("former", "now", "name", "value"),
+    [
+        (["eval", "P", "--placement", "block"], ["eval", "P", "--placement", "block"], "placement", "block"),
+        (["map", "P", "--placement", "fill"], ["map", "P", "--compare-with", "fill"], "compare_with", "fill"),
+    ],
+)
+def test_former_options_are_understood_and_not_shown(former, now, name, value):
+    assert parsed(former) == parsed(now)
+    assert parsed(former)[name] == value
+    assert "--placement" not in text_of("map", complete=True)
+
+
+def test_former_counts_and_distances_are_understood(hopbytes):
+    two = ("map", "stencil:4x4", "--json", "--on", "node:4@10 core:8@1")
+    costs = {hopbytes(*two, option, "node=8").stdout.split('"comm_cost": ')[1].split(",")[0]
+             for option in ("--per", "--tasks-per")}  # fmt: skip
+    assert len(costs) == 1
+    for option in ("--distance", "--level-distance"):
+        done = hopbytes("map", "stencil:4x4", "--json", "--on", "node:4@10 core:8@1", option, "node=77")
+        assert "node:4@77" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(("former", "now"), OLD_VERBS.items())
+def test_former_verbs_work_and_say_their_new_name(hopbytes, former, now):
+    done = hopbytes(former, "--help")
+    assert done.returncode == 0
+    assert done.stdout == hopbytes(now, "--help").stdout
+    assert f"'{now}'" in done.stderr
+
+
+def test_alone_it_says_where_to_start_and_lists_the_verbs_in_order(hopbytes):
+    done = hopbytes()
+    assert done.returncode == 0
+    for _, command in START:
+        assert command in done.stdout
+    lines = done.stdout.split("Verbs:")[1].splitlines()
+    found = [line.split()[0] for line in lines if re.match("  [a-z]", line)]
+    assert found == list(VERBS)
+    assert hopbytes("--help").stdout == done.stdout
+
+
+def test_list_without_kind_lists_the_kinds(hopbytes):
+    done = hopbytes("list")
+    assert done.returncode == 0
+    kinds = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert sorted(kinds) == sorted(KINDS)
+
+
+def test_presets_tell_their_chain_when_to_use_them_and_their_time(hopbytes):
+    text = hopbytes("show", "strong").stdout
+    for fact in ("multisection", "runs=12", "evolve", "use it when", "eco"):
+        assert fact in text
+    for row in ("fast", "eco", "strong", "best", "routed"):
+        assert row in hopbytes("list", "presets").stdout
+
+
+@pytest.mark.parametrize("kind", ["mappers", "refiners", "presets", "machines", "formats"])
+def test_lists_show_no_marks_of_python_documentation(hopbytes, kind):
+    text = hopbytes("list", kind).stdout
+    assert "`" not in text
+    assert ":class:" not in text
+    assert max(map(len, text.splitlines())) <= 100  # COLUMNS of these tests
+
+
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [
+        (["map"], ["PATTERN is missing"]),
+        (["run", "--", "mpirun"], ["--pattern is missing"]),
+        (["run", "--pattern"], ["--pattern", "requires an argument"]),
+        (["map", "P", "--threads", "0"], ["--threads", "0"]),
+        (["map", "P", "--seed", "x"], ["--seed", "'x'"]),
+        (["map", "P", "--time-limit", "soon"], ["--time-limit", "'soon'", "5m"]),
+        (["map", "P", "--sead", "1"], ["--sead", "--seed"]),
+        (["mapp"], ["'mapp'", "'map'"]),
+    ],
+)
+def test_wrong_use_is_one_line_that_names_the_help(words, facts):
+    with pytest.raises(click.UsageError) as caught, app.make_context("hopbytes", list(words)) as context:
+        app.invoke(context)
+    line = wrong_use(caught.value)
+    assert "\n" not in line
+    assert "--help" in line
+    for fact in facts:
+        assert fact in line

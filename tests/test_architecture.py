@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+import tests_of as lists
+from helpers.paths import ROOT
 from hopbytes.cli.app import VERBS
 from hopbytes.report.catalogue import KINDS, catalogue
 
-ROOT = Path(__file__).parents[1]
 #: Files are meant to stay under 300 lines; beyond this they have to be cut (tests are lists, which may grow).
 LONGEST_FILE = {"src": 350, "core": 400, "bench": 400, "tests": 450}
 LONGEST_VERB = 30
@@ -23,6 +24,7 @@ SOURCES = [
     for path in sorted((ROOT / folder).rglob("*.*"))
     if path.suffix in (".py", ".hpp", ".cpp")
 ]
+PACKAGE = ROOT / "src/hopbytes"
 DOCUMENTS = {path.name: path.read_text() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]}
 
 
@@ -64,6 +66,7 @@ def test_style():
     run_tool("-m", "ruff", "check", "--no-cache", ".")
 
 
+@pytest.mark.slow
 def test_types():
     run_tool("-m", "mypy")
 
@@ -124,6 +127,53 @@ def test_documents_link_to_files_that_exist():
                 if not (folder / target).exists():
                     broken.append(f"{page.name}: {target}")
     assert broken == []
+
+
+#: A module above this many lines has a test file of its own, or is in the list with the reason why not.
+TESTED_BY_NAME = 40
+MODULES = [path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_every_module_has_tests(module):
+    """``python tests/tests_of.py FILE`` says which."""
+    if len((PACKAGE / module).read_text().splitlines()) > TESTED_BY_NAME:
+        assert all(path.is_file() for path in lists.tests_of(PACKAGE / module))
+
+
+@pytest.mark.parametrize("group", lists.tested_through(), ids=lambda group: group.modules[0])
+def test_the_list_of_modules_tested_through_others_is_current(group):
+    """No entry for a module that is gone or has got a test file; no test file that is gone; a reason."""
+    without = [module.as_posix() for module in MODULES if not lists.mirrored(module)]
+    assert [entry for entry in group.modules if not fnmatch.filter(without, entry)] == []
+    assert [test for test in group.tests if not (ROOT / "tests" / test).is_file()] == []
+    assert group.reason.endswith(".")
+
+
+def test_tests_of_a_file_are_printed(capsys):
+    """A module with a mirrored file, one in the list, a test file; other files are an error."""
+    files = ("src/hopbytes/machines/kinds/torus.py", "src/hopbytes/patterns/ml.py", "tests/test_examples.py")
+    assert lists.main([str(ROOT / file) for file in files]) == 0
+    assert capsys.readouterr().out.split() == [
+        "tests/machines/kinds/test_torus.py",
+        "tests/patterns/test_generated_patterns.py",
+        "tests/test_examples.py",
+    ]
+    assert lists.main([str(ROOT / "README.md")]) == 1
+    assert "README.md" in capsys.readouterr().err
+
+
+def test_test_files_lie_where_their_subject_does():
+    """Each is at the place of a module, named for one in the list, or in a folder for what cuts across."""
+    across = {"bench", "cli", "contracts", "fuzz", "golden", "launchers", "papers"}
+    found = {test for module in MODULES for test in lists.mirrored(module)}
+    found |= {ROOT / "tests" / test for group in lists.tested_through() for test in group.tests}
+    elsewhere = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        place = path.relative_to(ROOT / "tests")
+        if len(place.parts) > 1 and place.parts[0] not in across and path not in found:
+            elsewhere.append(str(place))
+    assert elsewhere == []
 
 
 def test_test_files_have_names_of_their_own():

@@ -11,9 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_program import EXAMPLES, PROGRAM
 
 import hopbytes
+from helpers.paths import EXAMPLES, PROGRAM
 from hopbytes.errors import printable
 
 #: Control characters but tab and line end, and marks that change the direction or the lines of a text.

@@ -5,7 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from cli_program import PROGRAM
+
+from helpers.paths import PROGRAM
 
 ASK = """
 PATH={folder}:$PATH

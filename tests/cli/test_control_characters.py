@@ -5,9 +5,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from cli_program import PROGRAM
 
 import hopbytes as hb
+from helpers.paths import PROGRAM
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.mapping import Mapping
 

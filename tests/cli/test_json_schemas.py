@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cli_program import EXAMPLES
+
+from helpers.paths import EXAMPLES
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -91,7 +92,7 @@ def test_comparisons_fit(hopbytes, tmp_path):
         for tool, cost in (("ours", 30), ("theirs", 40))
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    check("compare", hopbytes("compare", "rows.jsonl", "--baseline", "theirs", "--json").stdout)
+    check("compare", hopbytes("compare-runs", "rows.jsonl", "--baseline", "theirs", "--json").stdout)
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs mpirun")

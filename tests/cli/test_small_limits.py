@@ -7,9 +7,9 @@ import subprocess
 import threading
 
 import pytest
-from cli_program import PROGRAM
 
 import hopbytes as hb
+from helpers.paths import PROGRAM
 from hopbytes.errors import UnsupportedError
 
 MIB = 2**20

@@ -7,9 +7,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from cli_program import EXAMPLES, PROGRAM
 
 import hopbytes as hb
+from helpers.paths import EXAMPLES, PROGRAM
 from hopbytes.report.ranks_text import ranges, ranks_per_node
 
 PATTERN = EXAMPLES / "halo_96.pattern"

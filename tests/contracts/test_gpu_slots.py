@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.errors import mentions
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import formats
 from hopbytes.launching.observed_placement import placement_by_node, placement_seen
@@ -77,7 +78,7 @@ def test_every_rank_sees_its_gpu_and_only_known_cores_are_named(form, spec):
 
 @pytest.mark.parametrize("form", sorted(LOCAL))
 def test_gpus_that_local_ranks_do_not_count_are_refused(form):
-    with pytest.raises(UnsupportedError, match=r"n2 uses its GPUs 0, 2, but .* openmpi, slurm or hydra"):
+    with pytest.raises(UnsupportedError, match=mentions("n2", "0", "2")):
         formats[form].write_mapping(mapping_on("node:2 gpu:4", [0, 1, 4, 6]), {})
 
 
@@ -114,7 +115,7 @@ def test_other_slots_keep_the_gpus_they_lie_beside():
 
 @pytest.mark.parametrize("options", [{"per": "core"}, {"per": "pu"}, {"cores_per_task": 4}])
 def test_cores_of_gpus_that_have_none_are_refused(options):
-    with pytest.raises(UnsupportedError, match="smallest units of 'node:2@10 gpu:4@1' are GPUs"):
+    with pytest.raises(UnsupportedError, match=mentions("node:2@10", "gpu:4@1")):
         hb.machine("node:2 gpu:4", **options)
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.paths import EXAMPLES, HWLOC_SAMPLES
+from helpers.strategies import check_groupings
 from hopbytes.errors import HopbytesError
 from hopbytes.machines.base import machines
 from hopbytes.machines.common.networked import NetworkMachine
 from hopbytes.machines.spec import parse_machine
-from strategies import check_groupings
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-SAMPLES = Path(__file__).parents[1] / "samples" / "hwloc"
 #: At least one spec of every kind that needs no file; kinds read from files have tests of their own too.
 SPECS = {
     "tree": ["node:2@10 core:[1,2]@1", "rack:2 node:2 / core:2"],
@@ -39,7 +37,7 @@ SPECS = {
     ],
     "hyperx": ["hyperx:3x4:nodes=2 / core:2", "hyperx:4:bw=3x2", "hyperx:1"],
     "synthetic": ["synthetic:pack:2 numa:2 core:2 pu:2@n[1-2]:core=2", "synthetic:l3:2 core:3"],
-    "hwloc": [f"hwloc:{SAMPLES}/v2_smt_gpus.xml@n[1-2],hwloc:{SAMPLES}/v3_hybrid.xml@m:l3=4"],
+    "hwloc": [f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@n[1-2],hwloc:{HWLOC_SAMPLES}/v3_hybrid.xml@m:l3=4"],
     "local": ["local"],
     "ib": [
         f"ib:{EXAMPLES}/fabric:rails=spread / package:2 core:2", f"ib:{EXAMPLES}/fabric_ports@7:hosts=n[2-6]",

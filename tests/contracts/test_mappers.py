@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.strategies import random_graph, random_machine
 from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import mappers
 from hopbytes.errors import HopbytesError
@@ -16,7 +17,6 @@ from hopbytes.machines.common.table import Table
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.solve.map_tasks import map_tasks
-from strategies import random_graph, random_machine
 
 #: Those that need routes have a contract of their own, test_routed.py.
 MAPPERS = [name for name, kind in mappers.items() if not (kind.needs_routes or kind.needs_coordinates)]

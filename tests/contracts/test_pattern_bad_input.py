@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helpers.errors import mentions
 from hopbytes.errors import FormatError, ScaleError, UnsupportedError
 from hopbytes.formats.base import Format, formats
 from hopbytes.formats.exchange import write
@@ -171,21 +172,21 @@ def npz(path, **members):
 
 def test_archives_are_not_believed(tmp_path):
     header = b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000,), }"
-    with pytest.raises(FormatError, match="0 bytes, expected 1000000000 numbers of 8 bytes"):
+    with pytest.raises(FormatError, match=mentions("1000000000", "8", "0")):
         read(npz(tmp_path / "a.npz", indptr__npy=header.ljust(127) + b"\n"))
     pickled = io.BytesIO()
     np.save(pickled, np.array([{}]), allow_pickle=True)
     with pytest.raises(FormatError, match="expected plain numbers"):
         read(npz(tmp_path / "a.npz", indptr__npy=pickled.getvalue()))
-    with pytest.raises(FormatError, match=r"header\.json is damaged"):
+    with pytest.raises(FormatError, match=mentions("header.json")):
         read(npz(tmp_path / "a.pattern", header__json=b"{"))
-    with pytest.raises(UnsupportedError, match="pattern version 99, expected version 1"):
+    with pytest.raises(UnsupportedError, match=mentions("99", "1")):
         read(npz(tmp_path / "a.pattern", header__json=b'{"format": "hopbytes pattern", "version": 99}'))
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", bytes(5_000_000))
     (tmp_path / "a.npz").write_bytes(bomb.getvalue())
-    with pytest.raises(FormatError, match="5000000 bytes after decompression, expected at most 100000"):
+    with pytest.raises(FormatError, match=mentions("5000000", "100000")):
         read(tmp_path / "a.npz", max_bytes=100_000)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helpers.errors import mentions
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import MARK, Format, formats
 from hopbytes.formats.exchange import convert, write
@@ -216,7 +217,7 @@ def test_csv_finds_its_message_counts(tmp_path):
         assert text(tmp_path, "0,5\n0,0\n", size, counts="").messages is None
     assert read(tmp_path / "a.count.csv", "csv").messages is None
     (tmp_path / "a.count.csv").write_text("0,2,0\n3,0,0\n0,0,0\n")
-    with pytest.raises(FormatError, match=r"a\.count\.csv: message counts of 3 tasks, expected 2"):
+    with pytest.raises(FormatError, match=mentions("a.count.csv", "3", "2")):
         read(tmp_path / "a.csv")
 
 
@@ -297,7 +298,7 @@ def test_archives_are_told_apart(tmp_path):
 
 def test_unknown_names_get_the_nearest(tmp_path):
     (tmp_path / "a").write_text("prose, not numbers\n")
-    with pytest.raises(UnsupportedError, match="did you mean 'metis'"):
+    with pytest.raises(UnsupportedError, match=mentions("'metis'")):
         read(tmp_path / "a", "mettis")
     with pytest.raises(FormatError, match="unknown format"):
         read(tmp_path / "a", holds="pattern")

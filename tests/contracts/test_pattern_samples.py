@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import lzma
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.paths import SHARED
 from hopbytes.formats.exchange import write
 from hopbytes.formats.reading import read
 
-SHARED = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared"))
 GRAPHS = sorted(SHARED.glob("graphs/*.graph.xz"))
 pytestmark = [pytest.mark.shared, pytest.mark.skipif(not GRAPHS, reason="no folder of developers' samples")]
 

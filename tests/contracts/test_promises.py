@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.strategies import random_graph, random_machine
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.base import objectives
@@ -19,7 +20,6 @@ from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.presets import QUICK, presets
 from hopbytes.solve.problem import Request, formulate
-from strategies import random_graph, random_machine
 
 
 @dataclass(frozen=True)

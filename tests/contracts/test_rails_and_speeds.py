@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from fabric_text import FabricText, two_level_fabric
+from helpers.fabric_text import FabricText, two_level_fabric
+from helpers.strategies import random_graph
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import Effort, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.solve.problem import Request, formulate
-from strategies import random_graph
 
 #: Work enough to see something, little enough for a test.
 OPTIONS = {"congestion": "congestion:group_work=60,task_work=10", "routed": "routed:effort=1"}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
+from helpers.strategies import random_graph, random_machine
 from hopbytes._util.options import build, describe
 from hopbytes.algorithms.base import Effort, refiners
 from hopbytes.cost.objectives.comm_cost import CommCost
@@ -11,7 +12,6 @@ from hopbytes.model.capacities import group_sums
 from hopbytes.solve.feasibility import enforce_bounds
 from hopbytes.solve.map_tasks import map_tasks
 from hopbytes.solve.problem import Request, formulate
-from strategies import random_graph, random_machine
 
 #: Those that need routes have a contract of their own, test_routed.py.
 REFINERS = [name for name, kind in refiners.items() if not kind.needs_routes]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from test_other_files import put
 
+from helpers.errors import mentions
+from helpers.machine_files import put
 from hopbytes.errors import FormatError
 from hopbytes.fabrics.hosts import group_hosts, read_node_name_map
 from hopbytes.fabrics.survey import Device
@@ -29,11 +30,11 @@ def test_hosts_and_their_adapters(tmp_path):
     assert [host.name for host in group_hosts(adapters, names)] == ["n2", "n10"]
     assert [host.adapters for host in group_hosts(adapters, wanted="mlx5_[0-3]")] == [(1,), (2, 0)]
     assert [host.adapters for host in group_hosts(adapters, wanted="ib*")] == [(4,)]
-    with pytest.raises(FormatError, match="'mlx4_0' fits no adapter"):
+    with pytest.raises(FormatError, match=mentions("'mlx4_0'")):
         group_hosts(adapters, wanted="mlx4_0")
-    with pytest.raises(FormatError, match=r"file:1: .*expected a GUID and a name"):
+    with pytest.raises(FormatError, match=mentions("file:1")):
         read_node_name_map(put(tmp_path, "n1 0x13\n"))
-    with pytest.raises(FormatError, match="file:2: GUID 0x13 a second time"):
+    with pytest.raises(FormatError, match=mentions("file:2", "0x13")):
         read_node_name_map(put(tmp_path, '0x13 "a"\n0x13 "b"\n'))
 
 
@@ -60,10 +61,10 @@ def test_hosts_of_an_allocation():
     known = ["n1.site", "n2", "n3"]
     assert match_hosts(["n3", "n1", "n2.site.org"], known) == [2, 0, 1]
     with pytest.raises(
-        FormatError, match=r"3 of 4 hosts are none of the machine's 3 \(a, b, c\).*; look again"
+        FormatError, match=mentions("3", "4")
     ):
         match_hosts(["a", "b", "n1", "c"], known, "; look again")
-    with pytest.raises(FormatError, match=r"host 'n2.site.org' is 'n2' again"):
+    with pytest.raises(FormatError, match=mentions("'n2.site.org'", "'n2'")):
         match_hosts(["n2", "n2.site.org"], known)
     with pytest.raises(FormatError, match="1 of 1 hosts"):
         match_hosts(["n1"], ["n1.a", "n1.b"])

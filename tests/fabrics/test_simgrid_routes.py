@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.errors import mentions
+from helpers.paths import SHARED_SAMPLES
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.machines.spec import parse_machine
 
-SAMPLES = Path(os.environ.get("HOPBYTES_SHARED", Path(__file__).parents[3] / "shared")) / "samples/simgrid"
+SAMPLES = SHARED_SAMPLES / "simgrid"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
 CLUSTER = (
     '<cluster id="{0}" prefix="{0}" suffix="" radical="{1}" speed="1Gf" bw="1GBps" lat="1us" {2}/>'
@@ -112,9 +113,9 @@ def test_a_dragonfly_cluster(tmp_path):
     assert network.describe()["links"] == 2 * (48 + 2 * 3 * 6 + 2 * 4 * 3 + 1)
     assert [len(part) for part in machine.split(np.arange(48))] == [24, 24]
     assert [len(part) for part in machine.split(np.arange(24))] == [8, 8, 8]
-    with pytest.raises(FormatError, match="48 hosts, expected 72 of this dragonfly"):
+    with pytest.raises(FormatError, match=mentions("48", "72")):
         machine_of(tmp_path, shaped("DRAGONFLY", "3,7;3,5;4,3;2", 48))
-    with pytest.raises(FormatError, match="5 groups with 4 blades in a chassis"):
+    with pytest.raises(FormatError, match=mentions("5", "4")):
         machine_of(tmp_path, shaped("DRAGONFLY", "5,7;3,5;4,3;2", 120))
     with pytest.raises(FormatError, match="expected '3,4;4,3;5,1;2' of a DRAGONFLY"):
         machine_of(tmp_path, shaped("DRAGONFLY", "5,7;3,5", 120))
@@ -182,7 +183,6 @@ def test_routes_are_those_of_simgrid(tmp_path, simgrid, text):
 
 
 @pytest.mark.shared
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="no folder of developers' samples")
 @pytest.mark.parametrize("name", ["griffon", "cluster_backbone", "cluster_torus"])
 def test_routes_of_samples_are_those_of_simgrid(simgrid, name):
     agree(simgrid, str(SAMPLES / f"{name}.xml"))

@@ -18,6 +18,7 @@ def run_program(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_few_hundred_runs_without_a_finding():
     done = run_program("--runs", "300", "--seed", "16")
     assert done.returncode == 0, done.stdout

@@ -6,17 +6,13 @@ the search itself changed (or became nondeterministic); look at the amount befor
 
 import numpy as np
 
-from engine_cases import cost_of, cut_once, distances, edges
+from helpers.engine_cases import cost_of, cut_once, distances
+from helpers.graphs import grid_csr
 from hopbytes.engine import PartitionSettings, SearchSettings, refine_placement, swap_refine
 
 
-def grid(width):
-    right = [(i, i + 1) for i in range(width * width) if (i + 1) % width]
-    return edges(width * width, right + [(i, i + width) for i in range(width * (width - 1))])
-
-
 def measured():
-    csr, rng = grid(24), np.random.default_rng(0)
+    csr, rng = grid_csr(24), np.random.default_rng(0)
     matrix, near = distances("tree", 16, rng)
     _, cut = cut_once(csr, [144] * 4, PartitionSettings(search=SearchSettings(flow_rounds=1)), seed=1)
     start = (np.arange(576) * 16 // 576).astype(np.int32)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from placements import place, write
+from helpers.placements import place, write
 
 FOLDER = Path(__file__).parent / "place"
 MACHINE = "node:2@10 package:2@3 core:2@1"

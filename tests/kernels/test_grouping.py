@@ -7,24 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes import kernels
 from hopbytes.kernels.best_swap import best_swap
 from hopbytes.kernels.grouping import HEURISTICS, group_objects
 from hopbytes.reference import best_swap_reference as swap_twin
 from hopbytes.reference import grouping_reference as twin
 
-MATRIX = np.array(
-    [  # Jeannot and Mercier (Euro-Par 2010), Fig. 1 (a)
-        [0, 1000, 10, 1, 100, 1, 1, 1],
-        [1000, 0, 1000, 1, 1, 100, 1, 1],
-        [10, 1000, 0, 1000, 1, 1, 100, 1],
-        [1, 1, 1000, 0, 1, 1, 1, 100],
-        [100, 1, 1, 1, 0, 1000, 10, 1],
-        [1, 100, 1, 1, 1000, 0, 1000, 1],
-        [1, 1, 100, 1, 10, 1000, 0, 1000],
-        [1, 1, 1, 100, 1, 1, 1000, 0],
-    ]
-)
+MATRIX = np.array(TREEMATCH_FIGURE_1)
 
 
 def csr_of(matrix):

@@ -14,9 +14,9 @@ four hosts of two slots each, and so on (`SCALED`).
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from helpers.paths import ROOT
+
 BLOCK = re.compile(
     r"(?:^<!-- not run:(?P<reason>[^>]*)-->\n+)?^```(?:sh|bash|console)?\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,

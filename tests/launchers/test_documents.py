@@ -11,12 +11,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from document_examples import ROOT, examples, examples_of, printed_launches
+from document_examples import examples, examples_of, printed_launches
 from several_hosts import HOSTS, farm, launched
 from slurm_nodes import needs_slurm, slurm_cluster
 from test_openmpi import node_xml
 
 import hopbytes as hb
+from helpers.paths import ROOT
 
 EXAMPLES = examples()
 LAUNCHES = [one for one in EXAMPLES if one.launches and not one.reason]
@@ -81,6 +82,8 @@ def run_as_typed(command, folder, environment):
     return done
 
 
+@pytest.mark.xdist_group("hosts")
+@pytest.mark.launcher
 @pytest.mark.parametrize("example", LAUNCHES, ids=str)
 def test_an_example_runs(hosts, example):
     kind, found = hosts
@@ -92,6 +95,8 @@ def test_an_example_runs(hosts, example):
     run_as_typed(command, found.folder, found.environment)
 
 
+@pytest.mark.xdist_group("slurm")
+@pytest.mark.launcher
 @needs_slurm
 @pytest.mark.parametrize("example", LAUNCHES, ids=str)
 def test_an_example_runs_under_slurm(tmp_path, example):
@@ -119,6 +124,8 @@ for name in lj placed; do hopbytes map lj.pattern --on job.machine.json -o $name
         run_as_typed("salloc -Q -N4 -n8 --ntasks-per-node=2 sh job", tmp_path, environment)
 
 
+@pytest.mark.xdist_group("hosts")
+@pytest.mark.launcher
 @pytest.mark.parametrize("example", [one for one in EXAMPLES if not one.launches and not one.reason], ids=str)
 def test_what_an_example_prints_is_understood_by_the_launcher(hosts, example):
     """On hosts that are not there, so the launcher reads the files and only says what it would do."""

@@ -11,12 +11,15 @@ import pytest
 from several_hosts import HOSTS, farm
 
 import hopbytes as hb
+from helpers.placements import expand
 from hopbytes.launching.consecutive_ranks import map_for
-from placements import expand
 
-pytestmark = pytest.mark.skipif(
-    sorted(os.sched_getaffinity(0)) != [0, 1], reason="hosts are taken to have CPUs 0 and 1 and no others"
-)
+pytestmark = [
+    pytest.mark.launcher, pytest.mark.xdist_group("hosts"),
+    pytest.mark.skipif(
+        sorted(os.sched_getaffinity(0)) != [0, 1], reason="hosts are taken to have CPUs 0 and 1 and no others"
+    ),
+]
 
 # What is mapped and how, beside the program itself: ranks that talk across the launcher's own order.
 CASES = {

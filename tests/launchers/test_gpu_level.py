@@ -9,6 +9,8 @@ from several_hosts import HOSTS, farm
 
 import hopbytes as hb
 
+pytestmark = pytest.mark.launcher
+
 CPUS = sorted(os.sched_getaffinity(0))
 PROGRAM = """\
 #!/bin/sh

@@ -8,13 +8,16 @@ import subprocess
 import pytest
 
 import hopbytes as hb
-from placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
+from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts
 
 HYDRA = shutil.which("mpiexec.hydra")
-pytestmark = pytest.mark.skipif(
-    HYDRA is None or sorted(os.sched_getaffinity(0))[:2] != [0, 1] or shutil.which("taskset") is None,
-    reason="needs mpiexec.hydra, taskset and CPUs 0 and 1",
-)
+pytestmark = [
+    pytest.mark.launcher,
+    pytest.mark.skipif(
+        HYDRA is None or sorted(os.sched_getaffinity(0))[:2] != [0, 1] or shutil.which("taskset") is None,
+        reason="needs mpiexec.hydra, taskset and CPUs 0 and 1",
+    ),
+]
 
 CASES = on_three_hosts()
 

@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts, place
+from helpers.placements import HOSTS, cores_in_node, cores_of_ranks, expand, on_three_hosts, place
 
 #: An environment that holds the package impi-rt alone, so that its mpirun hides nobody's (.ci/launchers).
 INTEL = Path(os.environ.get("HOPBYTES_TEST_INTEL_MPI", "/opt/hopbytes-intel-mpi"))
-pytestmark = pytest.mark.skipif(
-    not (INTEL / "bin" / "mpiexec.hydra").exists()
-    or sorted(os.sched_getaffinity(0))[:2] != [0, 1]
-    or shutil.which("taskset") is None,
-    reason="needs Intel MPI, taskset and CPUs 0 and 1",
-)
+pytestmark = [
+    pytest.mark.launcher,
+    pytest.mark.skipif(
+        not (INTEL / "bin" / "mpiexec.hydra").exists()
+        or sorted(os.sched_getaffinity(0))[:2] != [0, 1]
+        or shutil.which("taskset") is None,
+        reason="needs Intel MPI, taskset and CPUs 0 and 1",
+    ),
+]
 
 #: Stands in for ssh: runs the command here and lets it know under which name.
 SHELL = """#!/bin/sh

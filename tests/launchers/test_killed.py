@@ -36,9 +36,8 @@ int main(int argc, char **argv) {
     return 0;
 }
 """
-pytestmark = pytest.mark.skipif(
-    not shutil.which(LAUNCHER) or not shutil.which(COMPILER), reason="MPICH is not installed"
-)
+MISSING = not shutil.which(LAUNCHER) or not shutil.which(COMPILER)
+pytestmark = [pytest.mark.launcher, pytest.mark.skipif(MISSING, reason="MPICH is not installed")]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from several_hosts import HOSTS, farm, launched
 
 import hopbytes as hb
 
+pytestmark = pytest.mark.launcher
+
 #: Ranks 0 and 7, 1 and 4, 2 and 5, 3 and 6 belong together: no host has consecutive ranks.
 PATTERN = "".join(f"{a} {b} 100\n{b} {a} 100\n" for a, b in ((0, 7), (1, 4), (2, 5), (3, 6)))
 PROGRAM = '#!/bin/sh\necho "seen ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $(hostname)"\n'

@@ -10,7 +10,9 @@ import pytest
 from several_hosts import ENVIRONMENT, mpirun
 
 import hopbytes as hb
-from placements import cores_in_node, expand, place
+from helpers.placements import cores_in_node, expand, place
+
+pytestmark = pytest.mark.launcher
 
 HOSTS = tuple(f"nodeA{number}" for number in range(4))  # the simulator's own names
 CPUS = len(os.sched_getaffinity(0))

@@ -9,6 +9,8 @@ from test_openmpi import HOSTS, ask, node_xml
 
 import hopbytes as hb
 
+pytestmark = pytest.mark.launcher
+
 
 def without(text, pu):
     """Take a hardware thread away from a node, as a job does that was not given it."""

@@ -11,6 +11,8 @@ from hopbytes.discovery.measure import measure
 from hopbytes.errors import FormatError, HopbytesError
 from hopbytes.launching.replay import replay
 
+pytestmark = pytest.mark.launcher
+
 WORDS = ["mpiexec.hydra", "-n", "4"]
 ASKS = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())"
 

@@ -23,6 +23,7 @@ def nodes(hosts):
     return [NAMES.index(host) for host in hosts]
 
 
+@pytest.mark.launcher
 @pytest.mark.skipif(name_space() is None, reason="no host names of its own for a process (unshare)")
 def test_mpi_launchers_fill_nodes(tmp_path):
     """Ten ranks on three hosts of four slots. Without counts Hydra deals ranks round."""
@@ -33,6 +34,8 @@ def test_mpi_launchers_fill_nodes(tmp_path):
         assert order == (IN_TURN if "alone" in name else FILLED), name
 
 
+@pytest.mark.launcher
+@pytest.mark.xdist_group("slurm")
 @needs_slurm
 def test_srun_fills_nodes_that_are_shared_and_spreads_over_whole_ones(tmp_path):
     shared, whole = launcher_orders.by_slurm(tmp_path, 3, 2, 4, 10)

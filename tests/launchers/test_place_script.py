@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
+from helpers.placements import place
 from hopbytes.formats.mappings.launch_files import prepare
 from hopbytes.formats.mappings.place_script import place_script
-from placements import place
 
 CPUS = sorted(os.sched_getaffinity(0))
 

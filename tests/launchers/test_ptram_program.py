@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 import hopbytes as hb
+from helpers.paths import EXAMPLES
+
+pytestmark = pytest.mark.launcher
 
 MPIRUN = os.path.join(os.path.dirname(sys.executable), "mpirun")
 READY = find_spec("mpi4py") is not None and os.path.exists(MPIRUN)
@@ -17,7 +19,7 @@ ENVIRONMENT = {
     **os.environ,
     **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
 }
-FABRIC = f"ib:{Path(__file__).parents[2] / 'examples' / 'fabric'} / core:4"
+FABRIC = f"ib:{EXAMPLES / 'fabric'} / core:4"
 PROGRAM = [sys.executable, "-m", "hopbytes.mpi.ptram"]
 
 needs_mpi = pytest.mark.skipif(not READY, reason="needs mpi4py and an mpirun beside Python")

@@ -10,7 +10,9 @@ import sys
 import pytest
 
 CPUS = sorted(os.sched_getaffinity(0))
-pytestmark = pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1")
+pytestmark = [
+    pytest.mark.launcher, pytest.mark.skipif(CPUS[:2] != [0, 1], reason="needs CPUs 0 and 1"),
+]  # fmt: skip
 ENVIRONMENT = {
     **os.environ,
     **{f"{tool}_ALLOW_RUN_AS_ROOT{more}": "1" for tool in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},

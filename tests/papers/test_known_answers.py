@@ -5,24 +5,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from helpers.graphs import TREEMATCH_FIGURE_1
 from hopbytes.cost.metrics.mapping_metrics import measure
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
-
-# Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA architectures"
-# (Euro-Par 2010), Fig. 1 (a).
-TREEMATCH = [
-    [0, 1000, 10, 1, 100, 1, 1, 1],
-    [1000, 0, 1000, 1, 1, 100, 1, 1],
-    [10, 1000, 0, 1000, 1, 1, 100, 1],
-    [1, 1, 1000, 0, 1, 1, 1, 100],
-    [100, 1, 1, 1, 0, 1000, 10, 1],
-    [1, 100, 1, 1, 1000, 0, 1000, 1],
-    [1, 1, 100, 1, 10, 1000, 0, 1000],
-    [1, 1, 1, 100, 1, 1, 1000, 0],
-]
 
 
 def machine(*levels):
@@ -44,7 +32,7 @@ def cost(graph, where, pe):
 )
 def test_treematch_example(name, pe, expected):
     where = machine(("half", 2, 3), ("third", 3, 2), ("core", 2, 1))
-    assert cost(CommGraph.from_dense(TREEMATCH), where, pe) == expected, name
+    assert cost(CommGraph.from_dense(TREEMATCH_FIGURE_1), where, pe) == expected, name
 
 
 def undirected(n, edges):

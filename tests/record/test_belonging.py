@@ -9,48 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_every_call import mpi
 
+from helpers.real_mpi import FAMILIES, compiled, mpi, script
 from hopbytes.errors import UnsupportedError
 from hopbytes.record.session import record
 
 INTEL = Path(os.environ.get("HOPBYTES_TEST_INTEL_MPI", "/opt/hopbytes-intel-mpi")) / "bin/mpiexec.hydra"
-SOURCE = """#include <mpi.h>
-int main(int argc, char **argv) {
-    int rank, size, got;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Finalize();
-    return 0;
-}
-"""
 OTHERS = [("openmpi 5", "mpich"), ("openmpi 4.1", "mpich"), ("mpich", "openmpi 5"), ("mpich", "openmpi 4.1")]
 OPEN, MPICH = "Open MPI", "MPICH"
-
-
-@pytest.fixture(autouse=True)
-def quiet_place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for tool in ("OMPI", "PRTE"):
-        for more in ("", "_CONFIRM"):
-            monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT{more}", "1")
-
-
-def program_of(family):
-    _, compiler = mpi(family)
-    Path("ring.c").write_text(SOURCE)
-    subprocess.run([compiler, "ring.c", "-o", "ring"], check=True)
-    return "./ring"
-
-
-def script(text):
-    path = Path("wrapper.sh")
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return "./wrapper.sh"
+pytestmark = [pytest.mark.launcher, pytest.mark.usefixtures("mpi_folder")]
 
 
 def makers(family, other):
@@ -61,7 +28,7 @@ def makers(family, other):
 def test_a_launcher_of_another_mpi(family, other):
     """Both are named before anything is started; a launcher that would fit is named as well."""
     launch, _ = mpi(family)
-    program = program_of(other)
+    program = compiled(other)
     own, theirs = makers(family, other)
     said = rf"\./ring uses {theirs} \(/.*libmpi.*\), \S+ starts programs of {own}: "
     said += "each process would be alone, expected the launcher of its MPI such as mpi"
@@ -73,7 +40,7 @@ def test_a_launcher_of_another_mpi(family, other):
 def test_a_launcher_of_another_mpi_behind_a_script(family, other):
     """The interposer of the launcher's MPI finds the other one loaded, and ends the program with that."""
     launch, _ = mpi(family)
-    wrapper = script(f"exec {program_of(other)}")
+    wrapper = script(f"exec {compiled(other)}")
     own, theirs = makers(family, other)
     done = record([*launch, wrapper], collectives="ring", hosts=False)
     assert done.graph is None
@@ -85,7 +52,7 @@ def test_a_launcher_of_another_mpi_behind_a_script(family, other):
 
 def test_the_command_writes_nothing(tmp_path):
     launch, _ = mpi("openmpi 4.1")
-    program = program_of("mpich")
+    program = compiled("mpich")
     words = [sys.executable, "-m", "hopbytes", "record", "-o", "app.pattern", "--", *launch, program]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
     assert done.returncode == 1
@@ -93,11 +60,11 @@ def test_the_command_writes_nothing(tmp_path):
     assert sorted(os.listdir()) == ["ring", "ring.c"]
 
 
-@pytest.mark.parametrize("family", ["openmpi 5", "openmpi 4.1", "mpich"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_scripts_are_counted_by_the_launchers_own_mpi(family, monkeypatch, tmp_path):
     """Whatever mpicc is first in PATH."""
     launch, _ = mpi(family)
-    wrapper = script(f"exec {program_of(family)}")
+    wrapper = script(f"exec {compiled(family)}")
     other = "mpicc.openmpi" if family == "mpich" else "mpicc.mpich"
     if family == "mpich":
         launch[0] = "mpiexec.hydra"  # whose name does not say which compiler belongs to it
@@ -117,7 +84,7 @@ def test_scripts_are_counted_by_the_launchers_own_mpi(family, monkeypatch, tmp_p
 def test_the_compiler_of_intel_mpi_is_missing():
     """Its package for running has none; that of another MPI would be loaded beside it."""
     wrapper = script("exit 0")
-    program_of("mpich")
+    compiled("mpich")
     with pytest.raises(UnsupportedError, match=r"its MPI is MPICH .* is the launcher of Intel MPI, expected"):
         record([str(INTEL), "-n", "2", wrapper])
     with pytest.raises(UnsupportedError, match="is the launcher of Intel MPI, expected the compiler"):
@@ -127,7 +94,7 @@ def test_the_compiler_of_intel_mpi_is_missing():
 def test_processes_that_do_not_hear_of_their_launcher():
     """Each is rank 0 of 1, and the first file is not overwritten by the others."""
     launch, _ = mpi("mpich")
-    wrapper = script(f"unset PMI_FD PMI_RANK PMI_SIZE PMI_PORT PMI_ID\nexec {program_of('mpich')}")
+    wrapper = script(f"unset PMI_FD PMI_RANK PMI_SIZE PMI_PORT PMI_ID\nexec {compiled('mpich')}")
     done = record([*launch, wrapper], hosts=False)
     assert done.graph is None
     assert done.problem.startswith("each of 4 processes was alone, rank 0 of 1: ./wrapper.sh uses MPICH")

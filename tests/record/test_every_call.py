@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+from helpers.graphs import arcs_of
+from helpers.real_mpi import FAMILIES, mpi
 from hopbytes.launching.command import LaunchCommand
 from hopbytes.record.application import application_of
 from hopbytes.record.build import interposer_for
@@ -19,8 +18,8 @@ from hopbytes.record.counts import read_counts
 from hopbytes.record.injection import handed_on, preloading
 
 HERE = Path(__file__).parent
-OURS = os.path.dirname(sys.executable)
 INT = 4
+pytestmark = [pytest.mark.launcher, pytest.mark.usefixtures("mpi_folder")]
 RANKS = range(4)
 NEXT = [(i, (i + 1) % 4) for i in RANKS]
 PAIRS = [(i, j) for i in RANKS for j in RANKS if i != j]
@@ -81,38 +80,6 @@ def expected(name, starts):
     raise AssertionError(f"{name}: a call nobody expects")
 
 
-@cache
-def version_of(launcher):
-    """Return name and major version of a launcher, as in ``openmpi 5``; "" where it is not installed."""
-    if not shutil.which(launcher):
-        return ""
-    said = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=60).stdout
-    found = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+)", said)
-    return f"openmpi {found[1]}" if found else "mpich" * ("HYDRA" in said)
-
-
-def mpi(family, language="c"):
-    """Return (launcher words, compiler); skips where it is not installed.
-
-    Open MPI 5 of PyPI has no Fortran; the system's may (Debian's since 13, where 4.1 is no more).
-    """
-    compiler = {"c": "mpicc", "fortran": "mpifort"}[language]
-    name = family.split()[0]
-    system = (f"mpirun.{name}", f"{compiler}.{name}")
-    for launcher, wrapper in [(f"{OURS}/mpirun", f"{OURS}/{compiler}"), system]:
-        if family.startswith(version_of(launcher) or "-") and shutil.which(wrapper):
-            return [launcher, *(["--oversubscribe"] if name == "openmpi" else []), "-n", "4"], wrapper
-    return pytest.skip(f"{family} for {language} is not installed")
-
-
-@pytest.fixture(autouse=True)
-def quiet_place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for tool in ("OMPI", "PRTE"):
-        for more in ("", "_CONFIRM"):
-            monkeypatch.setenv(f"{tool}_ALLOW_RUN_AS_ROOT{more}", "1")
-
-
 def phases_of(family, source, folder, language="c", flags=()):
     """Compile, run under the interposer; return what the program said and its folder of counts."""
     launch, compiler = mpi(family, language)
@@ -138,11 +105,9 @@ def phases_of(family, source, folder, language="c", flags=()):
 
 def matrix(folder, phase):
     graph, _ = read_counts(folder, "pairs", phase)
-    arcs = zip(graph.sources().tolist(), graph.targets.tolist(), graph.volumes.tolist(), strict=True)
-    return {(s, t): v for s, t, v in arcs if v}
+    return arcs_of(graph)
 
 
-FAMILIES = ["openmpi 5", "openmpi 4.1", "mpich"]
 #: Calls every MPI has, those of MPI 4, and their large counts.
 FEWEST = {"openmpi 5": 100, "openmpi 4.1": 75, "mpich": 190}
 

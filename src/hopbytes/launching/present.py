@@ -150,4 +150,5 @@ def _launcher_word(words: list[str]) -> int:
 def _mismatch(name: str, found: Launcher, lines: tuple[LaunchLine, ...]) -> str:
     expected = " or ".join(line.mpi for line in lines)
     version = f" {found.version}" if found.version else ""
-    return f"{name} on this host is {found.name}{version}, expected {expected} (or `write(format={found.form!r})`)"
+    other = f"`write(format={found.form!r})`"
+    return f"{name} on this host is {found.name}{version}, expected {expected} (or {other})"

@@ -1,0 +1,170 @@
+"""TreeMatch as a mapper: the paper's example, hidden hierarchies, which slots, uneven trees."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.graphs import TREEMATCH_FIGURE_1
+from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
+from hopbytes.errors import InfeasibleError, UnsupportedError
+from hopbytes.kernels.grouping import group_objects
+
+TREE = "socket:2@3 cache:3@2 core:2@1"
+
+
+def uneven(mapping):
+    return "uneven_tree" in mapping.info["work"]
+
+
+def test_example_of_the_paper():
+    """8 tasks on 12 leaves: two virtual objects keep a third of each half free. J = 18568."""
+    mapping = hb.map_tasks(hb.CommGraph.from_dense(TREEMATCH_FIGURE_1), hb.machine(TREE), mapper="treematch")
+    assert mapping.pe.tolist() == [0, 1, 2, 3, 6, 7, 8, 9]
+    assert mapping.info["comm_cost"] == 18568
+    assert mapping.info["refine"] == []
+    assert mapping.info["preset"] is None
+    assert not uneven(mapping)
+
+
+def test_example_of_the_paper_for_other_numbers_of_tasks():
+    order = np.random.default_rng(0).permutation(8)
+    graph = hb.CommGraph.from_dense(np.array(TREEMATCH_FIGURE_1)[np.ix_(order, order)])
+    assert hb.map_tasks(graph, hb.machine(TREE), mapper="treematch").info["comm_cost"] == 18568
+
+
+def test_slots_are_those_asked_for():
+    graph, where = hb.CommGraph.from_dense(TREEMATCH_FIGURE_1), hb.machine(TREE)
+    packed = hb.map_tasks(graph, where, mapper="treematch", pack=True)
+    assert sorted(packed.pe.tolist()) == list(range(8))
+    spread = hb.map_tasks(graph, where, mapper="treematch", per="socket=4")
+    assert (np.bincount(spread.pe // 6) == 4).all()
+    refined = hb.map_tasks(graph, where, mapper="treematch", refine=["vcycle", "swap"])
+    assert refined.info["comm_cost"] <= 18568
+    assert len(set(refined.pe.tolist())) == 8
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("dims", ["2x2x4", "4x3x2", "3x2x2x2"])
+def test_hidden_hierarchies_are_found(dims, seed):
+    """Volumes fall 100 fold per level, so the least J is that of the tree they were made from."""
+    spec = f"hierarchical:{dims}:factor=100:spread=50:seed={seed}:bytes=100000000"
+    counts = dims.split("x")
+    where = hb.machine(" ".join(f"l{i}:{c}@{10 ** (len(counts) - i)}" for i, c in enumerate(counts)))
+    found = hb.map_tasks(hb.read(spec), where, mapper="treematch:credit=0")
+    plain = hb.read(spec + ":shuffle=no")
+    in_order = hb.evaluate(plain, hb.map_tasks(plain, where, mapper="identity"), baselines=False)
+    assert found.info["comm_cost"] == in_order.mapping.comm_cost
+    assert not uneven(found)
+
+
+def test_smaller_trees_are_those_that_can_lose_nothing():
+    """Against the definition: trees inside 4 x 3 x 5 with room for 13, no count one too large."""
+    sizes = [4, 3, 5]
+    fitting = {shape for shape in product(*(range(1, size + 1) for size in sizes)) if math.prod(shape) >= 13}
+    least = [
+        shape for shape in fitting
+        if not any((*shape[:i], shape[i] - 1, *shape[i + 1:]) in fitting for i in range(3))
+    ]  # fmt: skip
+    first, *rest = shapes(sizes, 13, 1000)
+    assert first == sizes
+    assert sorted(map(tuple, rest)) == sorted(least)
+    assert [math.prod(shape) for shape in rest] == sorted(map(math.prod, least))
+    assert shapes(sizes, 13, 3) == [first, *rest[:2]]
+    assert shapes(sizes, 60, 9) == [sizes]
+
+
+@pytest.mark.parametrize("shape", [[4, 3, 5], [2, 3, 4], [1, 1, 5], [4, 1, 1]])
+def test_leaves_of_a_smaller_tree_part_where_they_do_in_the_whole_one(shape):
+    leaf = np.arange(math.prod(shape))
+    whole = np.unravel_index(in_whole_tree(leaf, shape, [4, 3, 5]), (4, 3, 5))
+    assert np.array_equal(whole, np.unravel_index(leaf, shape))
+
+
+def test_more_subtrees_where_groups_do_not_fill_the_large_ones():
+    """Four groups of six on packages of ten: the whole tree fills packages, six cores of each are best."""
+    where = hb.machine("node:2@100 package:2@10 core:10@1")
+    graph = hb.read("hierarchical:4x6:seed=3:factor=100")
+    filled = hb.map_tasks(graph, where, mapper="treematch")
+    chosen = hb.map_tasks(graph, where, mapper="treematch:shapes=16")
+    assert np.bincount(filled.pe // 10, minlength=4).max() == 10
+    assert np.bincount(chosen.pe // 10, minlength=4).tolist() == [6, 6, 6, 6]
+    assert chosen.info["comm_cost"] < filled.info["comm_cost"]
+
+
+def test_several_tasks_per_pe_are_one_more_level():
+    graph = hb.read("hierarchical:2x2x4:seed=1")
+    where = hb.machine("node:2@10 core:2@1")
+    mapping = hb.map_tasks(graph, where, mapper="treematch", oversubscribe=True)
+    assert np.bincount(mapping.pe).tolist() == [4, 4, 4, 4]
+    assert not uneven(mapping)
+    best = hb.map_tasks(graph, where, preset="strong", oversubscribe=True)
+    assert mapping.info["comm_cost"] == best.info["comm_cost"]
+    with pytest.raises(InfeasibleError, match=mentions("16", "4")):
+        hb.map_tasks(graph, where, mapper="treematch", partition=False)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("rack:2@10 node:[1,2]@5 core:4@1", {}),
+        ("node:2@10 core:4@1", {"fixed": {0: 7}}),
+        ("node:2@10 core:[3,9]@1", {}),
+    ],
+)
+def test_uneven_trees_are_cut_from_the_outside_in_and_say_so(spec, options):
+    mapping = hb.map_tasks(hb.read("stencil:2x4:bytes=10"), hb.machine(spec), mapper="treematch", **options)
+    assert uneven(mapping)
+    assert len(set(mapping.pe.tolist())) == 8
+    for task, pe in options.get("fixed", {}).items():
+        assert mapping.pe[task] == pe
+
+
+def test_excluded_cores_stay_free():
+    """Node 0 lost two of its cores: 4 and 2 remain."""
+    where = hb.machine("node:2@10 core:4@1").select(np.array([0, 1, 4, 5, 6, 7]))
+    graph = hb.read("alltoall:6:groups=2")
+    mapping = hb.map_tasks(graph, where, mapper="treematch")
+    assert uneven(mapping)
+    assert sorted(mapping.pe.tolist()) == list(range(6))
+
+
+def test_many_ranks_grow_groups_and_find_a_grid():
+    """4096 ranks, numbered at random: better than in order by far, without listing anything."""
+    order = np.random.default_rng(1).permutation(4096)
+    grid = hb.read("stencil:16x16x16:bytes=1")
+    graph = hb.CommGraph.from_edges(order[grid.sources()], order[grid.targets], grid.volumes, n=4096)
+    where = hb.machine("node:64@100 package:2@10 core:32@1")
+    mapping = hb.map_tasks(graph, where, mapper="treematch", work_limit=10**6)
+    random = hb.map_tasks(graph, where, mapper="identity")
+    assert mapping.info["comm_cost"] < 0.5 * random.info["comm_cost"]
+
+
+def test_groups_too_many_to_list_may_be_a_partition():
+    """C(64, 16) cannot be listed; a grid of 8 x 8 falls into four of 4 x 4, 16 edges apart."""
+    graph = hb.read("stencil:8x8:bytes=1")
+    mapping = hb.map_tasks(graph, hb.machine("node:4@10 core:16@1"), mapper="treematch")
+    assert mapping.info["work"]["grouping_partition"] == 1
+    grown, _ = group_objects(graph.symmetric_positive(), 16)
+    sources = graph.sources()
+    apart = [int((each[sources] != each[graph.targets]).sum()) for each in (mapping.pe // 16, grown)]
+    assert apart[0] == 32 < apart[1]
+
+
+def test_dense_patterns_of_many_groups_are_not_partitioned():
+    """A partition of everybody with everybody takes seconds for nothing: work stays near the arcs."""
+    where = hb.machine("node:32@10 core:8@1")
+    dense, sparse = hb.read("hierarchical:32x8:seed=1:factor=2"), hb.read("stencil:16x16")
+    work = hb.map_tasks(dense, where, mapper="treematch").info["work"]
+    assert "grouping_partition" not in work
+    assert work["arcs"] < 2 * dense.m
+    assert hb.map_tasks(sparse, where, mapper="treematch").info["work"]["arcs"] > 2 * sparse.m
+
+
+def test_options_out_of_range():
+    for text, words in (("list_up_to=9999999", "at most 1000000"), ("credit=1001", "at most 1000")):
+        with pytest.raises(UnsupportedError, match=words):
+            hb.map_tasks(hb.read("stencil:4x4"), hb.machine("core:16"), mapper=f"treematch:{text}")

@@ -1,0 +1,71 @@
+"""The two-phase pipeline of paper 000: partition, then map blocks to PEs."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.machines import nodes
+from hopbytes.algorithms.mappers.two_phase import TwoPhase
+from hopbytes.errors import UnsupportedError
+from hopbytes.solve.map_tasks import map_tasks
+
+
+def cube(side):
+    """Grid of side^3 tasks, every edge in both directions."""
+    number = np.arange(side**3).reshape(side, side, side)
+    near, far = [], []
+    for axis in range(3):
+        low = np.take(number, range(side - 1), axis).ravel()
+        high = np.take(number, range(1, side), axis).ravel()
+        near += [low, high]
+        far += [high, low]
+    return hb.CommGraph.from_edges(np.concatenate(near), np.concatenate(far), n=side**3)
+
+
+def test_identity_on_multisection_model_is_multisection():
+    graph, where = cube(8), nodes(4, 4)
+    plain = map_tasks(graph, where, mapper="multisection", seed=3, partition=True)
+    model = map_tasks(
+        graph, where, mapper="two_phase:model=rms,mapping=identity,refine=none", seed=3, partition=True
+    )
+    assert model.pe.tolist() == plain.pe.tolist()
+
+
+def test_bisection_model_does_not_know_the_machine_but_mapping_and_search_do():
+    graph = cube(8)
+    rows = [
+        "two_phase:model=rb,mapping=random,refine=none",
+        "two_phase:model=rb,mapping=random,refine=n_cd:d=2",
+        "two_phase:model=rb,mapping=top_down,refine=none",
+    ]
+    runs = [map_tasks(graph, nodes(8, 4), mapper=row, seed=2, partition=True) for row in rows]
+    cost = [run.info["comm_cost"] for run in runs]
+    assert cost[0] > cost[1]
+    assert cost[0] > cost[2]
+    other = map_tasks(graph, nodes(2, 16), mapper=rows[0], seed=2, partition=True)
+    assert other.pe.tolist() == runs[0].pe.tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"model": "kway"}, {"mapping": "no_such"}, {"mapping": "two_phase"}, {"refine": "no_such"}],
+)
+def test_two_phase_refuses_what_it_cannot_do(options):
+    with pytest.raises(UnsupportedError):
+        TwoPhase(**options)
+
+
+@pytest.mark.parametrize("choice", ["n_p:block=1", "n_cd:d=0"])
+def test_neighbourhoods_without_pairs_are_refused(choice):
+    with pytest.raises(UnsupportedError):
+        map_tasks(cube(2), nodes(2, 4), mapper="identity", refine=choice)
+
+
+def test_neighbourhoods_count_their_work_and_larger_ones_end_lower_on_average():
+    graph, where = cube(4), nodes(8, 8)
+    ends = {}
+    for name in ("n_cd:d=1", "n_cd:d=2", "n_cd:d=10", "n_square", "n_p"):
+        runs = [map_tasks(graph, where, mapper="random", refine=name, seed=seed) for seed in range(5)]
+        ends[name] = np.mean([run.info["comm_cost"] for run in runs])
+        assert all(0 < run.info["work"]["swaps"] < run.info["work"]["swaps_evaluated"] for run in runs)
+    assert ends["n_cd:d=1"] > ends["n_cd:d=2"] > min(ends["n_cd:d=10"], ends["n_square"])

@@ -1,0 +1,172 @@
+"""The refiner swap with all it has: other starts, anneals, shakes."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.machines import nodes
+from hopbytes.algorithms.shared.search_distances import both_ways_differ
+from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.machines.common.table import Table
+from hopbytes.patterns.base import pattern
+from hopbytes.solve.map_tasks import map_tasks
+
+ALL = "swap:starts=4,chains=3,steps=1000,perturbations=200"
+
+
+def sparse(n, arcs, seed):
+    rng = np.random.default_rng(seed)
+    return hb.CommGraph.from_edges(
+        rng.integers(0, n, arcs), rng.integers(0, n, arcs), rng.integers(1, 50, arcs), n=n
+    )
+
+
+def chain_dealt_round(count, cores):
+    """Tasks of a chain; the best placement follows it."""
+    number = np.arange(count * cores).reshape(cores, count).T.ravel()
+    return hb.CommGraph.from_edges(number[:-1], number[1:], n=count * cores)
+
+
+def test_eight_tasks_on_two_nodes_end_at_the_optimum():
+    """Against all 35 ways to cut eight tasks in halves."""
+    where = nodes(2, 4)
+    for seed in range(10):
+        graph, costs = sparse(8, 20, seed), []
+        for half in itertools.combinations(range(1, 8), 3):
+            pe = np.empty(8, np.int32)
+            first = [0, *half]
+            pe[first], pe[np.setdiff1d(range(8), first)] = range(4), range(4, 8)
+            costs.append(CommCost().value(graph, where, pe))
+        found = map_tasks(graph, where, mapper="random", refine=ALL, seed=seed)
+        assert found.info["comm_cost"] == min(costs)
+
+
+@pytest.mark.parametrize("options", ["chains=2,steps=2000", "shakes=2000"])
+def test_anneals_and_shakes_leave_local_optima(options):
+    graph, where = chain_dealt_round(8, 8), nodes(8, 8)
+    costs = {
+        refine: np.mean([
+            map_tasks(graph, where, mapper="random", refine=refine, seed=seed).info["comm_cost"]
+            for seed in range(4)
+        ])
+        for refine in ("swap", f"swap:{options}")
+    }
+    assert costs[f"swap:{options}"] < costs["swap"]
+
+
+def test_other_starts_compete_and_the_order_of_tasks_is_one_of_them():
+    """A placement from the preset costs no more than in-order, whatever the multisection did."""
+    for seed in range(4):
+        graph, where = sparse(48, 60, seed), nodes(6, 8)
+        in_order = map_tasks(graph, where, mapper="identity").info["comm_cost"]
+        for preset in ("fast", "eco", "strong"):
+            assert map_tasks(graph, where, preset=preset, seed=seed).info["comm_cost"] <= in_order
+    ring = hb.CommGraph.from_edges(np.arange(64), (np.arange(64) + 1) % 64, n=64)
+    started = map_tasks(ring, nodes(8, 8), mapper="random", refine="swap:starts=1")
+    assert started.info["comm_cost"] == 8 * 10 + 56 * 1
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        hb.machine("package:3@9 l3:[2,3,1]@4 core:4@1"),
+        hb.machine("torus:4x6 / core:1@1"),
+    ],
+    ids=["uneven tree", "torus"],
+)
+def test_the_same_for_any_number_of_threads_on_any_machine(where):
+    graph = sparse(where.k, 3 * where.k, 1)
+    runs = [map_tasks(graph, where, mapper="random", refine=ALL, seed=4, threads=each) for each in (1, 2, 7)]
+    assert len({run.pe.tobytes() for run in runs}) == 1
+    assert all(run.info["work"] == runs[0].info["work"] for run in runs)
+    plain = map_tasks(graph, where, mapper="random", refine="swap", seed=4)
+    assert runs[0].info["comm_cost"] <= plain.info["comm_cost"]
+
+
+def test_work_is_counted_and_a_limit_on_time_is_kept():
+    graph, where = sparse(512, 3000, 2), nodes(32, 16)
+    began = time.monotonic()
+    limited = map_tasks(
+        graph, where, mapper="random", refine="swap:chains=8,steps=10000000,perturbations=1000000000",
+        time_limit=0.3
+    )
+    assert time.monotonic() - began < 20  # without the limit: hours
+    assert 0 < limited.info["work"]["swaps"] < limited.info["work"]["swaps_evaluated"]
+
+
+def test_several_tasks_per_pe_are_exchanged_but_never_annealed():
+    graph, where = sparse(60, 200, 3), nodes(4, 5)
+    options = {"mapper": "random", "oversubscribe": True, "seed": 1}
+    plain = map_tasks(graph, where, refine="swap", **options)
+    assert map_tasks(graph, where, refine=ALL, **options).pe.tolist() == plain.pe.tolist()
+    assert plain.info["comm_cost"] < map_tasks(graph, where, **options).info["comm_cost"]
+
+
+def test_tasks_that_gain_nothing_by_moving_stay_in_order():
+    """All-to-all costs the same everywhere."""
+    everyone = np.argwhere(~np.eye(12, dtype=bool))
+    graph = hb.CommGraph.from_edges(everyone[:, 0], everyone[:, 1], n=12)
+    assert map_tasks(graph, nodes(3, 4), preset="eco").pe.tolist() == list(range(12))
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+def test_presets_see_both_directions_where_neither_side_is_symmetric(preset):
+    """Means of distances mislead here; the cheapest of all 5040 placements is found all the same."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        distances = rng.integers(1, 100, (7, 7))
+        volumes = rng.integers(0, 100, (7, 7)) * (rng.random((7, 7)) < 0.5)
+        np.fill_diagonal(distances, 0)
+        np.fill_diagonal(volumes, 0)
+        orders = [np.array(order) for order in itertools.permutations(range(7))]
+        least = min(int((volumes * distances[np.ix_(order, order)]).sum()) for order in orders)
+        where = hb.Allocation.whole(Table(distances))
+        mapping = map_tasks(hb.CommGraph.from_dense(volumes), where, preset=preset, partition=False)
+        assert mapping.info["comm_cost"] == least
+
+
+def test_constructions_by_nodes_compete_on_networks():
+    """A grid of boxes on the sparse nodes of a torus: presets are as good as the best of these, refined."""
+    where = hb.machine("torus:6x6x6@10 / core:8@1", hosts="sfc:nodes=27:holes=0.3:seed=2")
+    graph = pattern("stencil:6x6x6")
+    starts = [
+        map_tasks(graph, where, mapper=name, refine="uwh", partition=False).info["comm_cost"]
+        for name in ("ug", "curve", "multi_jagged")
+    ]
+    for preset in ("fast", "eco"):
+        assert map_tasks(graph, where, preset=preset, partition=False).info["comm_cost"] <= min(starts)
+
+
+def test_one_way_distances_need_one_way_volumes_to_matter():
+    distances = np.array([[0, 1], [3, 0]])
+    where, even = hb.Allocation.whole(Table(distances)), hb.Allocation.whole(Table(distances + distances.T))
+    one_way = hb.CommGraph.from_edges([0], [1], [5])
+    both_ways = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 5])
+    uneven = hb.CommGraph.from_edges([0, 1], [1, 0], [5, 4])
+    cases = [(graph, place) for graph in (one_way, both_ways, uneven) for place in (where, even)]
+    assert [both_ways_differ(*case) for case in cases] == [True, False, False, False, True, False]
+
+
+def test_evolve_takes_no_steps_that_its_work_is_not_enough_for():
+    """A step of 360 looks per arc and task: with work for fewer than fill a population there are none."""
+    graph, where = sparse(400, 1200, 1), nodes(25, 16)
+    each = 360 * (len(graph.symmetric_positive().targets) + graph.n)
+    for work in (3, 8):
+        evolve = f"evolve:steps=9,repetitions=1,perturbations=10,dense_up_to=0,work={work}"
+        done = map_tasks(graph, where, mapper="random", refine=evolve, partition=False).info["work"]
+        affordable = work * 10**6 // each
+        assert done.get("evolve_steps", 0) == (affordable if work == 8 else 0)
+        assert (affordable > 5) == (work == 8)
+
+
+def test_shakes_end_with_their_work():
+    graph, where = sparse(256, 1200, 4), nodes(32, 8)
+    found = {
+        options: map_tasks(graph, where, mapper="random", refine=f"swap:{options}", partition=False).info
+        for options in ("shakes=0", "shakes=500,shake_work=0", "shakes=500")
+    }
+    none, kept, shaken = (each["comm_cost"] for each in found.values())
+    assert none == kept > shaken

@@ -1,0 +1,119 @@
+"""Starting the program is cheap: help imports nothing heavy. Modules are counted, not seconds."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from helpers.paths import EXAMPLES
+
+LOADED = """
+import json, sys
+from hopbytes.cli import main
+sys.argv = ["hopbytes", *{arguments!r}]
+try:
+    main()
+except SystemExit as stop:
+    print("\\n" + json.dumps([stop.code, sorted(sys.modules)]))
+"""
+
+
+def modules_after(*arguments):
+    """Return the modules loaded by one run of the program."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(arguments=list(arguments))],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0, done.stderr
+    return set(modules)
+
+
+BLAS = "OPENBLAS_NUM_THREADS"
+HEAVY = {"numpy", "scipy", "kaminpar", "hopbytes._core", "matplotlib", "multiprocessing"}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("list", "--help")])
+def test_help_imports_nothing_heavy(arguments):
+    modules = modules_after(*arguments)
+    assert not modules & HEAVY
+    ours = {name for name in modules if name.startswith("hopbytes")}
+    others = {name for name in ours if not name.startswith("hopbytes.cli")}
+    light = {"_version", "errors", "report", "report.layout"}
+    assert others == {"hopbytes", *(f"hopbytes.{name}" for name in light)}
+
+
+def test_import_of_the_package_loads_nothing_but_the_version():
+    code = "import sys, hopbytes; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = done.stdout.split()
+    assert "hopbytes" in modules
+    assert [name for name in modules if name.startswith("hopbytes.")] == ["hopbytes._version"]
+    assert HEAVY.isdisjoint(modules)
+
+
+def test_every_public_name_is_there():
+    import hopbytes
+
+    for name in hopbytes.__all__:
+        assert getattr(hopbytes, name) is not None
+    assert set(hopbytes.__all__) <= set(dir(hopbytes))
+
+
+def test_python_m_is_the_same_program():
+    command = [sys.executable, "-m", "hopbytes", "list", "machines"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\ntable " in "\n" + done.stdout
+
+
+def test_a_partition_of_a_plain_tree_loads_nothing_for_networks_or_reports(tmp_path):
+    graph = tmp_path / "ring.graph"
+    graph.write_text("40 40\n" + "".join(f"{(i - 1) % 40 + 1} {(i + 1) % 40 + 1}\n" for i in range(40)))
+    machine = ("--hierarchy", "2:2", "--distance", "1:10", "--partition", "--preset", "fast")
+    written = ("-o", str(tmp_path / "placement"), "--format", "plain", "--quiet")
+    modules = modules_after("map", str(graph), *machine, *written)
+    unused = {
+        "numpy.ma", "hopbytes.algorithms.two_level", "hopbytes.cost.message_time.times",
+        "hopbytes.cost.metrics.evaluation"
+    }
+    assert not modules & unused
+    assert "hopbytes.algorithms.mappers.multisection" in modules
+
+
+@pytest.mark.parametrize("said", [None, "3"])
+def test_only_the_loading_of_numpy_sees_one_thread(said, monkeypatch):
+    from hopbytes.cli.commands import load_numpy
+
+    seen = []
+    monkeypatch.delenv(BLAS, raising=False)
+    if said:
+        monkeypatch.setenv(BLAS, said)
+    monkeypatch.setattr(importlib, "import_module", lambda name: seen.append((name, os.environ[BLAS])))
+    load_numpy()
+    assert os.environ.get(BLAS) == said
+    assert seen == ([] if said else [("numpy", "1")])
+
+
+def test_suffixes_that_one_format_has_are_not_those_of_others():
+    from hopbytes.formats.base import formats
+    from hopbytes.formats.recognition import ALONE
+
+    for suffix, name in ALONE.items():
+        meant = [key for key, form in formats.items() if suffix.endswith(tuple(form.suffixes) or "?")]
+        assert meant == [name]
+
+
+def test_the_small_example_needs_no_scipy():
+    """SciPy takes longer to import than the example takes to map; only formats that need it may load it."""
+    machine = "node:8@10 package:2@3 core:4@1"
+    modules = modules_after("map", str(EXAMPLES / "lammps_lj_64.csv"), "--on", machine, "--quiet")
+    heavy = {"scipy", "kaminpar", "matplotlib", "rich.table", "rich.console", "multiprocessing"}
+    assert not modules & heavy
+    assert "hopbytes.solve.map_tasks" in modules

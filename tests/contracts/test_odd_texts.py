@@ -1,0 +1,99 @@
+"""Texts as other programs leave them: UTF-16, marks of UTF-8, words of host files that mean nothing."""
+
+import os
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.formats.exchange import check_target
+from hopbytes.launching.command import LaunchCommand
+from hopbytes.machines.node.job_environment import read_slots
+from hopbytes.model.mapping import Mapping
+from hopbytes.report.show import machine_facts
+
+EDGES = "0 1 5\n1 0 5\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a.edges", "a.csv", "a.txt", "a.mtx", "a"])
+def test_utf_16_is_named_with_what_translates_it(tmp_path, encoding, name):
+    path = tmp_path / name
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    path.write_bytes((mark + EDGES).encode(encoding))
+    with pytest.raises(FormatError, match=mentions("UTF-16", "UTF-8")):
+        hb.read(path)
+    with pytest.raises(FormatError, match="text in UTF-16"):
+        hb.machine(f"slurm:{path}")
+
+
+def test_xml_says_its_encoding_itself(tmp_path):
+    path = tmp_path / "node.xml"
+    unit = '<object type="PU" os_index="0" cpuset="0x1"/>'
+    core = f'<object type="Core" os_index="0" cpuset="0x1">{unit}</object>'
+    text = f'<topology version="2.0"><object type="Machine" cpuset="0x1">{core}</object></topology>'
+    path.write_bytes(f'<?xml version="1.0" encoding="UTF-16"?>{text}'.encode("utf-16"))
+    assert hb.machine(f"hwloc:{path}").k == 1
+
+
+def test_words_that_launchers_refuse_in_host_files_are_refused(tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("\ufeffn1 slots=4\nn2 count=2 max_slots=3\nn3 cpu=1\n", encoding="utf-8")
+    assert read_slots(str(path)) == (("n1", "n2", "n3"), (4, 2, 1))
+    for word in ("slot=4", "cores=4", "cpus=4", "np=4", "ppn=4"):
+        path.write_text(f"n1\nn2 {word}\n")
+        with pytest.raises(FormatError, match=rf"hosts:2: 'n2 {word}', expected HOST.* slots=N"):
+            read_slots(str(path))
+
+
+def test_factors_of_huge_numbers_fit_a_line(tmp_path):
+    path = tmp_path / "a.edges"
+    path.write_text("0 1 1e300\n")
+    with pytest.raises(ScaleError, match=mentions("2e281")):
+        hb.read(path)
+
+
+def test_a_folder_is_no_missing_file(tmp_path):
+    with pytest.raises(FormatError, match="no file, expected a square matrix"):
+        hb.machine(f"table:{tmp_path}")
+
+
+def test_an_option_that_comes_twice_is_refused():
+    with pytest.raises(UnsupportedError, match=mentions("'ml'", "'tp'")):
+        hb.read("ml:tp=2,dp=2,tp=4")
+    with pytest.raises(UnsupportedError, match=mentions("'multisection'", "'initial_partitions'")):
+        hb.map_tasks(
+            hb.read("stencil:4"), hb.machine("core:4"),
+            mapper="multisection:initial_partitions=3,initial_partitions=4"
+        )
+
+
+@pytest.mark.parametrize(
+    "words", [["mpirun", "-n", "x"], ["srun", "--ntasks=two"], ["mpiexec.hydra", "-np", "4k"]]
+)
+def test_a_number_of_ranks_that_is_none_is_refused(words):
+    command = LaunchCommand.parse([*words, "./app"])
+    with pytest.raises(UnsupportedError, match="expected a number of ranks, 4 here"):
+        command.check_count(4)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices")
+@pytest.mark.parametrize("form", ["openmpi", "pbs", "lsf"])
+def test_several_files_do_not_go_beside_a_device(form):
+    mapping = Mapping(np.array([1, 0], np.int32), hb.machine("core:2"), {"problem": "processes"})
+    with pytest.raises(UnsupportedError, match=mentions("/dev/null")):
+        hb.write(mapping, "/dev/null", form)
+    with pytest.raises(UnsupportedError, match="not a regular file"):
+        check_target("/dev/null", form, holds="mapping")
+    assert not [name for name in os.listdir("/dev") if name.startswith("null.")]
+
+
+def test_facts_of_a_machine_with_very_many_places_count_right():
+    facts = machine_facts(hb.machine("node:3 core:[2,3,4] pu:2", exclude="core=1"))
+    assert (facts["cores"], facts["cores_in_slots"], facts["cores_per_pe"]) == (9, 6, [1, 1])
+    facts = machine_facts(hb.machine("node:3 core:4 pu:2", per="pu"))
+    assert (facts["cores"], facts["cores_in_slots"], facts["cores_per_pe"]) == (12, 12, [1, 1])
+    facts = machine_facts(hb.machine("node:3 core:4 pu:2", cores_per_task=2))
+    assert facts["cores_per_pe"] == [2, 2]

@@ -1,0 +1,292 @@
+"""Nodes asked by the probe, machines stored in files, this host."""
+
+import json
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.paths import hwloc_sample
+from hopbytes.discovery.probe import probe, probe_to_file, read_probe, script
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.machines.common.node_machine import NodeMachine
+from hopbytes.machines.common.stored_file import machine_text
+from hopbytes.machines.node.inventory import NodeInventory
+from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.sysfs import collect, node_from_files
+from hopbytes.textio.cpu_lists import format_list, parse_list
+
+CPUS = {
+    # Two packages of two cores of two PUs, numbered as firmware likes it; CPU 7 is offline.
+    0: (0, "0,4", "0-1,4-5"), 1: (1, "1,5", "0-1,4-5"), 2: (0, "2,6", "2-3,6"), 3: (1, "3", "2-3,6"),
+    4: (0, "0,4", "0-1,4-5"), 5: (1, "1,5", "0-1,4-5"), 6: (0, "2,6", "2-3,6"),
+}  # fmt: skip
+
+
+def kernel_files() -> dict[str, str]:
+    files = {
+        "devices/system/cpu/online": "0-6",
+        "devices/system/node/node0/cpulist": "0-1,4-5",
+        "devices/system/node/node1/cpulist": "2-3,6",
+        "devices/system/node/node2/cpulist": "",
+    }
+    for cpu, (core, threads, package) in CPUS.items():
+        here = f"devices/system/cpu/cpu{cpu}"
+        files[f"{here}/topology/core_id"] = str(core)
+        files[f"{here}/topology/thread_siblings_list"] = threads
+        files[f"{here}/topology/core_siblings_list"] = package
+        for index, (level, kind, shared) in enumerate(
+            [("1", "Data", threads), ("1", "Instruction", threads), ("3", "Unified", package)]
+        ):
+            files[f"{here}/cache/index{index}/level"] = level
+            files[f"{here}/cache/index{index}/type"] = kind
+            files[f"{here}/cache/index{index}/shared_cpu_list"] = shared
+    for address, kind, vendor, near in [
+        ("0000:81:00.0", "0x030200", "0x10de", "2-3,6-7"), ("0000:01:00.0", "0x030000", "0x1002", "0-1,4-5"),
+        ("0000:02:00.0", "0x030000", "0x1a03", "0-7"), ("0000:03:00.0", "0x020000", "0x15b3", "0-7"),
+    ]:  # fmt: skip
+        device = f"bus/pci/devices/{address}"
+        files[f"{device}/class"], files[f"{device}/vendor"] = kind, vendor
+        files[f"{device}/local_cpulist"] = near
+    return files
+
+
+def lines_of(host: str, allowed: str, files: dict[str, str]) -> list[str]:
+    said = [f"allowed {allowed}", *(f"file {path}:{content}" for path, content in files.items() if content)]
+    return [f"#hopbytes {host} {line}\n" for line in [*said, f"end {len(said) + 1}"]]
+
+
+def test_node_from_the_files_of_a_kernel():
+    tree = node_from_files(kernel_files(), {0, 1, 2, 3, 4, 5, 6, 7})
+    assert tree.facts() == {"pus": 7, "cores": 4, "packages": 2, "numa": 3, "gpus": 2}
+    assert tree.os_pus.tolist() == [0, 4, 1, 5, 2, 6, 3]
+    assert [(gpu.index, gpu.name, gpu.pus) for gpu in tree.gpus] == [
+        (0, "0000:01:00.0", (0, 1, 4, 5)), (1, "0000:81:00.0", (2, 3, 6)),
+    ]  # fmt: skip
+    machine = NodeMachine("test:", NodeInventory((tree,), (0,)))
+    assert machine.tree.spec() == "package:2@10 core:2@1 pu:[2,2,2,1]@1"
+
+
+def test_probe_lines_of_many_nodes_mixed_and_labelled():
+    a, b = lines_of("n10.cluster", "0-6", kernel_files()), lines_of("n9", "0-1,4-5", kernel_files())
+    lines = [f"{task}: {line}" for task, line in enumerate(a + b)] + ["a greeting\n"]
+    random.Random(1).shuffle(lines)
+    machine = read_probe(lines)
+    assert machine.hosts == ("n9", "n10.cluster"), "in the order of their numbers"
+    assert [len(machine.inventory.tree(node).os_pus) for node in (0, 1)] == [4, 7]
+
+
+def test_probe_keeps_names_and_wishes_of_the_job():
+    job = Job("Slurm", ("n2", "n1"), (7, 7), (3, 4), 2)
+    lines = [*lines_of("n1.cluster", "0-6", kernel_files()), *lines_of("n2.cluster", "0-6", kernel_files())]
+    machine = read_probe(lines, job)
+    assert machine.hosts == ("n2", "n1")
+    assert machine.job == job
+    assert len(machine.inventory.trees) == 1, "alike nodes are stored once"
+
+
+@pytest.mark.parametrize(("words", "content", "slots"), [
+    (["--hostfile"], "n2 slots=3\nn1 slots=4\n", (3, 4)), (["-f"], "n2:1\nn1:1 # all\n", (1, 1)),
+    (["--machinefile="], "n2 slots=2 max_slots=4\nn1\n", (2, 1)),
+    (["--hostfile"], "n2 # slots=9\nn1\n", None),
+    (["--host"], "n2 slots=3\nn1 slots=4\n", None),
+])  # fmt: skip
+def test_slots_of_the_commands_own_hosts_are_kept(tmp_path, monkeypatch, words, content, slots):
+    for name in [name for name in os.environ if name.startswith(("SLURM_", "PBS_", "OMPI_", "PRTE_"))]:
+        monkeypatch.delenv(name)
+    (tmp_path / "hosts").write_text(content)
+    lines = [*lines_of("n1.cluster", "0-6", kernel_files()), *lines_of("n2.cluster", "0-6", kernel_files())]
+    (tmp_path / "said").write_text("".join(lines))
+    path = str(tmp_path / "hosts")
+    words = [f"{words[0]}{path}"] if words[0].endswith("=") else [*words, path]
+    launcher = tmp_path / "launcher"
+    launcher.write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
+    launcher.chmod(0o755)
+    stored = tmp_path / "job.machine.json"
+    probe_to_file([str(launcher), *words], str(stored))
+    machine = hb.machine(stored).machine
+    job = machine.job
+    assert (job and job.tasks) == slots
+    assert machine.hosts == (("n2", "n1") if slots else ("n1.cluster", "n2.cluster"))
+
+
+def test_several_processes_on_a_node_do_no_harm():
+    lines = [*lines_of("n1", "0-3", kernel_files()), *lines_of("n1", "4-6", kernel_files())]
+    assert len(read_probe(lines).inventory.tree(0).os_pus) == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda lines: [], "no node answered"),
+        (lambda lines: lines[:-1], "of unknown many lines arrived from n1"),
+        (lambda lines: lines[:3] + lines[4:], "lines arrived from n1, expected all"),
+        (lambda lines: [line.replace("allowed 0-6", "allowed x") for line in lines], "list 'x'"),
+        (lambda lines: [line.replace("allowed 0-6", "allowed 9") for line in lines], "no hardware thread"),
+        (lambda lines: [line.replace("cpu/online:0-6", "cpu/online:0--6") for line in lines], "list '0--6'"),
+    ],
+)
+def test_answers_with_a_fault(change, words):
+    with pytest.raises(FormatError) as caught:
+        read_probe(change(lines_of("n1", "0-6", kernel_files())))
+    assert words in str(caught.value)
+
+
+def test_probe_of_this_host_is_what_local_says():
+    machine = probe(["env"])
+    assert machine.inventory.tree(0).identity() == hb.machine("local").machine.inventory.tree(0).identity()
+
+
+def test_probe_undoes_the_binding_of_its_launcher(tmp_path):
+    one = min(os.sched_getaffinity(0))
+    bound = probe(["taskset", "-c", str(one)])
+    assert set(bound.inventory.tree(0).os_pus.tolist()) >= os.sched_getaffinity(0)
+
+
+def test_the_probe_program_is_one_line_of_plain_shell():
+    assert "\n" not in script()
+    assert "@" not in script()
+    assert len(script()) < 4000
+
+
+def test_commands_that_fail(tmp_path):
+    with pytest.raises(UnsupportedError, match="expected a command that starts programs"):
+        probe(["/nowhere/srun"])
+    with pytest.raises(UnsupportedError, match="failed with exit code 1"):
+        probe(["false"])
+    with pytest.raises(FormatError, match="no node answered"):
+        probe(["true"])
+    target = tmp_path / "mine.json"
+    target.write_text("precious")
+    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
+        probe_to_file(["env"], str(target))
+    assert target.read_text() == "precious"
+
+
+def store(tmp_path, machine) -> str:
+    path = tmp_path / "job.machine.json"
+    path.write_text(machine_text(machine, "test"))
+    return str(path)
+
+
+def test_stored_machines_are_what_they_were(tmp_path):
+    spec = f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}@n[1-2],hwloc:{hwloc_sample('v1_numa_outside.xml')}@old"
+    machine = hb.machine(spec, distance="l3=4").machine
+    path = store(tmp_path, machine)
+    where = hb.machine(f"machine:{path}")
+    assert where.machine == machine
+    assert where.hosts == ("n1", "n2", "old")
+    assert hb.machine(path).machine == machine, "the name of the file is enough"
+    assert hb.machine(f"machine:{path}:l3=7").machine.spec() == f"machine:{path}:l3=7"
+    assert len(json.loads(Path(path).read_text())["trees"]) == 2
+    assert hb.machine(path, per="gpu", hosts="n1,n2").gpus.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_hosts_choose_among_the_nodes_of_a_stored_machine(tmp_path):
+    path = store(tmp_path, hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@n[1-4]").machine)
+    where = hb.machine(path, hosts="n4,n2")
+    assert sorted(set(where.node_of_pe.tolist())) == [1, 3]
+    assert where.hosts == ("n1", "n2", "n3", "n4")
+    assert where.notices == ()
+    with pytest.raises(FormatError, match=mentions("1", "4", "n9")):
+        hb.machine(path, hosts="n1,n9")
+    assert hb.machine(path, hosts="a,b,c,d").hosts == ("a", "b", "c", "d"), "same shape, other names"
+
+
+def test_a_node_without_name_becomes_as_many_as_hosts():
+    where = hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}", hosts="n[1-3]")
+    assert where.hosts == ("n1", "n2", "n3")
+    assert where.k == 18
+    assert hb.machine(where.machine.spec()).hosts == ("n1", "n2", "n3")
+
+
+def test_a_stored_node_without_name_becomes_as_many_as_hosts(tmp_path):
+    path = store(tmp_path, hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}").machine)
+    where = hb.machine(path, hosts="n[1-3]")
+    assert where.machine.spec() == f"machine:{path}@n1,n2,n3"
+    assert hb.machine(where.machine.spec()).machine == where.machine
+    named = store(tmp_path, hb.machine(f"hwloc:{hwloc_sample('v3_hybrid.xml')}@a,b").machine)
+    with pytest.raises(FormatError, match="2 nodes in the file"):
+        hb.machine(f"machine:{named}@n1,n2")
+
+
+def test_plain_trees_can_be_stored_too(tmp_path):
+    machine = hb.machine("node:2@10 core:4@1:bw=2e9:lat=1e-6").machine
+    assert hb.machine(store(tmp_path, machine)).machine == machine
+
+
+def test_damaged_files_end_in_one_line(tmp_path):
+    machine = hb.machine(f"hwloc:{hwloc_sample('v2_smt_gpus.xml')}@n[1-2]").machine
+    whole = machine_text(machine, "test")
+    words = sorted(set(re.findall(r'"[^"]*"|-?\d+|null|[\[\]{},:]', whole)))
+    path = tmp_path / "m.json"
+    rng = random.Random(5)
+    outcomes = set()
+    for turn in range(400):
+        damaged = whole
+        if turn % 3 == 0:
+            damaged = whole[: rng.randrange(len(whole))]
+        elif turn % 3 == 1:
+            place = rng.randrange(len(whole))
+            damaged = whole[:place] + rng.choice('0123456789-[]{}",:xn') + whole[place + 1 :]
+        else:
+            spans = [found.span() for found in re.finditer(r'"[^"]*"|-?\d+|null', whole)]
+            start, end = rng.choice(spans)
+            damaged = whole[:start] + rng.choice(words) + whole[end:]
+        path.write_text(damaged)
+        outcomes.add(outcome(f"machine:{path}"))
+    assert outcomes == {"machine", "one line"}
+
+
+def outcome(spec: str) -> str:
+    try:
+        hb.machine(spec)
+    except HopbytesError as error:
+        return "one line" if "\n" not in str(error) else str(error)
+    return "machine"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x", "no JSON"),
+        ("[" * 100000, "no JSON"),
+        ("{}", 'no "kind"'),
+        ('{"kind": "hopbytes machine", "version": 0}', "version 0"),
+        ('{"kind": "hopbytes machine", "version": 9}', "reads up to 1"),
+        ('{"kind": "hopbytes machine", "version": 1}', "trees are no list"),
+        ('{"kind": "hopbytes machine", "version": 1, "hosts": ["a b"]}', "hosts are no list"),
+    ],
+)
+def test_files_that_are_no_machine(tmp_path, text, words):
+    path = tmp_path / "m.json"
+    path.write_text(text)
+    with pytest.raises(HopbytesError) as caught:
+        hb.machine(f"machine:{path}")
+    assert words in str(caught.value)
+
+
+def test_local_is_what_this_process_may_use():
+    where = hb.machine("local")
+    used = [cpu for pe in range(where.k) for cpu in where.os_pus(pe)]
+    assert set(used) == os.sched_getaffinity(0)
+    assert where.machine.spec() == "local"
+    assert hb.machine("local:core=7" if len(used) > 1 else "local").k == where.k
+    with pytest.raises(UnsupportedError, match="expected local"):
+        hb.machine("local:nonsense")
+
+
+def test_collected_files_are_small_texts():
+    files = collect()
+    assert "devices/system/cpu/online" in files
+    assert all("\n" not in content for content in files.values())
+
+
+@pytest.mark.parametrize(("text", "numbers"), [("", []), ("3", [3]), ("0-2,8", [0, 1, 2, 8])])
+def test_lists_of_kernels(text, numbers):
+    assert sorted(parse_list(text, "test")) == numbers
+    assert format_list(numbers) == text

@@ -1,0 +1,152 @@
+"""Minimum cuts between blocks against their definition: all labellings of the region, one by one."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from helpers.engine_cases import FLOWS_ONLY, arcs_of, cost_of, distances, edges, random_csr, refined, sums
+
+LAYERS = 8
+
+
+class Definition:
+    """What one round of flows does to a small placement; `pierced`: how often caps asked for another cut."""
+
+    def __init__(self, csr, matrix, pe, caps, loads):
+        self.matrix, self.pe, self.caps, self.loads = matrix, pe.copy(), caps, loads
+        self.near = [[] for _ in pe]
+        for i, j, w in arcs_of(csr):
+            self.near[i].append((j, w))
+            self.near[j].append((i, w))
+        for row in self.near:
+            row.sort()
+        self.pierced = 0
+
+    def run(self):
+        costs, boundaries = {}, {}
+        for v, row in enumerate(self.near):
+            for u, w in row:
+                pair = tuple(sorted((int(self.pe[v]), int(self.pe[u]))))
+                if pair[0] != pair[1]:
+                    costs[pair] = costs.get(pair, 0) + w * int(self.matrix[pair])
+                    boundaries.setdefault(pair, set()).add(v)
+        for pair in sorted(costs, key=lambda pair: (-costs[pair], pair)):
+            self.improve(*pair, sorted(boundaries[pair]))
+        return self.pe
+
+    def region(self, a, b, boundary):
+        """Vertices that may move, in order, and how far each is from the boundary."""
+        load = sums(self.pe, self.loads, len(self.caps))
+        depth = {}
+        for own, other in ((a, b), (b, a)):
+            room = self.caps[other] - load[other]
+            slack = (self.caps[a] - load[a] + self.caps[b] - load[b]) // 2
+            limit = min(load[own] - 1 - load[own] // 4, room + (FLOWS_ONLY.flow_width - 1) * slack)
+            queue, found, taken = [(v, 0) for v in boundary], 0, 0
+            while found < len(queue):
+                v, at = queue[found]
+                found += 1
+                if v in depth or self.pe[v] != own or taken + self.loads[v] > limit:
+                    continue
+                depth[v], taken = at, taken + self.loads[v]
+                if at < LAYERS:
+                    queue += [(u, at + 1) for u, _ in self.near[v]]
+        return list(depth), list(depth.values())
+
+    def cuts(self, region, a, b):
+        """Cost of every labelling; bit i of its number tells whether region[i] is in a."""
+        local = {v: i for i, v in enumerate(region)}
+        in_a = (np.arange(1 << len(region))[:, None] >> np.arange(len(region)) & 1).astype(bool)
+        cost = np.zeros(len(in_a), np.int64)
+        for i, v in enumerate(region):
+            for u, w in self.near[v]:
+                if u not in local:
+                    far = self.pe[u]
+                    cost += w * np.where(in_a[:, i], self.matrix[a, far], self.matrix[b, far])
+                elif local[u] > i:
+                    cost += w * int(self.matrix[a, b]) * (in_a[:, i] != in_a[:, local[u]])
+        return in_a, cost
+
+    def improve(self, a, b, boundary):
+        region, depth = self.region(a, b, boundary)
+        if not region:
+            return
+        at = self.pe[region] == a
+        in_a, cost = self.cuts(region, a, b)
+        present = cost[np.flatnonzero((in_a == at).all(axis=1))[0]]
+        load = np.array([self.loads[v] for v in region])
+        total = sums(self.pe, self.loads, len(self.caps))
+        outside = total[a] - load[at].sum(), total[b] - load[~at].sum()
+        kept = np.zeros((2, len(region)), bool)  # in a, in b
+        while True:
+            allowed = in_a[:, kept[0]].all(axis=1) & ~in_a[:, kept[1]].any(axis=1)
+            if not allowed.any() or cost[allowed].min() >= present:
+                return
+            best = in_a[allowed & (cost == cost[allowed].min())]
+            sides = [best.all(axis=0), ~best.any(axis=0)]
+            sums_of = [outside[0] + load[sides[0]].sum(), outside[1] + load[sides[1]].sum()]
+            free = load[~sides[0] & ~sides[1]].sum()
+            choices = [(max(sums_of[0], sums_of[1] + free), 0, sides[0])]
+            choices.append((max(sums_of[0] + free, sums_of[1]), 1, ~sides[1]))
+            fits = [
+                (most, which, side) for most, which, side in choices
+                if outside[0] + load[side].sum() <= self.caps[a]
+                and outside[1] + load[~side].sum() <= self.caps[b]
+            ]
+            if fits:
+                self.pe[region] = np.where(min(fits, key=lambda choice: choice[:2])[2], a, b)
+                return
+            over = [sums_of[0] - self.caps[a], sums_of[1] - self.caps[b]]
+            if max(over) > 0 or not self.pierce(region, depth, at, sides, kept, int(over[0] > over[1])):
+                return
+
+    def pierce(self, region, depth, at, sides, kept, side):
+        kept[side] |= sides[side]
+        local = {v: i for i, v in enumerate(region)}
+        reached = np.flatnonzero(sides[side]).tolist()
+        beside = {local[u] for i in reached for u, _ in self.near[region[i]] if u in local} - set(reached)
+        if not beside:
+            return False
+        own = at if side == 0 else ~at
+        inside = {i: depth[i] + 1 if own[i] else -depth[i] for i in beside}
+        kept[side, min(beside, key=lambda i: (sides[1 - side][i], -inside[i], i))] = True
+        self.pierced += 1
+        return True
+
+
+def tangles(rng):
+    n = int(rng.integers(8, 15))
+    csr = random_csr(rng, n, per_task=int(rng.integers(1, 3)), heaviest=int(rng.choice([1, 9])))
+    return csr, rng.integers(0, 3, n).astype(np.int32), 3
+
+
+def legs(rng):
+    """Legs from hub to hub, cut where they are dearest: much lies free between the smallest sides."""
+    pairs, weights, pe = [], [], [0, 1]
+    for length in rng.integers(2, 8, 3):
+        way = [0, *range(len(pe), len(pe) + length), 1]
+        boundary = int(rng.integers(1, length))
+        pairs += itertools.pairwise(way)
+        weights += [4 if i == boundary else int(rng.integers(1, 3)) for i in range(length + 1)]
+        pe += [int(i >= boundary) for i in range(length)]
+    return edges(len(pe), pairs, weights), np.array(pe, np.int32), 2
+
+
+@pytest.mark.parametrize("kind", ["tree", "table"])
+@pytest.mark.parametrize(("make", "least_pierced"), [(tangles, 0), (legs, 20)])
+def test_cuts_and_piercing_are_as_defined(kind, make, least_pierced):
+    pierced = improved = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        csr, pe, k = make(rng)
+        matrix, near = distances(kind, k, rng)
+        loads = rng.integers(1, 3, len(pe))
+        caps = np.array(sums(pe, loads, k)) + int(rng.integers(1, 3))
+        defined = Definition(csr, matrix, pe, caps.tolist(), loads.tolist())
+        expected = defined.run()
+        assert refined(csr, pe, caps, near, loads, search=FLOWS_ONLY).tolist() == expected.tolist(), seed
+        pierced += defined.pierced
+        improved += cost_of(csr, matrix, expected) < cost_of(csr, matrix, pe)
+    assert pierced >= least_pierced
+    assert improved > 20

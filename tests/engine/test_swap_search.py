@@ -1,0 +1,132 @@
+"""Compiled exchanges: never worse, counts and caps kept, a true local optimum when all pairs are tried."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
+from hopbytes import _core
+from hopbytes.engine import swap_refine
+from hopbytes.engine.call import Call
+
+KINDS = ["tree", "table", "flat"]
+
+
+def change_of(csr, matrix, pe, u, v):
+    """Cost difference if u and v exchange their PEs, from scratch."""
+    other = pe.copy()
+    other[u], other[v] = pe[v], pe[u]
+    return cost_of(csr, matrix, other) - cost_of(csr, matrix, pe)
+
+
+def may_swap(pe, loads, caps, u, v):
+    shift = int(loads[v] - loads[u])
+    held = sums(pe, loads, len(caps))
+    return held[pe[u]] + max(shift, 0) <= caps[pe[u]] and held[pe[v]] - min(shift, 0) <= caps[pe[v]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(csr=csrs(max_tasks=14), k=st.integers(1, 8), seed=st.integers(0, 99), data=st.data())
+@settings(deadline=None, max_examples=60)
+def test_ends_where_no_exchange_gains(kind, csr, k, seed, data):
+    n = len(csr.indptr) - 1
+    matrix, near = distances(kind, k, np.random.default_rng(seed))
+    pe = np.array(data.draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)), np.int32)
+    better = swapped(csr, pe, [n] * k, near, seed=seed)
+    assert np.array_equal(np.bincount(better, minlength=k), np.bincount(pe, minlength=k))
+    assert cost_of(csr, matrix, better) <= cost_of(csr, matrix, pe)
+    for u, v in itertools.combinations(range(n), 2):
+        assert change_of(csr, matrix, better, u, v) >= 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_caps_hold_where_loads_differ(kind):
+    gained = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        csr = random_csr(rng, 24)
+        matrix, near = distances(kind, 5, rng)
+        loads = rng.integers(0, 6, 24)
+        pe = rng.integers(0, 5, 24).astype(np.int32)
+        caps = np.array(sums(pe, loads, 5)) + 1
+        better = swapped(csr, pe, caps, near, loads, exact=False, seed=seed)
+        assert np.all(np.array(sums(better, loads, 5)) <= caps)
+        assert np.array_equal(np.bincount(better, minlength=5), np.bincount(pe, minlength=5))
+        gained += cost_of(csr, matrix, pe) - cost_of(csr, matrix, better)
+        # An exchange that did not fit may fit after another one elsewhere: what is left is what is full.
+        left = [
+            (u, v) for u, v in itertools.combinations(range(24), 2)
+            if change_of(csr, matrix, better, u, v) < 0 and may_swap(better, loads, caps, u, v)
+        ]
+        assert len(left) <= 3
+    assert gained > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_claimed_change_is_the_true_one(kind):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        csr = random_csr(rng, 40)
+        matrix, near = distances(kind, 16, rng)
+        pe = rng.integers(0, 16, 40).astype(np.int32)
+        for all_pairs, chains, perturb in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
+            after, call = pe.copy(), Call.prepare(*csr, None, **near)
+            change = _core.swap_refine(
+                call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(
+                    16, 40, np.int64
+                ), seed,
+                np.array([all_pairs, 3, chains, 50, perturb, 1], np.int64), after, np.zeros(2, np.int64),
+            )
+            assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
+
+
+def test_finds_the_best_order_of_a_chain():
+    # Four communicating pairs start on wrong nodes; exchanges alone correct this.
+    csr = edges(8, [(0, 4), (1, 5), (2, 6), (3, 7)])
+    matrix, near = distances("tree", 8, np.random.default_rng(0))
+    better = swapped(csr, np.arange(8), [1] * 8, near)
+    assert cost_of(csr, matrix, better) == 4
+    assert all(better[i] // 2 == better[j] // 2 for i, j, _ in arcs_of(csr))
+
+
+def test_fruitless_perturbations_end_early():
+    # Nothing can be gained if communicating pairs are together: a third of the work suffices to see this.
+    csr = edges(64, [(i, i + 1) for i in range(0, 64, 2)])
+    _, near = distances("tree", 64, np.random.default_rng(0))
+    call = Call.prepare(*csr, None, **near)
+    after = np.arange(64, dtype=np.int32)
+    change = _core.swap_refine(
+        call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(64, np.int64), 0,
+        np.array([0, 3, 0, 0, 20_000, 1], np.int64), after, np.zeros(2, np.int64),
+    )
+    budget = 20_000 * (len(csr.targets) + 64)
+    assert change == 0
+    assert budget // 3 < call.control_arrays[1][0] < budget // 2
+
+
+def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
+    n = 3000  # more than are tried in all pairs; the hub has more neighbours than it may be judged with
+    csr = edges(n, [(0, v) for v in range(1, n)] + [(v, v + 1) for v in range(1, n - 1)])
+    rng = np.random.default_rng(1)
+    costs = np.array([0, 1, 5, 20, 20, 20, 20], np.int64)
+    by_width = costs[np.minimum(np.arange(65) // 3 + 1, 6)]
+    by_width[0] = 0
+    near = {"labels": np.arange(n, dtype=np.uint64), "bit_costs": by_width}
+    pe = rng.permutation(n).astype(np.int32)
+    better, evaluations, _ = swap_refine(
+        csr.indptr, csr.targets, csr.weights, None, pe, np.ones(n, np.int64), exact=True, **near
+    )
+    assert np.array_equal(np.sort(better), np.arange(n))
+    labels = near["labels"]
+
+    def total(where):
+        return sum(
+            w * int(near["bit_costs"][int(labels[where[i]] ^ labels[where[j]]).bit_length()])
+            for i, j, w in arcs_of(csr)
+        )
+
+    assert total(better) < total(pe)
+    assert evaluations < 3000 * n

@@ -1,0 +1,402 @@
+"""Launch formats beyond Open MPI and Slurm: what is written means the mapping, and is read back as it."""
+
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.errors import mentions
+from helpers.placements import expand, mappings, place, read, write
+from hopbytes.errors import FormatError, HopbytesError, InfeasibleError, UnsupportedError
+from hopbytes.formats.base import formats
+from hopbytes.formats.mappings.numbering import Numbering, parse_cpus
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.machines.selection.slot_counts import spread
+from hopbytes.machines.spec import parse_machine
+from hopbytes.model.mapping import Mapping
+
+HOSTS = ("n2", "n1")
+MACHINE = "node:2@10 package:2@3 core:2@1"
+
+#: Ranks of a host consecutive, in any order inside it; as many on each.
+BLOCKS = place(MACHINE, [6, 4, 5, 7, 1, 0, 3, 2], hosts=HOSTS)
+IN_ORDER = place(MACHINE, [4, 5, 6, 7, 0, 1, 2, 3], hosts=HOSTS)
+SCATTERED = place(MACHINE, [5, 0, 4, 1, 7, 2, 6, 3], hosts=HOSTS)
+UNEQUAL = place(MACHINE, [4, 0, 1, 2], hosts=HOSTS)
+
+BY_HOST = ("slurm", "hydra", "intel", "mvapich", "flux", "lsf", "pbs")
+SCATTERING = ("openmpi", "slurm", "mvapich", "flux", "cray", "lsf", "pbs")
+CONTIGUOUS = ("hydra", "intel", "pals", "hosts", "torchrun")
+
+
+def lines_of(written):
+    return [line for line in written.files[""].splitlines() if not line.startswith("#")]
+
+
+def slots_of_ranks(written):
+    """CPUs of every rank by the script beside the file."""
+    case = re.compile(r"^(\d+)\) cores=([\d,-]+) threads=(\d+)", re.MULTILINE)
+    return {int(rank): expand(cores) for rank, cores, _ in case.findall(written.files[".place.sh"])}
+
+
+# ---------------------------------------------------------------- what is written
+
+
+def test_hydra_lists_hosts_in_rank_order_and_one_list_for_all():
+    written = write("hydra", BLOCKS)
+    assert lines_of(written) == ["n1:4", "n2:4"]
+    # Slots are renumbered inside nodes (equal cost): ranks 4 5 6 7 of n1 then sit like 0 1 2 3 of n2.
+    assert "-bind-to user:0,2,3,1 " in written.launch or "-bind-to none sh" in written.launch
+
+
+def test_a_list_that_cannot_serve_all_nodes_becomes_a_script():
+    # n1 pairs ranks 0 1 | 2 3 in its packages, n2 pairs 4 6 | 5 7: no renumbering makes them alike.
+    mapping = place(MACHINE, [4, 5, 6, 7, 0, 2, 1, 3], hosts=HOSTS)
+    for form in ("hydra", "intel", "pals", "flux", "slurm", "mvapich"):
+        written = write(form, mapping)
+        assert " sh {stem}.place.sh ./app" in written.launch
+        assert written.executable == (".place.sh",)
+        found = slots_of_ranks(written)
+        assert [found[rank] for rank in range(8)] == [[int(pe) % 4] for pe in mapping.pe]
+
+
+def test_a_cray_script_counts_slots_not_ranks():
+    """The processes of n1 come first whatever their rank: they sit on cores 0 and 3, n2's on 1 and 2."""
+    mapping = place(MACHINE, [2, 7, 1, 4], hosts=HOSTS)
+    written = write("cray", mapping)
+    assert "".join(lines_of(written)) == "3,1,2,0"
+    assert slots_of_ranks(written) == {0: [0], 1: [3], 2: [1], 3: [2]}
+    assert "rank=${SLURM_PROCID:-}\n" in written.files[".place.sh"]
+
+
+@pytest.mark.parametrize("form", CONTIGUOUS)
+def test_ranks_scattered_over_hosts_are_refused_with_what_would_work(form):
+    with pytest.raises(UnsupportedError, match=rf"ranks 0 and 2 are on host n1 .*`form='{form}'`"):
+        write(form, SCATTERED)
+
+
+@pytest.mark.parametrize("form", ["cray", "flux", "pals", "hosts"])
+def test_unequal_counts_are_refused_with_both_numbers(form):
+    with pytest.raises(UnsupportedError, match=mentions("1", "n1", "3", "n2")):
+        write(form, UNEQUAL)
+
+
+@pytest.mark.parametrize("form", ["hosts", "torchrun"])
+def test_an_order_inside_nodes_is_refused_where_only_nodes_are_free(form):
+    with pytest.raises(UnsupportedError, match=mentions("1", "0", "n1")):
+        write(form, BLOCKS)
+
+
+def test_pals_separates_ranks_by_colons():
+    mapping = place(MACHINE, [2, 3, 0, 1], hosts=HOSTS, cores_per_slot=2)
+    written = write("pals", mapping)
+    assert lines_of(written) == ["n1", "n2"]
+    expected = (
+        "OMP_NUM_THREADS=2 OMP_PLACES=cores mpiexec -n 4 --ppn 2 --hostfile {stem} "
+        "--cpu-bind list:0-1:2-3 ./app"
+    )
+    assert written.launch == expected
+
+
+def test_hydra_and_intel_join_the_cores_of_a_rank():
+    mapping = place(MACHINE, [2, 3, 0, 1], hosts=HOSTS, cores_per_slot=2)
+    assert "-bind-to user:0+1,2+3 ./app" in write("hydra", mapping).launch
+    assert "-genv I_MPI_PIN_DOMAIN='[0x3,0xc]' -genv OMP_NUM_THREADS 2" in write("intel", mapping).launch
+    assert "-genv I_MPI_PIN_PROCESSOR_LIST=0,1,2,3 ./app" in write("intel", IN_ORDER).launch
+
+
+def test_mvapich_separates_ranks_by_colons_and_keeps_unequal_hosts():
+    mapping = place(MACHINE, [2, 3, 0], hosts=HOSTS, cores_per_slot=2)
+    written = write("mvapich", mapping)
+    assert lines_of(written) == ["n1", "n1", "n2"]
+    expected = "MV2_CPU_MAPPING=0-1:2-3 OMP_NUM_THREADS=2 OMP_PLACES=cores ./app"
+    assert written.launch == f"mpirun_rsh -np 3 -hostfile {{stem}} {expected}"
+    assert "${MV2_COMM_WORLD_RANK:-${PMI_RANK" in write(
+        "mvapich", place(MACHINE, [4, 5, 6, 7, 0, 2, 1, 3], hosts=HOSTS)
+    ).files[".place.sh"]
+
+
+def test_flux_maps_hosts_and_sets():
+    written = write("flux", SCATTERED)
+    assert lines_of(written) == ["n1", "n2"] * 4
+    assert "--tasks-per-node=4 --taskmap=hostfile:{stem} -o cpu-affinity='map:0;1;2;3'" in written.launch
+    assert "'[[1,1,1,1],[0,1,1,1]" in " ".join(written.notices)
+
+
+def test_lsf_collapses_runs_and_pbs_lists_every_rank():
+    mapping = place(MACHINE, [4, 5, 0, 6], hosts=HOSTS)
+    assert lines_of(write("lsf", mapping)) == ["n1 2", "n2 1", "n1 1"]
+    assert lines_of(write("pbs", mapping)) == ["n1", "n1", "n2", "n1"]
+
+
+def test_cray_counts_slots_in_slurms_order_of_hosts():
+    """Slurm sorts n1 before n2 although the machine has n2 first."""
+    written = write("cray", SCATTERED)
+    assert "".join(lines_of(written)) == "2,0,6,4,1,3,5,7"
+    assert "--ntasks-per-node=4 --distribution=block --cpu-bind=map_cpu:0,1,2,3 ./app" in written.launch
+
+
+def test_jsrun_needs_hardware_threads():
+    mapping = Mapping(np.array([1, 2], np.int32), machine("node:2 core:2 pu:4", hosts=("a", "b")))
+    assert lines_of(write("jsrun", mapping)) == [
+        "overlapping_rs: warn",
+        "cpu_index_using: logical",
+        "rank: 0: { hostname: a; cpu: {4-7} }",
+        "rank: 1: { hostname: b; cpu: {0-3} }",
+    ]
+    with pytest.raises(UnsupportedError, match="level pu"):
+        write("jsrun", IN_ORDER)
+
+
+def test_torchrun_finds_its_node_by_host_name(tmp_path):
+    script = tmp_path / "launch"
+    script.write_text(write("torchrun", place("node:2 core:2", [2, 3, 0, 1], hosts=("a.x", "b.x"))).files[""])
+    for name, text in {"hostname": "echo $AM", "torchrun": 'echo "$@"'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+
+    def run(host, *words):
+        env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "AM": host}
+        return subprocess.run(["sh", script, *words], env=env, capture_output=True, text=True, timeout=30)
+
+    expected = "--nnodes=2 --nproc-per-node=2 --node-rank={} --master-addr=b.x --master-port=29500 "
+    expected += "train.py -x\n"
+    assert run("b.x", "train.py", "-x").stdout == expected.format(0)
+    assert run("a", "train.py", "-x").stdout == expected.format(1)
+    assert run("c", "train.py").returncode == 1
+    elastic = run("a", "--rdzv-backend=c10d", "train.py")
+    assert (elastic.returncode, elastic.stdout) == (1, "")
+    assert "elastic rendezvous" in elastic.stderr
+
+
+# ---------------------------------------------------------------- numbers of cores
+
+
+def test_cores_are_counted_among_those_allowed():
+    """CPUs 2 to 5 of each node are ours: the launcher's core 0 is then the node's core 1."""
+    where = machine("node:2 core:3 pu:2", exclude="core=0", hosts=("a", "b"))
+    mapping = Mapping(np.array([3, 0], np.int32), where)
+    written = write("openmpi", mapping, allowed="2-5")
+    assert lines_of(written) == ["rank 0=b slot=1", "rank 1=a slot=0"]
+    assert lines_of(write("openmpi", mapping)) == ["rank 0=b slot=2", "rank 1=a slot=1"]
+    with pytest.raises(InfeasibleError, match=mentions("4", "5")):
+        write("openmpi", mapping, allowed="2-3")
+
+
+def test_slots_of_whole_cores_are_written_as_cores_and_others_as_threads():
+    whole = machine("core:2 pu:2")
+    assert lines_of(write("openmpi", Mapping(np.array([1, 0], np.int32), whole))) == [
+        "rank 0=localhost slot=1",
+        "rank 1=localhost slot=0",
+    ]
+    threads = machine("core:2 pu:2", per="pu")
+    written = write("openmpi", Mapping(np.array([3, 0], np.int32), threads))
+    assert lines_of(written) == ["rank 0=localhost slot=3", "rank 1=localhost slot=0"]
+    assert ":hwtcpus" in written.launch
+
+
+@pytest.mark.parametrize("text", ["", "a", "1-", "3-1", "1,,2", "99999999"])
+def test_allowed_cpus_that_are_none(text):
+    with pytest.raises(FormatError, match="`allowed`"):
+        parse_cpus(text)
+
+
+@given(st.integers(1, 3), st.integers(1, 4), st.integers(1, 3), st.sets(st.integers(0, 11), min_size=1))
+def test_numbers_agree_with_counting_by_hand(nodes, cores, threads, allowed):
+    numbering = Numbering.of(
+        parse_machine(f"node:{nodes} core:{cores} pu:{threads}"), ",".join(map(str, sorted(allowed)))
+    )
+    of_node = cores * threads
+    for place_ in range(nodes * of_node):
+        inside = place_ % of_node
+        mine = np.array([place_])
+        assert numbering.in_node(mine) == (inside,)
+        if inside not in allowed:
+            continue
+        assert numbering.launcher_places(mine) == (sum(cpu in allowed for cpu in range(inside)),)
+        usable = [core for core in range(cores) if any(core * threads + t in allowed for t in range(threads))]
+        siblings = [cpu for cpu in allowed if cpu // threads == inside // threads and cpu < of_node]
+        cores_found = numbering.launcher_cores(mine)
+        assert cores_found == ((usable.index(inside // threads),) if len(siblings) == 1 else None)
+
+
+# ---------------------------------------------------------------- reading back
+
+
+@given(mappings())
+@settings(deadline=None, max_examples=60)
+def test_rankfiles_come_back(mapping):
+    written = write("openmpi", mapping)
+    where = mapping.where
+    again = read("openmpi", written.files[""], where=where, n=mapping.n)
+    assert np.array_equal(again.pe, mapping.pe)
+
+
+@pytest.mark.parametrize("form", BY_HOST)
+def test_lists_of_hosts_come_back_where_cores_are_in_order(form):
+    again = read(form, write(form, IN_ORDER).files[""], where=IN_ORDER.where, n=8)
+    assert again.pe.tolist() == IN_ORDER.pe.tolist()
+
+
+@pytest.mark.parametrize("form", ["pals", "hosts"])
+def test_lists_of_nodes_come_back(form):
+    text = write(form, IN_ORDER).files[""]
+    assert read(form, text, where=IN_ORDER.where, n=8).pe.tolist() == IN_ORDER.pe.tolist()
+    assert read(form, text, where=IN_ORDER.where).pe.tolist() == IN_ORDER.pe.tolist()
+    assert read(form, text, where=IN_ORDER.where, n=4).pe.tolist() == [4, 5, 0, 1]
+    with pytest.raises(FormatError, match=mentions("2", "3")):
+        read(form, text, where=IN_ORDER.where, n=3)
+
+
+def test_rank_orders_come_back():
+    mapping = place(MACHINE, [5, 0, 4, 1, 7, 2, 6, 3], hosts=("n1", "n2"))
+    again = read("cray", write("cray", mapping).files[""], where=mapping.where, n=8)
+    assert again.pe.tolist() == mapping.pe.tolist()
+    foreign = read("cray", "# x\n0-1,4\n5 2,3,6-7\n", where=mapping.where)
+    assert foreign.pe.tolist() == [0, 1, 4, 5, 2, 3, 6, 7]
+
+
+@given(st.permutations(range(6)), st.sampled_from(["block", "cyclic"]))
+def test_new_ranks_come_back(pes, launched):
+    where = machine("node:2 core:4")
+    used = spread(where, 6, pack=launched == "block", evenly=launched == "cyclic")
+    mapping = Mapping(used[np.array(pes)].astype(np.int32), where, {"problem": "processes"})
+    again = read("newrank", write("newrank", mapping, launched=launched).files[""], where=where)
+    assert again.pe.tolist() == mapping.pe.tolist()
+
+
+def test_rankfiles_in_other_peoples_spelling():
+    where = machine("node:2 package:2 core:4", hosts=("aa", "bb.cluster"), cores_per_task=2)
+    text = "rank 1 = bb slots=1:0-1 # c\n\nrank  0=aa   slot=0:2,3\nrank 2=+n1 slot=p0,p1\n"
+    text += "RANK 3=bb slot=2-3\n"
+    with pytest.raises(FormatError, match="slot 'p0,p1'"):
+        read("openmpi", text, where=where)
+    again = read("openmpi", text.replace("p0,p1", "p0-1"), where=where)
+    assert again.pe.tolist() == [1, 6, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "message"),
+    [
+        ("openmpi", "rank 0=a slot=0\nrank 2=a slot=1\n", "file: rank 1 is missing, expected 0 to 2"),
+        ("openmpi", "rank 0=a slot=0\nrank 0=a slot=1\n", "file:2: rank 0 is repeated (first in line 1)"),
+        ("openmpi", "rank 0=c slot=0\n", "file:1: host c, expected one of a, b"),
+        ("openmpi", "rank 0=+n2 slot=0\n", "file:1: node +n2, expected +n0 to +n1"),
+        ("openmpi", "rank 0=+nx slot=0\n", "file:1: node +nx, expected +n0 to +n1"),
+        ("openmpi", "rank 0=a slot=4\n", "file:1: core 4 of node 0, expected cores of 0..3"),
+        ("openmpi", "rank 0=a slot=0-1\n", "belong to 2 slots"),
+        ("openmpi", "rank 0=a slot=1:0\n", "file:1: package 1, expected a machine with a level named"),
+        ("openmpi", "rank 0=a slot=0:9\n", "file:1: core 9 of package 0, expected 0 to 3"),
+        ("openmpi", "rank 0=a slot=x\n", "file:1: slot 'x', expected cores like 0-3,6 or 1:0-2"),
+        ("openmpi", "rank 0 a\n", "file:1: 'rank 0 a', expected a line like"),
+        ("openmpi", "", "file: 0 ranks, expected 2"),
+        ("openmpi", "rank 0=a slot=0\nrank 1=a slot=1\nrank 2=b slot=0\n", "file: 3 ranks, expected 2"),
+        ("slurm", "a\nc\n", "file:2: host c, expected one of a, b"),
+        ("slurm", "a b\n", "file:1: 'a b', expected the name of a host"),
+        ("slurm", "a\na\nb\n", "file: 3 ranks, expected 2"),
+        ("hydra", "a:0\n", "file:1: 0 ranks on a, expected 1 or more"),
+        ("hydra", "a:999999999\n", "expected 1 or more"),
+        ("hydra", "a:1:2\n", "file:1: 'a:1:2', expected a host like n1:4"),
+        ("cray", "0,1,1\n", "file:1: rank 1 occurs twice, expected every rank once"),
+        ("cray", "0,2\n", "file: rank 1 is missing, expected 0 to 2"),
+        ("cray", "0,x\n", "file:1: 'x', expected ranks like 0,1,4-7"),
+        ("cray", "0-999999999\n", "file:1: '0-999999999', expected ranks like"),
+        ("newrank", "0\n0\n", "file: new rank 0 occurs 2 times, expected every rank once"),
+        ("newrank", "0\nx\n", "file:2: 'x'"),
+    ],
+)
+def test_bad_files_are_named(form, text, message):
+    where = machine("node:2 core:4", hosts=("a", "b"))
+    with pytest.raises(HopbytesError) as caught:
+        read(form, text, where=where, n=2)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_placement_by_hosts_needs_a_machine():
+    for form in ("openmpi", "slurm", "hydra", "cray", "newrank"):
+        with pytest.raises(UnsupportedError, match="`where`"):
+            read(form, {"openmpi": "rank 0=a slot=0\n", "newrank": "0\n", "cray": "0\n"}.get(form, "a\n"))
+    nameless = machine("node:2 core:4")
+    with pytest.raises(FormatError, match=r"a machine whose nodes have names \(`hosts`\)"):
+        read("slurm", "a\n", where=nameless)
+
+
+@given(st.sampled_from([*BY_HOST, "pals", "hosts", "cray", "newrank", "openmpi"]), st.text(max_size=60))
+@settings(deadline=None)
+def test_any_text_is_read_or_refused_in_one_line(form, text):
+    where = machine("node:2 core:4", hosts=("a", "b"))
+    said = ""
+    try:
+        assert read(form, text, where=where).where is where
+    except HopbytesError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
+def test_every_launch_format_refuses_two_tasks_on_a_slot_and_too_few_names():
+    for form in (*SCATTERING, *CONTIGUOUS):
+        with pytest.raises(InfeasibleError, match=mentions("2", "0")):
+            write(form, place("node:2@10 core:2@1", [0, 0, 1, 3]))
+        with pytest.raises(InfeasibleError, match=mentions("1", "2")):
+            write(form, IN_ORDER, hosts=("a",))
+        with pytest.raises(InfeasibleError, match=mentions("3", "2")):
+            write(form, IN_ORDER, hosts=("a", "b", "c"))
+        with pytest.raises(FormatError, match="host name 'a b'"):
+            write(form, IN_ORDER, hosts=("a b", "c"))
+    assert set(SCATTERING) <= {name for name, form in formats.items() if form.capabilities.scattered_ranks}
+    assert not any(formats[name].capabilities.scattered_ranks for name in CONTIGUOUS)
+
+
+# ---------------------------------------------------------------- coordinates
+
+
+def test_coordinates_of_a_torus_come_back():
+    where = machine("torus:3x2x2@10 / core:2@1")
+    pe = np.array([5, 23, 0, 4, 1], np.int32)
+    mapping = Mapping(pe, where, {"problem": "processes"})
+    blue = write("bluegene", mapping)
+    assert blue.files[""].splitlines() == ["0 1 0 1", "2 1 1 1", "0 0 0 0", "0 1 0 0", "0 0 0 1"]
+    assert read("bluegene", blue.files[""], where=where, n=5).pe.tolist() == pe.tolist()
+    fujitsu = write("fujitsu", mapping)
+    assert fujitsu.files[""].splitlines() == ["(0,1,0)", "(2,1,1)", "(0,0,0)", "(0,1,0)", "(0,0,0)"]
+    # The file holds nodes; ranks of a node then take its slots in order.
+    assert read("fujitsu", fujitsu.files[""], where=where).pe.tolist() == [4, 22, 0, 5, 1]
+
+
+def test_five_dimensions_are_those_of_blue_gene_q():
+    where = machine("torus:2x2x2x2x2@10 / core:2@1")
+    mapping = Mapping(np.array([63, 0], np.int32), where, {"problem": "processes"})
+    written = write("bluegene", mapping)
+    assert written.files[""] == "1 1 1 1 1 1\n0 0 0 0 0 0\n"
+    assert written.launch.startswith("runjob --np 2 --ranks-per-node 2 --mapping {stem} : ")
+    with pytest.raises(UnsupportedError, match=mentions("1", "2", "3", "5")):
+        write("fujitsu", mapping)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "message"),
+    [
+        ("fujitsu", "(0,0,0)\n(3,0,0)\n", "file:2: no node at (3, 0, 0)"),
+        ("fujitsu", "(0,0)\n", "file:1: no node at (0, 0)"),
+        ("fujitsu", "0,0,0\n", "file:1: '0,0,0', expected coordinates like (0,1,2)"),
+        ("bluegene", "0 0 0 2\n", "file:1: slot 2 of a node with 2 slots"),
+        ("bluegene", "0 0 0\n", "file:1: '0 0 0', expected coordinates and a slot like 0 1 2 0"),
+        ("bluegene", "", "file: 0 ranks, expected at least one"),
+    ],
+)
+def test_bad_coordinates_are_named(form, text, message):
+    with pytest.raises(FormatError) as caught:
+        read(form, text, where=machine("torus:3x2x2@10 / core:2@1"))
+    assert message in str(caught.value)
+
+
+def test_machines_without_coordinates_are_refused():
+    for form in ("fujitsu", "bluegene"):
+        with pytest.raises(UnsupportedError, match="expected a torus or mesh"):
+            write(form, IN_ORDER)
+        with pytest.raises(UnsupportedError, match="one node at each router"):
+            write(form, Mapping(np.array([0], np.int32), machine("torus:2x2x2:nodes=2")))

@@ -1,0 +1,281 @@
+# ruff: noqa: E501 (recordings have long lines)
+"""Recordings of other tools: known answers by hand, real files, and damage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.paths import SHARED_SAMPLES
+from hopbytes.errors import FormatError, ScaleError, UnsupportedError
+from hopbytes.model.comm_graph import CommGraph
+
+PROF = (
+    "# POINT TO POINT\nE\t{own}\t{other}\t100 bytes\t2 msgs sent\t0,0,1\nI\t{own}\t{other}\t10 bytes\t1 msgs sent\t\n"
+    "# OSC\nS\t{own}\t{other}\t7 bytes\t1 msgs sent\nR\t{own}\t{other}\t{got} bytes\t1 msgs sent\n# COLLECTIVES\n"
+    "C\t{own}\t{other}\t9999 bytes\t9 msgs sent\nD\tMPI_COMM_WORLD\tprocs: 0,1\n"
+    "O2A\t{own}\t0 bytes\t0 msgs sent\nA2O\t{own}\t0 bytes\t0 msgs sent\nA2A\t{own}\t0 bytes\t0 msgs sent\n"
+)
+IPM = (
+    '<?xml version="1.0" encoding="iso-8859-1"?>\n<ipm_job_profile>\n'
+    '<task mpi_rank="0" mpi_size="2"><host mach_name="x86_64">aa</host><hash nlog="3" nkey="3">\n'
+    '<hent key="1" call="MPI_Isend" bytes="8" orank="1" count="5">1 1 1</hent>\n'
+    '<hent key="2" call="MPI_Irecv" bytes="8" orank="1" count="5">1 1 1</hent>\n'
+    '<hent key="3" call="MPI_Allreduce" bytes="16" orank="0" count="2">1 1 1</hent></hash></task>\n'
+    '<task mpi_rank="1" mpi_size="2"><host mach_name="x86_64">bb</host><hash nlog="1" nkey="1">\n'
+    '<hent key="1" call="MPI_Sendrecv" bytes="3" orank="0" count="4">1 1 1</hent></hash></task>\n'
+    "</ipm_job_profile>\n"
+)
+MPIP = (
+    "@ mpiP\n@ Version                  : 3.4.1\n@ MPI Task Assignment      : 0 aa\n@ MPI Task Assignment      : 1 bb\n"
+    "------- Start Communication Matrix -------------\n\nStatistics of rank: 0\n\n"
+    "Source\tTarget\tTotal Amount\tTotal Count\n0\t0\t40\t5\n0\t1\t40\t5\n\nStatistics of rank: 1\n\n"
+    "Source\tTarget\tTotal Amount\tTotal Count\n1\t0\t12\t4\n1\t1\t12\t4\n\n"
+    "------- End Communication Matrix -------------\n"
+)
+TAU = (
+    "1 templated_functions_MULTI_TIME\n# Name Calls\n\"main\" 1 0 1 1 0 GROUP=\"TAU\"\n0 aggregates\n2 userevents\n"
+    "# eventname numevents max min mean sumsqr\n\"Message size sent to node {other}\" 4 3 3 {mean} 36\n"
+    "\"Message size sent to node {other} through main\" 4 3 3 {mean} 36\n"
+)
+TI = (
+    "{own} init\n{own} comm_size 2\n{own} isend {other} 0 10 1\n{own} recv {other} 0 10 1\n{own} wait 0 1 0\n"
+    "{own} bcast 5 0 0\n{own} alltoallv 6 2 4 6 2 4 1 1\n{own} finalize\n"
+)
+CALL = "MPI_{name} entering at walltime 1.0, cputime 0.0 seconds in thread 0.\n{arguments}MPI_{name} returning at walltime 1.1, cputime 0.0 seconds in thread 0.\n"
+MESSAGE = "int count={count}\nMPI_Datatype datatype=9 (MPI_INT)\nint dest={other}\nint tag=1\nMPI_Comm comm=2 (MPI_COMM_WORLD)\n"
+
+
+def dumpi(own, other):
+    init = CALL.format(name="Send_init", arguments=MESSAGE.format(count=1, other=other) + "MPI_Request request=[3]\n")
+    starts = CALL.format(name="Start", arguments="MPI_Request request=[3]\n") * 2
+    send = CALL.format(name="Isend", arguments=MESSAGE.format(count=10, other=other))
+    recv = CALL.format(name="Recv", arguments=MESSAGE.format(count=9, other=other).replace("dest", "source"))
+    return "version=1.0.0\n" + init + starts + send + recv
+
+
+#: Format → files; the first is read.
+FILES = {
+    "monitoring": {f"a.{own}.prof": PROF.format(own=own, other=1 - own, got=5 * own) for own in (0, 1)},
+    "ipm": {"a.ipm.xml": IPM},
+    "mpip": {"a.mpiP": MPIP},
+    "tau": {f"profile.{own}.0.0": TAU.format(other=1 - own, mean=10 - 7 * own) for own in (0, 1)},
+    "simgrid": {f"x_rank-{own + 1}.txt": TI.format(own=own, other=1 - own) for own in (0, 1)},
+    "dumpi": {f"a-000{own}.txt": dumpi(own, 1 - own) for own in (0, 1)},
+}
+#: (bytes 0 → 1, messages), (bytes 1 → 0, messages).
+EXPECTED = {
+    # E + I + S both ways; what rank 1 got (R) came from rank 0.
+    "monitoring": ((122, 5), (117, 5)),
+    "ipm": ((40, 5), (12, 4)),
+    "mpip": ((40, 5), (12, 4)),
+    "tau": ((40, 4), (12, 4)),
+    "simgrid": ((40, 1), (40, 1)),
+    "dumpi": ((48, 3), (48, 3)),
+}
+
+
+def written(folder, format):
+    for name, content in FILES[format].items():
+        (folder / name).write_text(content)
+    return folder / next(iter(FILES[format]))
+
+
+def arcs(graph):
+    return {
+        (int(s), int(t)): (int(v), int(c))
+        for s, t, v, c in zip(graph.sources(), graph.targets, graph.volumes, graph.messages, strict=True)
+    }
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_known_answers(tmp_path, format):
+    graph = hb.read(written(tmp_path, format), holds="pattern")
+    assert graph.meta["format"] == format
+    forth, back = EXPECTED[format]
+    assert arcs(graph) == {(0, 1): forth, (1, 0): back}
+
+
+@pytest.mark.parametrize("format", [name for name, files in FILES.items() if len(files) > 1])
+def test_a_missing_rank_is_named(tmp_path, format):
+    files = list(FILES[format])
+    written(tmp_path, format).unlink()
+    with pytest.raises(FormatError, match=mentions("1", "2", "0")):
+        hb.read(tmp_path / files[1], format)
+    if format in ("monitoring", "simgrid", "dumpi"):  # the others never say how many there were
+        written(tmp_path, format)
+        (tmp_path / files[1]).unlink()
+        with pytest.raises(FormatError, match=mentions("1", "2")):
+            hb.read(tmp_path / files[0], format)
+
+
+def test_hosts_and_warnings_are_kept(tmp_path):
+    graph = hb.read(written(tmp_path, "ipm"))
+    assert graph.meta["hosts"] == ["aa", "bb"]
+    assert "2 collective calls of 32 bytes" in graph.meta["notices"][0]
+    assert hb.read(written(tmp_path, "mpip")).meta["hosts"] == ["aa", "bb"]
+
+
+def test_collectives_of_a_trace_by_a_model(tmp_path):
+    """Broadcast of 5 doubles from rank 0, and an all-to-all of 2 and 4 ints, beside the point-to-point."""
+    path = written(tmp_path, "simgrid")
+    for model in ("pairs", "ring", "binomial"):
+        graph = hb.read(path, holds="pattern", collectives=model)
+        assert arcs(graph) == {(0, 1): (40 + 40 + 16, 3), (1, 0): (40 + 8, 2)}
+    with pytest.raises(UnsupportedError, match="expected one of ignore, pairs, ring, binomial"):
+        hb.read(path, holds="pattern", collectives="tree")
+
+
+def test_counts_as_people_write_them_in_traces_of_simgrid(tmp_path):
+    """SimGrid takes 1e6 and 2.5e3; in old traces only the whole tells how many ranks lists of counts have."""
+    for own in (0, 1):
+        text = f"{own} init\n{own} isend {1 - own} 7 1e6\n{own} send {1 - own} 2.5e3\n"
+        lists = f"{own} alltoallv 9 1 4 9 2 2\n"
+        (tmp_path / f"actions{own}.txt").write_text(f"{text}{own} compute 1.5e9\n{lists}")
+    first = tmp_path / "actions0.txt"
+    assert arcs(hb.read(first, holds="pattern")) == {(0, 1): (1_002_500, 2), (1, 0): (1_002_500, 2)}
+    graph = hb.read(first, holds="pattern", collectives="pairs")
+    assert arcs(graph) == {(0, 1): (1_002_504, 3), (1, 0): (1_002_501, 3)}
+    (tmp_path / "actions1.txt").write_text("1 init\n1 send 0 1 2.5\n")
+    with pytest.raises(FormatError, match=mentions("actions1.txt:2", "'2.5'")):
+        hb.read(first, holds="pattern")
+    (tmp_path / "actions1.txt").write_text("1 init\n1 send 0 1 1e99\n")
+    with pytest.raises(ScaleError, match=r"more than 2\^63"):
+        hb.read(first, holds="pattern")
+
+
+def test_one_file_of_all_ranks(tmp_path):
+    together = tmp_path / "all.prof"
+    together.write_text("".join(FILES["monitoring"].values()))
+    assert arcs(hb.read(together)) == dict(zip([(0, 1), (1, 0)], EXPECTED["monitoring"], strict=True))
+    together.write_text(FILES["monitoring"]["a.0.prof"])
+    with pytest.raises(FormatError, match=mentions("1", "2")):
+        hb.read(together)
+
+
+@pytest.mark.parametrize("name", ["", "ocean to ice", "MPI COMM 3 DUP FROM 1"])
+@pytest.mark.parametrize("said", ["{other}", "-1"])
+def test_two_groups_name_ranks_of_each_other(tmp_path, name, said):
+    """Behind O2A stands then a rank of the other group, or none, also where somebody named them."""
+    for own, (path, text) in enumerate(FILES["monitoring"].items()):
+        ways = "".join(f"{way}\t{said}\t0 bytes\t0 msgs sent\n" for way in ("O2A", "A2O", "A2A"))
+        between = f"D\t{name}\tprocs: {{other}}\n{ways}".format(other=1 - own)
+        (tmp_path / path).write_text(text.replace("D\tMPI_COMM_WORLD", f"{between}D\tMPI_COMM_WORLD") + between)
+    found = dict(zip([(0, 1), (1, 0)], EXPECTED["monitoring"], strict=True))
+    assert arcs(hb.read(tmp_path / "a.1.prof")) == found
+    together = tmp_path / "all.prof"
+    together.write_text("".join((tmp_path / path).read_text() for path in FILES["monitoring"]))
+    assert arcs(hb.read(together)) == found
+
+
+BAD = [
+    ("a.prof", "# POINT TO POINT\nE\t0\t1\t-5 bytes\t2 msgs sent\n", r"a\.prof:2: '-5', expected a number of bytes"),
+    ("a.prof", "# POINT TO POINT\nE\t0\t1\n", r"a\.prof:2: an incomplete line"),
+    ("a.prof", "# POINT TO POINT\nZ\t0\n", r"a\.prof:2: 'Z', expected a letter"),
+    ("a.prof", "# POINT TO POINT\n", "no rank"),
+    ("a.ipm.xml", IPM.replace('orank="0" count="4"', 'orank="x" count="4"'), "'x', expected a number as orank of <hent>"),
+    ("a.ipm.xml", IPM[:300], "the file ends in the middle"),
+    ("a.ipm.xml", IPM.replace('mpi_rank="1"', 'mpi_rank="0"'), "rank 0 is repeated"),
+    ("a.mpip", MPIP.partition("------- End")[0], "the file ends inside the communication matrix"),
+    ("a.mpip", MPIP.replace("0\t1\t40\t5", "0\t1\t40"), "3 numbers, expected source target bytes count"),
+    ("a.ti", "0 init\n0 send 1\n", r"a\.ti:2: an incomplete action"),
+    ("profile.0.0.0", TAU.format(other=1, mean="nan"), "expected messages and their mean size"),
+    ("a-0000.txt", dumpi(0, 1)[:-30], "expected|missing|ends inside"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD)
+def test_bad_recordings_are_explained(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(FormatError, match=message) as caught:
+        hb.read(tmp_path / name, holds="pattern")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_has_no_pairs_is_refused(tmp_path):
+    plain = tmp_path / "a.mpiP"
+    plain.write_text("@ mpiP\n@ Version : 3.5.0\n")
+    with pytest.raises(UnsupportedError, match="without a communication matrix"):
+        hb.read(plain)
+    terse = tmp_path / "a.ipm.xml"
+    terse.write_text('<ipm_job_profile><task mpi_rank="0" mpi_size="1"></task></ipm_job_profile>')
+    with pytest.raises(UnsupportedError, match="IPM_LOG=full"):
+        hb.read(terse)
+    trace = tmp_path / "a-0000.txt"
+    trace.write_text(dumpi(0, 0).replace("2 (MPI_COMM_WORLD)", "4 (user-defined-comm)"))
+    with pytest.raises(UnsupportedError, match="whose ranks the trace does not contain"):
+        hb.read(trace, holds="pattern")
+
+
+@pytest.mark.parametrize("format", FILES)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damage_never_crashes(tmp_path, format, data):
+    path = written(tmp_path, format)
+    content = path.read_bytes()
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin = data.draw(st.integers(0, len(content)))
+        end = begin + data.draw(st.integers(0, 4))
+        piece = data.draw(st.sampled_from([b"", b"-1", b"99999999999999999999", b"\n", b" ", b"\xff", b"7"]))
+        content = content[:begin] + piece + content[end:]
+    path.write_bytes(content or b"\n")
+    try:
+        assert isinstance(hb.read(path, format), CommGraph)
+    except (FormatError, ScaleError, UnsupportedError) as error:
+        assert "\n" not in str(error)  # noqa: PT017
+        assert str(tmp_path) in str(error)  # noqa: PT017
+
+
+# ---------------------------------------------------------------- real files
+
+
+@pytest.mark.shared
+def test_monitoring_agrees_with_open_mpi_s_own_matrices():
+    """Its tool symmetrises and halves; external and internal together are what E and I say."""
+    folder = SHARED_SAMPLES / "ompi_monitoring"
+    graph = hb.read(folder / "npb_cg_S_16.prof")
+    found = dense(graph)
+    parts = [dense(hb.read(folder / f"npb_cg_S_16_size_{part}.mat")) for part in ("external", "internal")]
+    assert np.array_equal(found + found.T, 2 * (parts[0] + parts[1]))
+    raw, joined = (hb.read(folder / name) for name in ("raw/lmp_lj_16.7.prof", "lmp_lj_16.prof"))
+    assert arcs(raw) == arcs(joined)
+
+
+@pytest.mark.shared
+def test_two_tools_see_the_same_program():
+    """LAMMPS under IPM and under Open MPI: the same pairs, without what collectives became."""
+    ipm = hb.read(SHARED_SAMPLES / "ipm/lammps_lj_16.ipm.xml.gz")
+    monitoring = hb.read(SHARED_SAMPLES / "ompi_monitoring/lmp_lj_16.prof")
+    assert set(arcs(ipm)) <= set(arcs(monitoring))
+    assert 0.9 < ipm.total_volume / monitoring.total_volume < 1
+
+
+@pytest.mark.shared
+def test_matrices_of_mpip():
+    graph = hb.read(SHARED_SAMPLES / "mpip_commatrix/npb_cg_C_64.mpiP.gz")
+    assert arcs(graph)[0, 1] == (296432836, 6005)
+    # The diagonal of the file is the sum of the row.
+    assert int(graph.volumes[graph.sources() == 0].sum()) == 889298748
+    almost = hb.read(SHARED_SAMPLES / "mpip_commatrix/comd_64.mpiP.gz")
+    assert any("nearly empty" in notice for notice in almost.meta["notices"])
+    for path in SHARED_SAMPLES.glob("mpip_plain/*"):
+        with pytest.raises(UnsupportedError, match="without a communication matrix"):
+            hb.read(path)
+
+
+@pytest.mark.shared
+def test_traces_of_simgrid():
+    path = SHARED_SAMPLES / "simgrid/ti_traces_32_1/ti_trace3.txt"
+    assert hb.read(path, holds="pattern").m == 0
+    graph = hb.read(path, holds="pattern", collectives="pairs")
+    assert (graph.n, graph.m) == (32, 32 * 31)
+
+
+def dense(graph):
+    matrix = np.zeros((graph.n, graph.n), np.int64)
+    matrix[graph.sources(), graph.targets] = graph.arc_volumes()
+    return matrix

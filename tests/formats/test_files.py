@@ -1,0 +1,86 @@
+"""Files are replaced as a whole, and only our own."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import stat
+
+import pytest
+
+from hopbytes.errors import UnsupportedError
+from hopbytes.formats.base import MARK
+from hopbytes.formats.files import atomic_write, is_ours, may_write
+
+TEXT = b"0 1 5\n1 0 7\n" * 2000
+
+
+def test_writing_is_all_or_nothing(tmp_path):
+    """The second file fails half way, so the first must not appear either and the old one must survive."""
+    old = tmp_path / "second"
+    old.write_text("old")
+
+    def failing():
+        yield b"half"
+        raise ValueError("the writer failed")
+
+    with pytest.raises(ValueError, match="the writer failed"):
+        atomic_write({str(tmp_path / "first"): "new", str(old): failing()})
+    assert old.read_text() == "old"
+    assert os.listdir(tmp_path) == ["second"]
+
+
+UNPACK = [("", bytes), (".gz", gzip.decompress), (".xz", lzma.decompress)]
+
+
+@pytest.mark.parametrize(("suffix", "unpack"), UNPACK)
+def test_written_content_returns(tmp_path, suffix, unpack):
+    path = tmp_path / f"a{suffix}"
+    atomic_write({str(path): [TEXT[:100], TEXT[100:]]})
+    first = path.read_bytes()
+    assert unpack(first) == TEXT
+    atomic_write({str(path): TEXT})
+    assert unpack(path.read_bytes()) == TEXT
+
+
+def test_mode_follows_the_umask(tmp_path):
+    script, plain = tmp_path / "script", tmp_path / "plain"
+    before = os.umask(0o027)
+    try:
+        atomic_write({str(script): "#!/bin/sh\n", str(plain): "x"}, executable=[str(script)])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(script.stat().st_mode) == 0o750
+    assert stat.S_IMODE(plain.stat().st_mode) == 0o640
+
+
+def test_a_link_keeps_pointing(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    atomic_write({str(tmp_path / "link"): "new"})
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_devices_are_written_directly():
+    atomic_write({"/dev/null": "gone"})
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(UnsupportedError, match="cannot be written: No such file"):
+        atomic_write({str(tmp_path / "no" / "a"): "x"})
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_only_our_files_are_overwritten(tmp_path, pack):
+    path = tmp_path / "a"
+    path.write_bytes(pack(f"# {MARK} 0.1\n0\n".encode()))
+    assert is_ours(str(path))
+    may_write(str(path))
+    path.write_bytes(pack(b"# somebody's results\n0\n"))
+    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
+        may_write(str(path))
+    may_write(str(path), force=True)
+    may_write(str(tmp_path / "new"))

@@ -1,0 +1,1 @@
+"""What several test files use: paths, graphs, machines, stand-ins for MPI."""

@@ -1,0 +1,28 @@
+"""What tests ask of an error's text: the facts in it, not its sentence."""
+
+from __future__ import annotations
+
+import re
+
+
+def mentions(*facts: str) -> str:
+    """Return a pattern for ``pytest.raises``: every fact stands in the text as a whole, in any order.
+
+    Facts are what people need to find the fault: the file and its line, the value, what would be accepted.
+    """
+    if not facts:
+        raise ValueError("no facts, expected one or more: everything would match")
+
+    def whole(fact: str) -> str:
+        before = r"(?<!\w)" if fact[0].isalnum() else ""
+        after = r"(?!\w)" if fact[-1].isalnum() else ""
+        return rf"(?=[\s\S]*{before}{re.escape(fact)}{after})"
+
+    return "".join(map(whole, facts))
+
+
+def assert_refused(done, *facts: str) -> None:
+    """Assert that a run of the program ended with exit code 1 and one line on stderr with these facts."""
+    assert done.returncode == 1, done.stderr
+    assert re.fullmatch(r"hopbytes: [^\n]+\n", done.stderr), done.stderr
+    assert re.match(mentions(*facts), done.stderr), done.stderr

@@ -1,0 +1,80 @@
+"""Small files that describe machines, as resource managers and other tools write them."""
+
+from __future__ import annotations
+
+SLURM = """\
+# two racks below one root
+SwitchName=root Switches=rack[1-2]
+SwitchName=rack1 Nodes=n[1-2],\\
+n3
+switchname=rack2 nodes=n[4-5] LinkSpeed=1
+"""
+SCONTROL = """\
+SwitchName=root Level=1 LinkSpeed=1 Nodes=n[1-5] Switches=rack[1-2]
+SwitchName=rack1 Level=0 LinkSpeed=1 Nodes=n[1-3]
+SwitchName=rack2 Level=0 LinkSpeed=1 Nodes=n[4-5]
+"""
+YAML = """\
+- topology: wide
+  cluster_default: true
+  tree:
+    switches:
+      - switch: root
+        children: rack[1-2]
+      - switch: rack1
+        nodes: n[1-3]
+      - switch: rack2
+        nodes: n[4-5]
+- topology: blocks
+  block:
+    block_sizes: [2, 4]
+    blocks:
+      - {block: a, nodes: "m[1-2]"}
+      - {block: b, nodes: "m[3-4]"}
+      - {block: c, nodes: "m[5-6]"}
+- topology: pod
+  torus3d:
+    toruses:
+      - name: one
+        dims: {x: 2, y: 1, z: 2}
+        nodes: t[1-4]
+"""
+NETLOC = """\
+1
+fe80:0000:0000:0001
+../hwloc
+3
+0000:0000:0000:0001,1,0,0,'a mlx4_0',a
+0000:0000:0000:0002,2,0,0,'b mlx4_0',b
+0000:0000:0000:0009,9,1,0,'switch' ,
+0000:0000:0000:0001,0000:0000:0000:0009,8.0,,1,0,1,5,4x,QDR,8.0,'a mlx4_0' - 'switch' ,2,
+0000:0000:0000:0002,0000:0000:0000:0009,8.0,,1,1,1,6,4x,QDR,8.0,'b mlx4_0' - 'switch' ,3,
+0000:0000:0000:0009,0000:0000:0000:0001,8.0,,1,2,5,1,4x,QDR,8.0,'switch' - 'a mlx4_0' ,0,,\
+0000:0000:0000:0002,8.0,,1,3,6,1,4x,QDR,8.0,'switch' - 'b mlx4_0' ,1,
+all
+0000:0000:0000:0001,0000:0000:0000:0002,0,3
+0000:0000:0000:0002,0000:0000:0000:0001,1,2
+"""
+SIMGRID = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="w" routing="Full">
+<cluster id="a" prefix="a" radical="0-2,7" suffix=".x" speed="1Gf" bw="1Gbps" lat="1us" bb_bw="2.25GBps"/>
+<cluster id="b" prefix="b" radical="0-1" speed="1Gf" bw="125MBps" lat="1us" sharing_policy="SHARED"/>
+<link id="wan" bandwidth="1KiBps" latency="1ms"/>
+<zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="wan"/></zoneRoute>
+</zone></platform>
+"""
+CRAY = """\
+# comment
+cpu=0,x_coord=1,y_coord=0,z_coord=3,processor_status='up',processor_type='compute',processor_id=12
+cpu=1,x_coord=1,y_coord=0,z_coord=3,processor_status='down',processor_type='compute',processor_id=13
+cpu=2,x_coord=0,y_coord=2,z_coord=3,processor_status='up',processor_type='compute',processor_id=4
+"""
+
+
+def put(tmp_path, text, name="file"):
+    """Write a file; return its path as text."""
+    path = tmp_path / name
+    path.write_text(text)
+    return str(path)

@@ -1,0 +1,31 @@
+"""Machines that several tests use, and what they ask of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.spec import parse_machine
+from hopbytes.machines.topology import Level
+from hopbytes.model.allocation import Allocation
+
+
+def nodes(count, cores):
+    """Return nodes at distance 10 with cores at distance 1, all of them."""
+    return Allocation.whole(Tree((Level("node", 10), Level("core", 1)), (count, cores)))
+
+
+def round_trip(spec):
+    """Return the machine of a text; the text it gives of itself must make the same machine."""
+    machine = parse_machine(spec)
+    again = parse_machine(machine.spec())
+    assert again == machine
+    assert again.spec() == machine.spec()
+    assert np.array_equal(again.distance().matrix(), machine.distance().matrix())
+    return machine
+
+
+def link_names(machine, source, target):
+    """Return the names of the links on the route between two endpoints."""
+    network = machine.network()
+    return [network.name_link(int(link)) for link in network.routes([source], [target]).links]

@@ -1,0 +1,22 @@
+"""Where the repository, its examples, the small samples of the tests and the developers' samples are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
+EXAMPLES = ROOT / "examples"
+HWLOC_SAMPLES = TESTS / "samples" / "hwloc"
+#: The developers' folder of large samples. Tests marked `shared` need it, and are skipped without it.
+SHARED = Path(os.environ.get("HOPBYTES_SHARED", ROOT.parent / "shared"))
+SHARED_SAMPLES = SHARED / "samples"
+#: The installed program.
+PROGRAM = Path(sys.executable).parent / "hopbytes"
+
+
+def hwloc_sample(name: str) -> str:
+    """Path of one of the small hwloc files."""
+    return str(HWLOC_SAMPLES / name)

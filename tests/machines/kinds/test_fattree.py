@@ -1,0 +1,71 @@
+"""Fat trees: facts known by hand; and one-line errors for wrong sizes of every generated network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from helpers.machines import link_names
+from hopbytes.errors import HopbytesError
+from hopbytes.machines.spec import parse_machine
+
+GPC = "fattree:30x6x18:up=1x2x9:cables=1x3x2:nodes=3090"
+
+
+def test_the_fabric_of_gpc():
+    """103 leaves of 30 nodes, 3 uplinks to one line switch in each of 2 cores: 18 line, 9 spine switches."""
+    network = parse_machine(GPC).network()
+    facts = network.describe()
+    assert (facts["endpoints"], facts["switches"]) == (3090, 103 + 2 * 18 + 2 * 9)
+    cables = 3090 + 103 * 2 * 3 + 2 * 18 * 9 * 2
+    assert facts["links"] == 2 * cables
+    assert facts["diameter"] == 6
+    listed = [network.name_link(int(link)) for link in np.flatnonzero(network.capacity)]
+    up_from_leaf_0 = [name for name in listed if name.startswith("leaf0 -> s2")]
+    assert len(up_from_leaf_0) == 6
+    assert len({name.split(" #")[0] for name in up_from_leaf_0}) == 2
+    assert len([name for name in listed if name.startswith("s2.0.0 -> s3")]) == 9 * 2
+
+
+def test_ways_up_follow_the_target():
+    machine = parse_machine("fattree:4x4")
+    for target in range(4, 16):
+        assert link_names(machine, 0, target)[1] == f"leaf0 -> s2.0.{target % 4}"
+    by_source = parse_machine("fattree:4x4:route=smodk")
+    for source in range(4):
+        assert link_names(by_source, source, 15)[1] == f"leaf0 -> s2.0.{source}"
+
+
+def test_targets_of_one_leaf_come_down_by_different_cables():
+    """That is the point of D-mod-k: all flows to one target share its way down, those to others do not."""
+    machine = parse_machine("fattree:4x4")
+    down = {link_names(machine, source, target)[2] for source in range(4) for target in range(8, 12)}
+    assert len(down) == 4
+
+
+def test_spread_flows_use_all_shortest_paths_evenly():
+    network = parse_machine("fattree:2x3x2:up=1x2x3:cables=1x2x1:route=spread").network()
+    routes = network.routes([0], [11])
+    shares = np.array(routes.numerators) / np.array(routes.denominators)
+    assert sorted(set(shares.tolist())) == [1 / 6, 1 / 4, 1]
+    assert len(set(routes.links.tolist())) == len(routes.links) == 2 * (1 + 4 + 6)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("dragonfly+:9x4", "GROUPSxLEAVESxNODES"), ("dragonfly+:9x2x1:spines=3:global=2", "expected global=3"),
+    ("dragonfly+:3x2x1:links=ring", "'ring'"), ("dragonfly+:3x2x1:route=valiant", "minimal or spread"),
+    ("dragonfly+:3x2x1:bw=1x2", "three"), ("dragonfly+:999x99x99", "tables of at most 268435456"),
+    ("fattree:", "integers >= 1"), ("fattree:4x4:up=1", "up for 1"), ("fattree:4:route=east", "'east'"),
+    ("fattree:4:nodes=5", "nodes=5"), ("fattree:4:nodes=0", "nodes='0'"), ("fattree:4:bw=0", "bw='0'"),
+    ("fattree:999x999x999", "16777216"), ("fattree:9x9:up=999999x999999", "cables"),
+    ("dragonfly:9x4", "GROUPSxROUTERSxNODES"), ("dragonfly:9x2x1:global=1", "expected global=4"),
+    ("dragonfly:3x2x1:links=ring", "'ring'"), ("dragonfly:3x2x1:route=far", "'far'"),
+    ("dragonfly:3x2x1:bw=1x2", "three"), ("dragonfly:9999x999x999", "16777216"),
+    ("hyperx:4x4:bw=1x2x3", "two"), ("hyperx:4:wrap=1", "'wrap=1'"), ("hyperx:4096x4096", "fewer"),
+    ("fattree:4@3 / core:2@5", "below 5 of core"),
+])
+def test_faults_are_one_line(text, said):
+    with pytest.raises(HopbytesError) as caught:
+        parse_machine(text)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)

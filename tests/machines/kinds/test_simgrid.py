@@ -1,0 +1,72 @@
+"""Machines of SimGrid's platforms, and their faults by file and line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from helpers.errors import mentions
+from helpers.machine_files import SIMGRID, put
+from helpers.machines import round_trip
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.machines.spec import parse_machine
+
+
+def test_simgrid(tmp_path):
+    machine = round_trip(f"simgrid:{put(tmp_path, SIMGRID)}")
+    network = machine.network()
+    names = [
+        [network.name_link(int(link)) for link in network.routes([a], [b]).links]
+        for a, b in ((0, 3), (4, 5), (0, 5), (5, 0))
+    ]
+    assert names == [
+        ["a0.x up", "a backbone", "a7.x down"],
+        ["b0 link", "b1 link"],
+        ["a0.x up", "a backbone", "wan", "b1 link"],
+        ["b1 link", "wan", "a backbone", "a0.x down"],
+    ]
+    assert [part.tolist() for part in machine.split(np.arange(6))] == [[0, 1, 2, 3], [4, 5]]
+    shaped = (
+        '<platform version="4"><cluster id="c" prefix="h" suffix="" radical="0-{}" bw="2GBps" topology="{}" '
+    )
+    shaped += 'topo_parameters="{}"/></platform>'
+    torus = round_trip(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', '3,2,2'))}@4")
+    assert torus.distance().between(0, 1) == 4  # the first dimension runs fastest
+    assert torus.known_hosts.names[11] == "h11"
+    tree = round_trip(f"simgrid:{put(tmp_path, shaped.format(15, 'FAT_TREE', '2;4,4;1,2;1,2'))}")
+    # Four leaves of four hosts, two cores, two cables each.
+    assert tree.network().describe()["links"] == 2 * (16 + 4 * 2 * 2)
+    with pytest.raises(FormatError, match="12 hosts, expected 8"):
+        parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'TORUS', '2,2,2'))}")
+    with pytest.raises(UnsupportedError, match="topology VIVALDI"):
+        parse_machine(f"simgrid:{put(tmp_path, shaped.format(11, 'VIVALDI', '3'))}")
+
+
+@pytest.mark.parametrize(
+    ("shape", "parameters", "what"),
+    [
+        ("TORUS", "two,2,2", "topo_parameters 'two,2,2', expected '3,2,2'"),
+        ("TORUS", "3,2:nodes=2", "topo_parameters '3,2:nodes=2', expected"),  # no options of our own specs
+        ("TORUS", "3,0,2", "torus: '0' in"),
+        ("FAT_TREE", "2;4,4;1,2", "topo_parameters '2;4,4;1,2', expected"),
+        ("FAT_TREE", "3;4,4;1,2;1,2", "3 levels, but sizes of 2"),
+        ("FAT_TREE", "2;4,4;1,2,3;1,2", "up"),
+    ],
+)
+def test_faults_of_simgrid_shapes_name_file_and_line(tmp_path, shape, parameters, what):
+    text = f"""<?xml version='1.0'?>
+<platform version="4.1">
+<cluster id="c" prefix="n" suffix="" radical="0-11" speed="1Gf" bw="125MBps" lat="1us" topology="{shape}"
+         topo_parameters="{parameters}"/></platform>"""
+    with pytest.raises(FormatError, match=r"file:3: ") as error:
+        parse_machine(f"simgrid:{put(tmp_path, text)}")
+    assert what in str(error.value)
+
+
+def test_one_of_very_many_simgrid_hosts_given_twice_is_found_quickly(tmp_path):
+    text = """<?xml version='1.0'?>
+<platform version="4.1"><zone id="z" routing="Full">
+<cluster id="c" prefix="n" suffix="" radical="0-99999" speed="1Gf" bw="125MBps" lat="1us"/>
+<host id="n99999" speed="1Gf"/></zone></platform>"""
+    with pytest.raises(FormatError, match=mentions("'n99999'", "3")):
+        parse_machine(f"simgrid:{put(tmp_path, text)}")

@@ -1,0 +1,76 @@
+"""Files of machines named without their kind, and every sample: it loads, or the sentence says what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.paths import EXAMPLES, SHARED_SAMPLES
+from hopbytes.errors import FormatError, HopbytesError
+from hopbytes.machines.recognise import kind_of_file
+from hopbytes.report.thing import explain
+
+#: Samples that alone are nothing, and what is said instead of a list of formats.
+SAID = {
+    "grf.gz": "gcv -is -oc FILE new.graph", "bin": "dumpi2ascii", "def": "NAME.otf2", "evt": "NAME.otf2",
+    "mpiP": "without a communication matrix", "rankfile": "the machine with these nodes",
+    "ibsim_net": "routes=shortest", "2sw2path4hca": "routes=shortest",
+    "testtrace-0000.txt": "ranks are missing",
+    "_count.csv": "the message counts of",
+}  # fmt: skip
+#: Folders whose files are all of one kind; and what is no file to show, or part of something else.
+FOLDERS = ("hwloc", "slurm", "simgrid", "scotch", "topograph")
+OTHERS = ("README.md", "sample.slurm.json", "resources.txt", "scorep.cfg", "testtrace.meta")
+PARTS = ("torus", "mappings", "ibroutes", "ndr_dgx_40sw", "avakas_sim", "avakas")
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("platform.xml", "simgrid"), ("topology.conf", "slurm"), ("fabric/ibnetdiscover.txt", "ib"),
+])  # fmt: skip
+def test_examples_without_their_kind(name, kind):
+    assert kind_of_file(str(EXAMPLES / name)) == kind
+    if kind != "ib":
+        assert hb.machine(str(EXAMPLES / name)).machine == hb.machine(f"{kind}:{EXAMPLES / name}").machine
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("# switches\n\n---\n- topology: a\n  flat: true\n", "slurm"), ("blocks:\n- nodes: [a]\n", "topograph"),
+    ("tleaf 1 4 1\n", "scotch"), ("# c\ncpu=0,x_coord=1\n", "xtdb2proc"),
+    ("2.0\nfe80:0000:0000:0001\n../hwloc\n", "netloc"), ("0 1 5\n1 0 5\n", None), ("rank 0=a slot=0\n", None),
+    ("", None), ('{"a": 1}', None), ("<ipm>\n", None),
+])  # fmt: skip
+def test_beginnings(tmp_path, text, kind):
+    path = tmp_path / "file"
+    path.write_text(text)
+    assert kind_of_file(str(path)) == kind
+
+
+def test_long_beginnings_of_nothing_are_no_work(tmp_path):
+    path = tmp_path / "file"
+    for piece in ("\n", " \n", "# a\n", "<", "1 2\n", 'Ca 1\n'):  # ends, unlike a search of all ways
+        path.write_text(piece * 5000)
+        assert kind_of_file(str(path)) is None
+
+
+def test_what_to_do_instead(tmp_path):
+    path = tmp_path / "mesh.grf"
+    path.write_text("0\n3 4\n0 000\n1 1\n2 0 2\n1 1\n")
+    with pytest.raises(FormatError, match=mentions("gcv", "new.graph")):
+        hb.read(path)
+
+
+@pytest.mark.shared
+def test_every_sample_loads_or_says_what_to_do():
+    unexplained = []
+    for path in sorted(SHARED_SAMPLES.rglob("*")):
+        if not path.is_file() or path.name in OTHERS or path.parent.name in PARTS:
+            continue
+        assert path.parent.name not in FOLDERS or kind_of_file(str(path)) == path.parent.name, path
+        try:
+            explain(str(path))
+        except HopbytesError as error:
+            known = [said for part, said in SAID.items() if part in path.name]
+            if not any(said in str(error) for said in known) or "\n" in str(error):
+                unexplained.append(f"{path.relative_to(SHARED_SAMPLES)}: {error}"[:150])
+    assert not unexplained

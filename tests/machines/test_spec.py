@@ -1,0 +1,146 @@
+"""The text form of machines: known answers, round trips, and one-line errors for everything else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.errors import mentions
+from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
+from hopbytes.machines.common.tree import Tree
+from hopbytes.machines.spec import from_hierarchy, parse_machine
+from hopbytes.machines.topology import Level
+from hopbytes.model.allocation import Allocation
+
+
+def test_names_counts_and_distances():
+    tree = parse_machine("island:2@100 node:[3,1]@10:bw=1e9:lat=2e-6 core:4@1")
+    assert tree == Tree(
+        (Level("island", 100), Level("node", 10, 1e9, 2e-6), Level("core", 1)), (2, (3, 1), 4)
+    )
+    assert tree.n_cores == 16
+
+
+def test_omitted_distances_are_powers_of_ten_from_the_inside():
+    assert [level.distance for level in parse_machine("a:2 b:2 c:2").levels] == [100, 10, 1]
+    assert parse_machine("node:2@40 core:2").spec() == "node:2@40 core:2@1"
+
+
+def test_blanks_inside_a_list_are_harmless():
+    assert parse_machine(" node:2  core:[4, 3] ") == parse_machine("node:2 core:[4,3]")
+
+
+def test_papers_notation_is_innermost_first():
+    tree = from_hierarchy("4:2:3", "1:10:100")
+    assert tree.spec() == "level3:3@100 level2:2@10 level1:4@1"
+    distance = tree.distance().matrix()
+    # Worked check of the process mapping paper (its blocks 1, 4, 6 and 14 are places 0, 3, 5 and 13).
+    assert [distance[0, place] for place in (3, 5, 13)] == [1, 10, 100]
+
+
+def test_distances_can_be_replaced_by_level():
+    assert parse_machine("node:2@9 core:2@1", distance="core=3, node=12").spec() == "node:2@12 core:2@3"
+
+
+def test_groups_merge_levels_of_equal_distance_and_leave_out_what_does_not_split():
+    where = Allocation.whole(parse_machine("island:1@50 node:2@10 package:2@10 core:[3,1,2,1]@1"))
+    assert [grouping.tolist() for grouping in where.groups()] == [
+        [0, 0, 0, 1, 2, 2, 3],
+        [0, 1, 2, 3, 4, 5, 6],
+    ]
+    assert [grouping.tolist() for grouping in Allocation.whole(parse_machine("core:1")).groups()] == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty spec"),
+        ("core", "'core', expected NAME:COUNT"),
+        ("core:0", "count '0', expected an integer >= 1"),
+        ("core:-3", "count '-3'"),
+        ("core:nan", "count 'nan'"),
+        ("core:1e12", "count '1e12'"),
+        ("core:1000000000000", "more than 16777216 units"),
+        ("core:" + "9" * 5000, "count '999"),
+        ("node:4096 core:4097", "more than 16777216 units at level core"),
+        ("node:[8,8,6]@10 core:2", "expected one for each of the 1 unit outside it: 3 unequal nodes"),
+        ("node:2 core:[1,2,3]", "core lists 3 counts, expected one for each of the 2 units outside it"),
+        ("node:2 core:[]", "count ''"),
+        ("node:2 node:2", "'node' twice"),
+        ("node:2@1 core:2@5", "distance 1 of node is below 5 of core"),
+        ("core:2@1.5", "distance '1.5', expected an integer"),
+        ("core:2@", "distance ''"),
+        ("core:2@99999999999999999999", "distance '9999"),
+        ("core:2@9000000000000000000", "distance 9000000000000000000 of core"),
+        ("core:2:bw=fast", "'bw=fast', expected a number"),
+        ("core:2:bw=nan", "bw=nan of core"),
+        ("core:2:lat=-1", "lat=-1.0 of core"),
+        ("core:2:bw=1:bw=2", "each once"),
+        ("core:2:colour=red", "'colour=red', expected bw=NUMBER, lat=NUMBER or cap=N"),
+        (" ".join(f"l{i}:1" for i in range(65)), "65 levels"),
+        ("trea:foo", "did you mean tree"),
+        ("zzz:foo", "'zzz' is no machine kind (known: "),
+        ("ñ:2", "level name"),
+    ],
+)
+def test_errors_name_the_part_and_what_was_expected(text, words):
+    with pytest.raises(FormatError) as caught:
+        parse_machine(text)
+    message = str(caught.value)
+    assert words in message
+    assert "\n" not in message
+    assert len(message) < 400
+
+
+def test_more_label_bits_than_a_word_holds():
+    # Every level has one unit of 5 children among units of 1: 3 bits each, yet few cores.
+    levels, units = ["a:5@1"], 5
+    for number in range(21):
+        levels.append(f"b{number}:[5" + ",1" * (units - 1) + "]@1")
+        units += 4
+    with pytest.raises(FormatError, match="66 bits of label"):
+        parse_machine(" ".join(levels))
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "distance", "words"),
+    [
+        ("4:8", "1:10:100", "3 2"),
+        ("4:x", None, "'x' '4:x'"),
+        ("4:0", None, "'0' '4:0'"),
+        ("", None, "'' in ''"),
+        ("4:8", "10:1", "expected distances that do not shrink outwards"),
+        (":".join(["1"] * 70), None, "70 levels"),
+    ],
+)
+def test_errors_of_the_papers_notation(hierarchy, distance, words):
+    with pytest.raises(FormatError, match=mentions(*words.split())):
+        from_hierarchy(hierarchy, distance)
+
+
+def test_trees_nest():
+    assert parse_machine("rack:2@20 node:2@10 / package:2@2 core:[1,2]@1").spec() == (
+        "rack:2@20 node:2@10 package:2@2 core:[1,2,1,2,1,2,1,2]@1"
+    )
+    assert parse_machine("node:2@10 / core:[1,2]@1").spec() == "node:2@10 core:[1,2]@1"
+
+
+def test_a_table_has_no_inside(tmp_path):
+    (tmp_path / "t").write_text("0 1\n1 0\n")
+    with pytest.raises(UnsupportedError, match="expected a network"):
+        parse_machine(f"table:{tmp_path}/t / core:2")
+
+
+pieces = st.sampled_from(
+    ["node", "core", ":", "@", "[", "]", ",", "=", "bw", " ", " / ", "2", "0", "-1", "1e9", "10", "é", "\n"]
+)
+
+
+@given(st.one_of(st.text(max_size=40), st.lists(pieces, max_size=14).map("".join)), st.text(max_size=12))
+def test_any_text_is_a_machine_or_an_error_of_ours(text, distance):
+    for arguments in ({}, {"distance": distance}, {"hierarchy": True}):
+        try:
+            machine = parse_machine(text, **arguments)
+        except HopbytesError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - both outcomes are fine, no raise is required
+        else:
+            assert parse_machine(machine.spec()) == machine

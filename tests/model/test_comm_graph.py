@@ -1,0 +1,81 @@
+"""Graphs from arrays: limits of what 64 bits hold, and arrays that are none, named in one line."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from helpers.errors import mentions
+from hopbytes.errors import FormatError, ScaleError
+from hopbytes.machines.selection.allocate import machine
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.uint64])
+def test_the_first_volume_that_63_bits_do_not_hold_is_a_matter_of_scale(kind):
+    with pytest.raises(ScaleError, match=mentions("2^63", "1", "2")):
+        CommGraph.from_edges([0], [1], np.array([2**63], kind))
+
+
+def test_the_largest_volumes_that_63_bits_hold_are_kept():
+    assert CommGraph.from_edges([0], [1], np.array([2**63 - 1], np.uint64)).total_volume == 2**63 - 1
+    below = float(2**63 - 1024)  # the largest double under 2^63
+    assert CommGraph.from_edges([0], [1], [below]).total_volume == 2**63 - 1024
+
+
+@pytest.mark.parametrize("bad", [float("inf"), float("nan"), -1.0])
+def test_volumes_that_are_no_finite_amounts_are_named_with_their_place(bad):
+    with pytest.raises(FormatError, match=mentions("volumes[1", ">=", "0")):
+        CommGraph.from_edges([0, 1], [1, 0], [1.0, bad])
+
+
+@pytest.mark.parametrize("n", [2.5, "3", -1, True])
+def test_the_number_of_tasks_is_a_number(n):
+    with pytest.raises(FormatError, match="expected a number of tasks"):
+        CommGraph.from_edges([], [], n=n)
+
+
+@pytest.mark.parametrize("kind", ["U1", object, complex, bool, "M8[s]", "m8[s]"])
+def test_no_numbers_are_no_numbers_of_any_kind(kind):
+    nothing = np.array([], kind)
+    graph = CommGraph.from_edges(nothing, nothing, nothing, n=3, loads=[1, 2, 3])
+    assert (graph.n, graph.m) == (3, 0)
+
+
+@pytest.mark.parametrize("bad", [["1", "2"], [None, 1], [2**70, 1], np.array([1, 2], "m8[s]"), [1j, 2]])
+def test_what_is_no_number_is_refused(bad):
+    with pytest.raises(FormatError, match="volumes must be real numbers"):
+        CommGraph.from_edges([0, 1], [1, 0], bad)
+    with pytest.raises(FormatError, match="sources must be a 1-d array of integers"):
+        CommGraph.from_edges(bad, [1, 0])
+
+
+def test_lists_in_lists_are_refused():
+    with pytest.raises(FormatError, match="loads are lists of unequal length"):
+        CommGraph.from_edges([0, 1], [1, 0], loads=[[1], [1, 2]])
+    with pytest.raises(FormatError, match="sources are lists of unequal length"):
+        CommGraph.from_edges([[0], [1, 2]], [1, 0])
+    with pytest.raises(FormatError, match=r"matrix of shape \(3,\), expected a square one"):
+        CommGraph.from_scipy(scipy.sparse.coo_array(np.array([1, 2, 0])))
+
+
+def test_matrices_that_are_none_are_refused():
+    with pytest.raises(FormatError, match="rows of unequal length"):
+        CommGraph.from_dense([[0, 1], [1]])
+    with pytest.raises(FormatError, match="a ndarray, expected a sparse matrix"):
+        CommGraph.from_scipy(np.eye(2))
+
+
+@pytest.mark.parametrize(("array", "value"), [("indices", 77), ("indptr", 77), ("indptr", -5)])
+def test_a_damaged_sparse_matrix_is_refused_before_compiled_code_follows_its_numbers(array, value):
+    matrix = scipy.sparse.csr_matrix(np.ones((3, 3)))
+    getattr(matrix, array)[1] = value
+    with pytest.raises(FormatError, match="a damaged sparse matrix"):
+        CommGraph.from_scipy(matrix)
+
+
+def test_lists_are_no_arrays_where_arrays_are_kept():
+    with pytest.raises(FormatError, match=mentions("1-d", "int64")):
+        CommGraph([0, 1, 2], [1, 0])
+    with pytest.raises(FormatError, match="expected 1-d integers"):
+        Mapping([0.5, 1], machine("node:2 core:1"))

@@ -1,0 +1,154 @@
+"""PTRAM by several leaders: the placement of the serial mapper, each leader with its own routes only."""
+
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.errors import mentions
+from helpers.paths import EXAMPLES
+from helpers.strategies import random_graph
+from helpers.together import together
+from hopbytes.algorithms.base import Effort
+from hopbytes.algorithms.mappers.ptram import HybridGreedy
+from hopbytes.algorithms.refiners.refine_ptram import HottestLink
+from hopbytes.algorithms.two_level import (
+    Capacity,
+    groups_of_placement,
+    neighbourhood_of,
+    nodes_of,
+    routed_groups,
+)
+from hopbytes.errors import InfeasibleError
+from hopbytes.mpi.ptram import Leaders, StrandedError, map_with_leaders
+from hopbytes.mpi.ptram.own_routes import OwnRoutes
+
+MACHINES = [
+    "fattree:3x2x2:up=1x2x1 / core:2@1", "torus:3x4@5:nodes=2 / core:2@1", "torus:2x3x2:bw=3x2x6 / core:2@1",
+    "dragonfly:3x2x2@3 / core:2@1", "fattree:3x2x2:up=1x2x2:route=spread / core:2@1",
+    f"ib:{EXAMPLES}/fabric / core:4",
+]
+
+
+def led(size, graph, where, mapper, refiner):
+    """Map with `size` leaders; return the mapping and what each leader reports."""
+
+    def lead(comm):
+        leaders = Leaders(comm, where.machine.network())
+        if comm.Get_rank():
+            assert leaders.serve() == 0
+            return None, leaders.report()
+        mapping = map_with_leaders(leaders, graph, where, mapper, refiner, seed=3)
+        leaders.close(0)
+        return mapping, leaders.report()
+
+    found = together(size, lead)
+    assert all(report == found[0][1] for _, report in found)
+    return found[0]
+
+
+def case(spec, seed):
+    rng = np.random.default_rng(seed)
+    where = hb.machine(spec)
+    if seed % 2:  # an allocation with holes, nodes of unequal size, fewer tasks than slots
+        keep = np.sort(rng.choice(where.k, where.k - where.k // 5, replace=False))
+        where = where.select(keep)
+    return random_graph(rng, n=where.k - (seed % 3)), where
+
+
+@pytest.mark.parametrize("spec", MACHINES)
+def test_any_number_of_leaders_gives_the_serial_placement(spec):
+    for seed in range(3):
+        graph, where = case(spec, seed)
+        mapper, refiner = HybridGreedy(raw=seed == 0, guarded=seed == 2), HottestLink(nearest=5)
+        serial = hb.map_tasks(graph, where, mapper=mapper, refine=refiner, seed=3, threads=1)
+        nodes = nodes_of(where).count
+        for size in (1, 2, 3, 5):
+            if size > nodes:
+                continue
+            mapping, report = led(size, graph, where, mapper, refiner)
+            assert mapping.pe.tobytes() == serial.pe.tobytes(), (seed, size)
+            assert mapping.info["mapper"] == serial.info["mapper"]
+            assert mapping.info["work"]["rounds"] == serial.info["work"]["rounds"]
+            assert mapping.info["work"]["swaps_evaluated"] == serial.info["work"]["swaps_evaluated"]
+            places = sum(each["nodes"] for each in report)
+            assert [each["routes"] for each in report] == [2 * each["nodes"] * places for each in report]
+            assert max(each["nodes"] for each in report) <= -(-places // size)
+            if size == 1:
+                assert (report[0]["messages"], report[0]["bytes"]) == (0, 0)
+            else:
+                assert min(each["messages"] for each in report) > 0
+
+
+@pytest.mark.parametrize("spec", MACHINES)
+def test_any_number_of_leaders_makes_the_exchanges_of_the_serial_refinement(spec):
+    won = 0
+    for seed in range(4):
+        graph, where = case(spec, seed)
+        rng, rule = np.random.default_rng(seed), ("paper", "count")[seed % 2]
+        nearby = seed > 1
+        refiner = HottestLink(nearest=9, rounds=6, rule=rule, ties="nearby" if nearby else "number")
+        share = Capacity(np.ones(where.k, np.int64), None)
+        pe = rng.permutation(where.k)[: graph.n].astype(np.int32)
+        grouped = groups_of_placement(graph, where, pe, share)
+        problem = routed_groups(graph, grouped, None, "a test")
+        serial = refiner.search(grouped, problem, Effort())
+        won += serial[1]
+
+        def lead(comm, where=where, problem=problem, start=grouped.start, rule=rule, nearby=nearby):
+            leaders = Leaders(comm, where.machine.network())
+            if comm.Get_rank():
+                return leaders.serve()
+            found = leaders.refine(
+                problem, start, nearest=9, rounds=6, paper_rule=rule == "paper", nearby=nearby
+            )
+            leaders.close(0)
+            return found
+
+        for size in (1, 2, 3, 5):
+            if size <= grouped.nodes.count:
+                place, rounds, evaluations = together(size, lead)[0]
+                assert place.tobytes() == serial[0].tobytes(), (seed, size)
+                assert (rounds, evaluations) == serial[1:]
+    # Where flows spread evenly the hottest link is a node's own, which exchanges do not relieve.
+    assert won > 0 or "spread" in spec
+
+
+def test_nearest_nodes_are_those_of_the_serial_search():
+    where = hb.machine("torus:3x4@5:nodes=2")
+    nodes = nodes_of(where)
+    near = neighbourhood_of(nodes).near.reshape(nodes.count, -1)
+    own = OwnRoutes(where.machine.network(), np.arange(24, dtype=np.int32), 7, 12, 0)
+    for place in own.places.tolist():
+        assert own.nearest(place, 9).tolist() == near[place][near[place] != place][:9].tolist()
+
+
+def test_more_leaders_than_nodes_are_refused():
+    graph, where = case("torus:3@1", 0)
+    with pytest.raises(InfeasibleError, match=mentions("4", "3")):
+        together(4, lambda comm: Leaders(comm, where.machine.network()).check(nodes_of(where).count))
+
+    def lead(comm):
+        leaders = Leaders(comm, where.machine.network())
+        if comm.Get_rank():
+            return leaders.serve()
+        with pytest.raises(InfeasibleError, match=mentions("4", "3")):
+            map_with_leaders(leaders, graph, where, HybridGreedy(), HottestLink())
+        leaders.close(1)
+        return 1
+
+    assert together(4, lead) == [1, 1, 1, 1]
+
+
+def test_a_leader_that_fails_says_so(monkeypatch):
+    graph, where = case(MACHINES[0], 0)
+    built = OwnRoutes.__init__
+
+    def broken(self, network, endpoints, first, last, shift):
+        if first > 0:
+            raise MemoryError
+        built(self, network, endpoints, first, last, shift)
+
+    monkeypatch.setattr(OwnRoutes, "__init__", broken)
+    with pytest.raises(StrandedError, match="leader 1: MemoryError"):
+        led(2, graph, where, HybridGreedy(), HottestLink())

@@ -1,0 +1,85 @@
+"""Many maps in one process: from threads, after a fork, in spawned processes, one after another."""
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+
+#: What runs in parallel inside: cuts, recombination, anneals side by side, dense search, links.
+CASES = (
+    ("node:4@10 core:4@1", {"preset": "eco", "partition": True}),
+    ("node:4@10 core:16@1", {"preset": "strong", "work_limit": 3_000_000}),
+    ("node:4@10 core:16@1", {"mapper": "identity", "refine": "tabu:work=1"}),
+    ("torus:4x4 / core:4@1", {"preset": "eco", "objective": "max_congestion"}),
+    ("node:4@10 core:16@1", {"mapper": "multisection:schedule=queue"}),
+)
+
+
+def pattern(n=64):
+    rng = np.random.default_rng(5)
+    return hb.CommGraph.from_edges(*rng.integers(0, n, (2, 4 * n)), rng.integers(1, 99, 4 * n))
+
+
+def mapped(case, threads=3):
+    spec, options = CASES[case]
+    n = 640 if options.get("partition") else 64
+    return hb.map_tasks(pattern(n), hb.machine(spec), threads=threads, **options).pe.tolist()
+
+
+def in_a_child(case, answers):
+    answers.put(mapped(case))
+
+
+@pytest.mark.slow
+def test_eight_threads_at_once_find_what_one_finds():
+    expected = [mapped(case, threads=1) for case in range(len(CASES))]
+    together = threading.Barrier(8)
+
+    def several(number):
+        together.wait()
+        return [mapped((number + step) % len(CASES)) for step in range(len(CASES))]
+
+    with ThreadPoolExecutor(8) as pool:
+        for number, found in enumerate(pool.map(several, range(8))):
+            assert found == [expected[(number + step) % len(CASES)] for step in range(len(CASES))]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_processes_started_after_threads_have_worked(method):
+    """Threads of the parent do not exist after a fork: nothing may wait for them."""
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} here")
+    expected = [mapped(case) for case in range(2)]
+    context = multiprocessing.get_context(method)
+    answers = context.Queue()
+    for case in range(2):
+        child = context.Process(target=in_a_child, args=(case, answers))
+        child.start()
+        assert answers.get(timeout=300) == expected[case]
+        child.join(300)
+        assert child.exitcode == 0
+
+
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc here")
+def test_a_thousand_maps_leave_no_memory_behind():
+    """A thousand patterns alone take 60 MiB, what their searches build several times that."""
+    graph, options = pattern(400), {"preset": "fast", "partition": True, "threads": 2}
+    where = hb.machine("node:4@10 core:4@1")
+    for seed in range(100):
+        hb.map_tasks(graph, where, seed=seed, **options)
+    before = resident()
+    for seed in range(1000):
+        hb.map_tasks(pattern(400), hb.machine("node:4@10 core:4@1"), seed=seed, **options)
+    assert resident() - before < 16 << 20

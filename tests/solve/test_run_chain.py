@@ -1,0 +1,110 @@
+"""Work limits: where they stop, and that they repeat what a time limit gave."""
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.graphs import grid
+from hopbytes.algorithms.base import LEAST_STEP, Effort
+from hopbytes.errors import UnsupportedError
+
+WHERE = hb.machine("node:4@10 core:4@1")
+
+
+def test_work_is_the_same_for_any_number_of_threads_and_is_counted():
+    work = [hb.map_tasks(grid(40), WHERE, preset="strong", threads=t).info["work"] for t in (1, 2, 3)]
+    assert work[0] == work[1] == work[2]
+    assert work[0]["arcs"] > 4 * 40 * 39  # more than one look at each arc
+
+
+def test_a_limit_begins_nothing_more_but_completes_a_placement():
+    free = hb.map_tasks(grid(40), WHERE, preset="strong").info
+    none = hb.map_tasks(grid(40), WHERE, preset="strong", work_limit=0).info
+    assert 0 < none["work"]["arcs"] < free["work"]["arcs"] / 4
+    assert "moves" not in none["work"]  # no V-cycle began
+    assert none["deterministic"]
+
+
+@pytest.mark.parametrize("limit", [1, 100_000, 2_000_000])
+def test_a_limit_means_the_same_for_any_number_of_threads(limit):
+    runs = [hb.map_tasks(grid(40), WHERE, preset="strong", work_limit=limit, threads=t) for t in (1, 2)]
+    assert np.array_equal(runs[0].pe, runs[1].pe)
+    assert runs[0].info["work"] == runs[1].info["work"]
+
+
+def test_a_run_under_a_time_limit_says_how_to_repeat_it():
+    timed = hb.map_tasks(grid(30), WHERE, preset="eco", time_limit=60, seed=3)
+    arcs = timed.info["work"]["arcs"]
+    assert f"`work_limit={arcs}`" in timed.info["notices"][-1]
+    again = hb.map_tasks(grid(30), WHERE, preset="eco", work_limit=arcs, seed=3)
+    assert np.array_equal(timed.pe, again.pe)
+    assert again.info["work"] == timed.info["work"]
+
+
+def test_a_search_that_a_deadline_ends_is_not_called_repeatable():
+    timed = hb.map_tasks(grid(60), WHERE, preset="strong", time_limit=0)
+    assert timed.info["work"]["cut_short"] > 0
+    assert "not repeatable" in timed.info["notices"][-1]
+
+
+def test_one_task_per_slot_goes_on_to_the_limit_and_repeats():
+    """More tasks than the dense search takes: until the limit ends it, the same for any number of threads."""
+    where = hb.machine("node:12@100 package:6@10 core:7@1")
+    number = np.random.default_rng(1).permutation(504).reshape(7, 8, 9)
+    near = [np.take(number, range(6 + axis), axis).ravel() for axis in range(3)]
+    far = [np.take(number, range(1, 7 + axis), axis).ravel() for axis in range(3)]
+    cube = hb.CommGraph.from_edges(np.concatenate(near), np.concatenate(far))
+    runs = [
+        hb.map_tasks(cube, where, preset="best", work_limit=limit, threads=threads, seed=2)
+        for limit, threads in ((1, 1), (20_000_000, 1), (20_000_000, 2))
+    ]
+    assert np.array_equal(runs[1].pe, runs[2].pe)
+    assert runs[1].info["work"]["evolve_steps"] > 1
+    assert runs[1].info["comm_cost"] < runs[0].info["comm_cost"]
+    assert sorted(runs[1].pe.tolist()) == list(range(504))
+
+
+def test_effort_is_used_up_by_work_or_time():
+    effort = Effort(work_limit=5)
+    effort.spend(4)
+    assert not effort.used_up
+    effort.spend(100, whole=False)
+    assert effort.work == {"arcs": 4, "cut_short": 1}
+    effort.spend(1)
+    assert effort.used_up
+    assert Effort(deadline=0.0).used_up
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, True, "3"])
+def test_a_limit_is_a_whole_number(limit):
+    with pytest.raises(UnsupportedError, match="work_limit"):
+        hb.map_tasks(grid(3), WHERE, work_limit=limit)
+
+
+@pytest.mark.parametrize("distance", [0, 1])
+@pytest.mark.parametrize("arcs", [0, 1])
+def test_a_search_that_only_a_limit_ends_ends_where_there_is_nothing_to_look_at(arcs, distance):
+    graph = hb.CommGraph.from_edges([0] * arcs, [1] * arcs, [5] * arcs, n=1000)
+    mapping = hb.map_tasks(
+        graph, hb.machine(f"core:4@{distance}"), preset="best", partition=True, work_limit=10**9
+    )
+    assert mapping.info["comm_cost"] == 0
+    assert mapping.info["work"].get("evolve_steps", 0) == 0
+
+
+def test_steps_that_look_at_nothing_do_not_go_on_for_ever():
+    mapping = hb.map_tasks(
+        hb.CommGraph.from_edges([], [], [], n=16), WHERE, mapper="identity", refine="evolve:dense_up_to=0",
+        work_limit=1,
+    )
+    assert mapping.info["comm_cost"] == 0
+
+
+def test_a_step_of_an_endless_search_counts_even_if_it_looks_at_little():
+    """Two tasks that must be apart: nothing is left to gain, and each step looks at a few arcs only."""
+    graph = hb.CommGraph.from_edges([0], [1], [5], n=1000)
+    mapping = hb.map_tasks(
+        graph, hb.machine("core:4@1"), preset="best", partition=True, work_limit=200_000, fixed={0: 0, 1: 1}
+    )
+    assert 0 < mapping.info["work"]["evolve_steps"] <= 200_000 // LEAST_STEP
+    assert mapping.info["comm_cost"] == 5

@@ -1,0 +1,153 @@
+"""Which slots fewer processes than slots use: the default never costs more than what launchers do."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import hopbytes as hb
+from helpers.strategies import random_graph
+from hopbytes.cost.objectives.base import objectives
+from hopbytes.machines.selection.launcher_order import launcher_placement
+from hopbytes.solve.slot_policies import slot_choices, window
+
+MACHINES = (
+    "node:6@10 package:2@3 core:6@1", "node:3@100 core:[5,9,2]@1", "torus:4x4x2@10:nodes=1 / core:3@1",
+    "fattree:4x4 / core:3@1", "core:40@1",
+)
+LINKS = ("hop_bytes", "max_congestion")
+
+
+def costs(graph, where, objective):
+    value = objectives[objective]().value
+    return [value(graph, where, launcher_placement(where, graph.n, order).pe) for order in ("fill", "block")]
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+@pytest.mark.parametrize("spec", MACHINES)
+def test_a_preset_never_costs_more_than_the_launchers_own_orders(spec, preset):
+    rng = np.random.default_rng(7)
+    where = hb.machine(spec)
+    names = ("comm_cost", *LINKS) if where.machine.network() is not None else ("comm_cost",)
+    for n in (2, where.k // 2, where.k - 1, where.k):
+        graph = random_graph(rng, n=n)
+        for objective in names:
+            mapping = hb.map_tasks(graph, where, preset=preset, objective=objective, seed=1)
+            assert mapping.info["objective_value"] <= min(costs(graph, where, objective))
+            assert mapping.tasks_per_pe().max() == 1
+
+
+def test_a_cube_on_a_larger_torus_finds_a_cube_of_nodes():
+    """64 tasks as 4x4x4 on 512 nodes: every message takes one hop, as the grid fits into the machine."""
+    graph = hb.read("stencil:4x4x4:bytes=1")
+    mapping = hb.map_tasks(graph, hb.machine("torus:8x8x8 / core:1"), preset="fast")
+    assert mapping.info["comm_cost"] == 10 * graph.total_volume  # 10 per hop
+    assert mapping.info["slots"] == "free"
+
+
+def test_groups_that_fill_nodes_are_not_torn_by_spreading():
+    """28 groups of 8 on 32 nodes of 8: spread over all nodes, seven a node, no group would be whole."""
+    graph = hb.read("ml:tp=8,pp=4,dp=7")
+    where = hb.machine("node:32@10 gpu:8@1")
+    mapping = hb.map_tasks(graph, where, preset="fast")
+    spread = hb.map_tasks(graph, where, preset="fast", spread=True)
+    assert 2 * mapping.info["comm_cost"] < spread.info["comm_cost"]
+    assert mapping.info["alternatives"]["spread"] == spread.info["comm_cost"]
+    assert np.bincount(where.node_of_pe[spread.pe]).tolist() == [7] * 32
+
+
+def test_what_the_user_or_the_job_says_is_kept():
+    rng = np.random.default_rng(3)
+    where, graph = hb.machine("node:4 core:4"), random_graph(rng, n=8)
+
+    def per_node(where=where, **said):
+        mapping = hb.map_tasks(graph, where, preset="fast", **said)
+        return np.bincount(where.node_of_pe[mapping.pe], minlength=4).tolist(), mapping.info["slots"]
+
+    assert per_node(pack=True) == ([4, 4, 0, 0], "filled")
+    assert per_node(spread=True) == ([2, 2, 2, 2], "spread")
+    assert per_node(tasks_per_node=3) == ([3, 3, 2, 0], "asked")
+    job = dataclasses.replace(where, tasks_of_nodes=np.array([1, 3, 3, 1]))
+    assert per_node(job) == ([1, 3, 3, 1], "job")
+    assert per_node(job, spread=True) == ([2, 2, 2, 2], "spread")
+    beside = hb.map_tasks(graph, job, preset="fast").info["alternatives"]
+    assert beside["filled"] == hb.map_tasks(graph, job, preset="fast", pack=True).info["comm_cost"]
+    with pytest.raises(hb.UnsupportedError, match="pack and spread"):
+        hb.map_tasks(graph, where, pack=True, spread=True)
+
+
+def test_fixed_places_leave_filled_and_spread_to_choose_from():
+    rng = np.random.default_rng(5)
+    where, graph = hb.machine("node:4@10 core:4@1"), random_graph(rng, n=8)
+    mapping = hb.map_tasks(graph, where, preset="fast", fixed={0: 15}, forbidden=[(1, 0)])
+    assert mapping.pe[0] == 15
+    assert mapping.pe[1] != 0
+    assert set(mapping.info["alternatives"]) == {"filled", "spread"}
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (60, {"filled": {"tasks_per_node": 12}, "spread": {"tasks_per_node": 10}}),
+        (64, {}),
+        (7, {"filled": {"tasks_per_node": 7}}),
+        (72, {}),
+    ],
+)
+def test_equal_nodes(n, expected):
+    assert slot_choices(hb.machine("node:6 core:12"), n, equal_nodes=True) == expected
+
+
+def test_launchers_that_want_equal_nodes_get_them():
+    rng = np.random.default_rng(5)
+    where = hb.machine("node:6@10 core:12@1")
+    for n in (60, 48, 20):
+        mapping = hb.map_tasks(random_graph(rng, n=n), where, preset="fast", equal_nodes=True)
+        counts = np.bincount(where.node_of_pe[mapping.pe])
+        assert len(set(counts[counts > 0])) == 1
+
+
+def test_a_window_is_compact_and_large_enough():
+    where = hb.machine("torus:8x8 / core:1")
+    for wanted in (1, 3, 16, 17, 63, 64):
+        pes = window(where, wanted)
+        assert wanted <= len(pes) < 2 * wanted + 1 or len(pes) == 64
+        assert np.array_equal(pes, np.unique(pes))
+    rows, columns = np.divmod(window(where, 16), 8)
+    assert (np.ptp(rows) + 1) * (np.ptp(columns) + 1) == 16
+    assert window(hb.machine("node:4 core:3"), 4).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("preset", ["fast", "eco"])
+def test_same_seed_same_answer_for_any_number_of_threads(preset):
+    graph = random_graph(np.random.default_rng(11), n=50)
+    where = hb.machine("torus:5x5:nodes=2@10 / core:2@1")
+    once, twice = (hb.map_tasks(graph, where, preset=preset, seed=4, threads=t) for t in (1, 2))
+    assert once.pe.tolist() == twice.pe.tolist()
+    assert once.info["alternatives"] == twice.info["alternatives"]
+
+
+def test_a_work_limit_ends_the_trying():
+    graph = random_graph(np.random.default_rng(11), n=50)
+    where = hb.machine("node:10@10 core:10@1")
+    first = hb.map_tasks(graph, where, preset="strong", work_limit=0)
+    assert set(first.info["alternatives"]) == {"filled", "spread"}  # in order everywhere, mapped on one
+    assert first.info["work"]["arcs"] < hb.map_tasks(graph, where, preset="strong").info["work"]["arcs"]
+
+
+@pytest.mark.parametrize("spec", ["node:8@100 core:4@1", "torus:4x4x4 / core:1"])
+def test_a_present_placement_may_move_to_free_slots(spec):
+    """Sixteen tasks in four rings, scattered over the machine: kept to their slots, rings stay torn."""
+    rng = np.random.default_rng(2)
+    where = hb.machine(spec)
+    tasks = np.arange(16)
+    ring = hb.CommGraph.from_edges(tasks, tasks // 4 * 4 + (tasks + 1) % 4, np.full(16, 100))
+    now = np.sort(rng.choice(where.k, 16, replace=False)).astype(np.int32)
+    stay = hb.map_tasks(ring, where, preset="fast", initial=now, migration_price=1)
+    free = hb.map_tasks(ring, where, preset="fast", initial=now)
+    assert free.info["comm_cost"] < stay.info["comm_cost"]
+    assert free.info["slots"] == "free"
+    assert set(stay.pe) == set(now)
+    assert free.info["migrations"] == np.count_nonzero(free.pe != now)
+    refined = hb.map_tasks(ring, where, mapper="identity", refine="swap", initial=now)
+    assert refined.info["comm_cost"] <= hb.evaluate(ring, hb.Mapping(now, where)).mapping.comm_cost

@@ -180,3 +180,23 @@ def test_test_files_have_names_of_their_own():
     """Two files of one name cannot be collected in one run, since their folders are no packages."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))
+
+
+def retired_words():
+    """The left column of the last table of the glossary."""
+    table = DOCUMENTS["glossary.md"].partition("## Words of 0.1.0")[2]
+    return re.findall(r"^\| (?!retired|---)([\w ]+?) \|", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize("word", retired_words())
+def test_a_retired_word_is_not_used(word):
+    """Former names of options (`_util/options.py`) and the list itself are the places that may name them."""
+    texts = {path: path.read_text() for path in SOURCES if path.relative_to(ROOT).parts[0] in ("src", "core")}
+    texts |= {name: text for name, text in DOCUMENTS.items() if name not in ("glossary.md", "CHANGELOG.md")}
+    texts.pop(PACKAGE / "_util/options.py")
+    pattern = re.compile(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])", re.IGNORECASE)
+    assert [str(place) for place, text in texts.items() if pattern.search(text)] == []
+
+
+def test_there_are_retired_words():
+    assert len(retired_words()) > 20

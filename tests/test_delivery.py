@@ -90,7 +90,7 @@ print(json.dumps(costs))
 
 
 def test_no_preset_needs_an_extra():
-    from hopbytes.presets import presets
+    from hopbytes.solve.presets import presets
 
     names = sorted(presets)
     done = subprocess.run(

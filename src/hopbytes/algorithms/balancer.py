@@ -62,7 +62,7 @@ def meet_bounds(
     loads : int64[n] or None
         Tasks without load are not moved. None means 1 each; then caps that can hold all tasks are met.
     caps : int64[k]
-    unary : Unary or None
+    linear_cost : LinearCost or None
         No task goes to a PE that is forbidden to it; prices count as communication does.
 
     Notes

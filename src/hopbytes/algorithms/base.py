@@ -19,7 +19,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
-#: Options give work in millions of arcs looked at.
+#: Options give work in millions of scanned edges.
 MILLION = 10**6
 
 #: Arcs that a step of an endless search counts at least: where there is little to look at it takes time, too.
@@ -50,7 +50,7 @@ class Bounds:
         With ``exact`` the number of tasks every PE must hold; loads then play no part.
     exact : bool
         One task per slot (or floor/ceil of n/k): counts are met exactly.
-    unary : Unary or None
+    linear_cost : LinearCost or None
         Costs beyond communication: fixed and forbidden places, migration. None for most problems.
     """
 
@@ -114,12 +114,12 @@ class Effort:
     work : dict
         Counters a mapper adds up (tries, moves, ...); deterministic, reported in ``Mapping.info``.
     work_limit : int or None
-        Arcs looked at after which no further attempt begins. What has begun comes to its end, so the
+        Scanned edges after which no further attempt begins. What has begun comes to its end, so the
         answer is the same for any number of threads and on any processor.
     cancel : int32[2] or None
         Control words for searches of another thread: they come home soon after the first becomes 1.
     history : list of (seconds, arcs, J)
-        When the best placement so far was found: seconds since `began`, arcs looked at, its J.
+        When the best placement so far was found: seconds since `began`, scanned edges, its J.
     began : float
         ``time.monotonic()`` value when the call began.
 

@@ -143,7 +143,7 @@ class LinearCost:
 
         Returns
         -------
-        Unary
+        LinearCost
             ``pes`` are positions of children within the group of the task.
         """
         tasks, child = self.tasks, child_of_pe[self.pes].astype(np.int64)
@@ -178,7 +178,7 @@ def held(linear_cost: LinearCost | None, tasks: Bool, pe: Int32) -> LinearCost:
 
     Parameters
     ----------
-    unary : Unary or None
+    linear_cost : LinearCost or None
     tasks : bool[n]
         Those to fix; on `pe` they cost what they did.
     pe : int32[n]

@@ -101,7 +101,7 @@ def map_tasks(
         then is returned; 0 asks for the first one. With a limit the answer may depend on the speed of
         the machine.
     work_limit : int, optional
-        Work after which nothing further begins, in arcs looked at (``info["work"]["arcs"]``): the measure
+        Work after which no further search begins, in scanned edges (``info["work"]["arcs"]``): the measure
         that, unlike seconds, gives the same placement on every machine. What has begun is completed,
         a first placement always.
     partition : bool, optional
@@ -146,7 +146,7 @@ def map_tasks(
         ``pe`` int32[n] and ``info``: problem, mapper with all its options, preset, refine, objective,
         weight, seed, threads, version, deterministic, seconds {map, verify}, work (counters), comm_cost,
         imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices, history (of the best
-        placement so far: seconds, arcs looked at, J; one entry for other objectives); with `initial`
+        placement so far: seconds, scanned edges, J; one entry for other objectives); with `initial`
         migrations and migration_cost; where slots were chosen, slots ("filled", "spread" or "free") and
         alternatives (the best value of the objective under each).
 

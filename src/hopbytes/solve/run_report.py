@@ -101,5 +101,5 @@ def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
     said = ["stopped early: the best placement until then"] if early else []
     if cut_short:
-        return [*said, f"{arcs} arcs looked at; {limit} ended {cut_short} searches early: not repeatable"]
-    return [*said, f"{arcs} arcs looked at; `work_limit={arcs}` instead of {limit} repeats this run"]
+        return [*said, f"{arcs} scanned edges; {limit} ended {cut_short} searches early: not repeatable"]
+    return [*said, f"{arcs} scanned edges; `work_limit={arcs}` instead of {limit} repeats this run"]

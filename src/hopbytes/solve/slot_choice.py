@@ -82,7 +82,7 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
 
     Notes
     -----
-    One chain where the slots are settled. With fewer tasks than slots the quick chain runs on up to four
+    One chain where the slots are given. With fewer tasks than slots the quick chain runs on up to four
     policies, and the whole chain on those near the best of them.
     Ties go to tasks in order on filled nodes, which need no launch file.
     """

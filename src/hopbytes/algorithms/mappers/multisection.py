@@ -181,7 +181,7 @@ class Multisection(Mapper):
         self, graph: CommGraph, levels: list[Level], pe_of_leaf: Int32, bounds: Bounds, effort: Effort,
         known: Sequence[Int32],
     ) -> Int32:
-        """Return what :meth:`again` does, where shares are settled."""
+        """Return what :meth:`again` does, where the effort of each level is known."""
         before = effort.work.get("cut_short", 0)
         by_level, warm_start = replace(self, schedule="level", trace=""), WarmStart(levels, known)
         leaf = by_level._cut(graph, levels, bounds, effort, warm_start)

@@ -92,7 +92,7 @@ class Subproblem:
     csr : Csr
         Symmetric graph of the members, numbered by position.
     loads : int64[s] or None
-    unary : Unary or None
+    linear_cost : LinearCost or None
         Costs of the members on PEs.
     """
 

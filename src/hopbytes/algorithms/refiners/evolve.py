@@ -83,7 +83,7 @@ class Evolve(Refiner):
             return pe
         if self.slots_only and not bounds.exact:
             return pe
-        if bounds.exact and self.dense_up_to > 0 and self._crowded(graph):
+        if bounds.exact and self.dense_up_to > 0 and self._is_dense(graph):
             return pe
         population = _Population(graph, where, bounds, max(2, self.size))
         population.add(pe)
@@ -112,7 +112,7 @@ class Evolve(Refiner):
         )
         return min(self.steps, self.work * MILLION // max(1, each))
 
-    def _crowded(self, graph: CommGraph) -> bool:
+    def _is_dense(self, graph: CommGraph) -> bool:
         return graph.n <= self.dense_pattern_up_to and is_dense(graph)
 
     def _step(self, population: _Population, step: int, effort: Effort) -> None:

@@ -41,7 +41,8 @@ class PairwiseRepartitioning(Refiner):
     Level by level from the outermost in, pairs with more traffic first. A task's price is what its neighbours
     outside the pair cost from either unit, so the cut that is made smallest is, but for distances inside the
     units, the communication cost. Tasks that change sides take the slots of those that go the other way,
-    the surroundings descend, and all is taken back unless the cost fell (``core/resplit.hpp``). The pairs of
+    the surroundings descend, and all is taken back unless the cost fell (``core/pairwise_repartition.hpp``).
+    The pairs of
     a level cost O(partners x (n + m)) and the bisections.
     """
 

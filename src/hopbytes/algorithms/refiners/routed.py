@@ -73,7 +73,7 @@ class Routed(Refiner):
         the start; 0: J does not rise either. None: without limit.
     anneal : bool
         Under `time_limit` or `work_limit` go on until it ends: rounds of ``congestion`` with new
-        seeds heat the best placement again, more or less in turn.
+        seeds anneal the best mapping again, at higher and lower temperatures in turn.
 
     Raises
     ------

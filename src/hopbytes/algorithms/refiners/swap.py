@@ -26,7 +26,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 #: Constructions that compete as starts, in this order, again with other seeds when more are wanted.
 RIVALS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
-#: A rival dearer than the best by more than one part in so many is not worth a descent.
+#: A rival that costs more than the best by more than one part in so many is not worth a descent.
 HOPELESS = 6
 #: On networks of nodes these compete besides, each after whole groups were exchanged between nodes.
 RIVALS_ON_NODES = ("ug", "curve", "multi_jagged")
@@ -150,7 +150,7 @@ class Swap(Refiner):
         value = CommCost().value
         best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
         least = value(graph, where, best)
-        for rival in self._promising(graph, where, bounds, effort):
+        for rival in self._competitive(graph, where, bounds, effort):
             if value(graph, where, rival) > least + least // HOPELESS:
                 continue
             end = self._exchange(graph, where, rival, bounds, effort, 0, 0)
@@ -158,7 +158,7 @@ class Swap(Refiner):
                 best, least = end, cost
         return best
 
-    def _promising(
+    def _competitive(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
     ) -> Iterator[Int32]:
         """Yield the rivals to descend from: the `starts` cheapest where some were made on nodes."""

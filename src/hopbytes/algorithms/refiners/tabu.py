@@ -28,7 +28,7 @@ class Tabu(Refiner):
     Parameters
     ----------
     work : int
-        How much to do at most, in millions of arcs looked at (an exchange looks at all n² / 2 pairs of
+        How much to do at most, in millions of scanned edges (an exchange looks at all n² / 2 pairs of
         tasks, of which eight count as one arc); 0: until the deadline or the work limit of the whole
         run, and the default when there is neither. Small problems end earlier, see `renewals`.
     largest : int

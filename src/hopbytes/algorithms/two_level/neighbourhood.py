@@ -28,9 +28,9 @@ def neighbourhood_of(nodes: Nodes, *, of_pes: bool = False) -> Neighbourhood:
     order are known to each.
     """
     cache = nodes._cache
-    if "vicinity" not in cache:
-        cache["vicinity"] = _rows(nodes)
-    near, hops = cache["vicinity"]
+    if "neighbourhood" not in cache:
+        cache["neighbourhood"] = _rows(nodes)
+    near, hops = cache["neighbourhood"]
     places = np.arange(nodes.count)
     if of_pes:
         return Neighbourhood(near, hops, nodes.of_pe, nodes.start, nodes.pes.astype(np.int32))

@@ -57,7 +57,7 @@ def test_a_launched_file_adds_no_line_and_is_not_opened_for_a_stranger(tmp_path)
     started = tmp_path / "by rank"
     started.write_text("0\n1\n")
     hb.write(mapping, tmp_path / "new", "newrank", launched=str(started))
-    with pytest.raises(UnsupportedError, match="expected --launched FILE"):
+    with pytest.raises(UnsupportedError, match="expected `launched=FILE`"):
         hb.read(tmp_path / "new", "newrank", where=mapping.where)
     again = hb.read(tmp_path / "new", "newrank", where=mapping.where, launched=str(started))
     assert again.pe.tolist() == [1, 0]

@@ -86,23 +86,35 @@ def test_answers_fit(hopbytes, tmp_path, call):
     check(call[0], done.stdout)
 
 
+@pytest.mark.parametrize("given", [HALO, SMALL], ids=["levels", "links"])
+def test_two_mappings_fit(hopbytes, tmp_path, given):
+    for mapper in ("identity", "random"):
+        done = hopbytes("map", *given, "--mapper", mapper, "--quiet", "-o", f"{mapper}.json")
+        assert done.returncode == 0, done.stderr
+    done = hopbytes("compare", given[0], "identity.json", "random.json", "--json")
+    assert done.returncode == 0, done.stderr
+    check("compare", done.stdout)
+    names = set(schema_of("compare")["$defs"]["measured"]["properties"])
+    assert set(json.loads(done.stdout)["other"]) - names == set()
+
+
 def test_comparisons_fit(hopbytes, tmp_path):
     rows = [
         {"tool": tool, "preset": "eco", "instance": "mesh", "seed": 1, "comm_cost": cost}
         for tool, cost in (("ours", 30), ("theirs", 40))
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    check("compare", hopbytes("compare-runs", "rows.jsonl", "--baseline", "theirs", "--json").stdout)
+    check("compare-runs", hopbytes("compare-runs", "rows.jsonl", "--baseline", "theirs", "--json").stdout)
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs mpirun")
-@pytest.mark.parametrize("verb", ["verify", "replay"])
+@pytest.mark.parametrize("verb", ["verify", "bench-pattern"])
 def test_answers_of_launches_fit(hopbytes, tmp_path, verb, monkeypatch):
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
         monkeypatch.setitem(os.environ, name, "1")
     made = hopbytes("map", "stencil:2", "--on", "core:2@1", "--hosts", "localhost", "-o", "placed.json")
     assert made.returncode == 0, made.stderr
-    before = ["stencil:2"] if verb == "replay" else []
+    before = ["stencil:2"] if verb == "bench-pattern" else []
     done = hopbytes(verb, *before, "placed.json", "--json", "--", "mpirun", "--oversubscribe", "-n", "2")
     if done.returncode != 0 and not done.stdout:
         pytest.skip(f"no launch here: {done.stderr.strip()[:200]}")

@@ -85,7 +85,7 @@ def test_what_is_no_slip_goes_on(hopbytes):
             ("eval", "m.json", EXAMPLE),
             "m.json: a stored mapping, expected a pattern: the order is PATTERN MAPPING",
         ),
-        (("eval", "m.txt", EXAMPLE, *ON), "m.txt: a placement (plain), expected a pattern: the order is"),
+        (("eval", "m.txt", EXAMPLE, *ON), "m.txt: a mapping (plain), expected a pattern: the order is"),
         (
             ("map", "mlp:tp=8", *ON),
             "mlp:tp=8: no such file, and no pattern generator 'mlp' (did you mean ml?)",
@@ -100,7 +100,7 @@ def test_what_is_no_slip_goes_on(hopbytes):
         (("record", "-o", "x.pattern", "--", "qsub", "job.sh"), "qsub submits a job and starts no ranks"),
         (("run", "--pattern", EXAMPLE, "--", "true"), "such as mpirun -n 16"),
         (("compare-runs", "m.json"), "m.json:1: not JSON, expected lines of bench/run.py, one object each"),
-        (("map", "tri.txt", *ON), "could be any of: dense, edges (say which: --input-format)"),
+        (("map", "tri.txt", *ON), "could be any of: dense, edges (name it with --input-format)"),
     ],
 )
 def test_errors_name_what_was_meant(hopbytes, tmp_path, arguments, words):

@@ -16,8 +16,8 @@ REGISTRIES = (formats, machines, mappers, refiners, objectives, patterns)
 
 @pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
 def test_every_name_is_a_file(registry):
-    folder = importlib.import_module(registry._package)
-    files = {module.name for module in pkgutil.iter_modules(folder.__path__)}
+    folders = [importlib.import_module(package) for package in registry._packages]
+    files = {module.name for folder in folders for module in pkgutil.iter_modules(folder.__path__)}
     for name, thing in registry.items():
         assert files & {f"{prefix}{name}" for prefix in registry._prefixes}, name
         assert registry.name_of(thing) == name

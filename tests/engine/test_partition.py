@@ -151,7 +151,8 @@ def shared_runs(csr, ways, threads=1):
     n = len(csr.indptr) - 1
     spent = []
     effort = PartitionSettings(
-        repetitions=6, recombinations=5, initial_partitions=1, initial_recombinations=0, hierarchies=ways
+        repetitions=6, recombinations=5, initial_partitions=1, coarse_recombinations=0,
+        shared_hierarchies=ways,
     )
     cap = n // 4 + n // 100
     child, cut = cut_once(
@@ -181,7 +182,7 @@ def test_candidates_never_lose():
     thorough = PartitionSettings(repetitions=4, recombinations=4, initial_partitions=8)
     good, best_cut = cut_once(csr, caps, thorough)
     poor = PartitionSettings(
-        initial_partitions=1, growing_repetitions=1, coarsest=2, initial_recombinations=0,
+        initial_partitions=1, region_growings=1, coarsest=2, coarse_recombinations=0,
         search=SearchSettings(rounds=0),
     )
     _, alone = cut_once(csr, caps, poor)
@@ -190,7 +191,7 @@ def test_candidates_never_lose():
     absent = np.full(120, -1, np.int32)
     for combines in (0, 3):
         effort = PartitionSettings(
-            initial_partitions=1, growing_repetitions=1, coarsest=2, recombinations=combines,
+            initial_partitions=1, region_growings=1, coarsest=2, recombinations=combines,
             search=poor.search,
         )
         child, cut = cut_once(csr, caps, effort, candidates=np.array([absent, good, over], np.int32))
@@ -213,8 +214,8 @@ def test_more_blocks_than_a_product_of_labels_can_number():
     blocks = 50_000  # blocks**2 > 2**31: partitions are combined by pairs of labels
     csr = edges(300, [(v, v + 1) for v in range(299)])
     effort = PartitionSettings(
-        repetitions=2, recombinations=1, initial_partitions=1, growing_repetitions=1,
-        initial_recombinations=0,
+        repetitions=2, recombinations=1, initial_partitions=1, region_growings=1,
+        coarse_recombinations=0,
     )
     child, cut = cut_once(csr, [1] * blocks, effort)
     assert len(set(child.tolist())) == 300

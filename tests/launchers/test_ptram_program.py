@@ -67,7 +67,7 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
     program = tmp_path / "dying.py"
     program.write_text(
         "import sys\n"
-        "from hopbytes.mpi.ptram import __main__ as program, leaders\n"
+        "from hopbytes.mpi.ptram import __main__ as program, node_leaders as leaders\n"
         "def dying(part, terms, by_share):\n"
         "    if part.wire.rank == 1:\n"
         "        raise ValueError('out of order')\n"
@@ -84,7 +84,7 @@ def test_a_leader_that_dies_in_a_search_ends_all(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["stencil:4", "--on", "node:4@10"], "needs a machine with links"),
+        (["stencil:4", "--on", "node:4@10"], "expected one with links"),
         (["stencil:4", "--on", "torus:4", "--mapper", "ug"], "expected ptram for both"),
     ],
 )

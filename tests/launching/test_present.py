@@ -71,7 +71,7 @@ def test_another_mpi_is_named(receipt, tmp_path):
     said = advice(receipt, "openmpi", install(tmp_path / "bin", mpirun="MPICH"))
     assert [label for label, _ in said.lines] == ["launch, Open MPI 5", "launch, Open MPI 4"]
     assert said.notices == (
-        "mpirun on this host is Hydra, expected Open MPI 5 or Open MPI 4 (or --format hydra)",
+        "mpirun on this host is Hydra, expected Open MPI 5 or Open MPI 4 (or `write(format='hydra')`)",
     )
 
 

@@ -122,13 +122,13 @@ def test_two_groups_without_a_compiler(family, tmp_path, monkeypatch):
     assert graph.n == 4
     assert set(zip(graph.sources().tolist(), graph.targets.tolist(), strict=True)) >= {*NEXT, (0, 2)}
     assert graph.meta["recorded"]["by"].startswith("monitoring")
-    assert any("names messages between two groups: Open MPI's own counting is wrong" in n for n in notices)
+    assert any("uses messages between two groups: Open MPI's monitoring counts them wrongly" in n for n in notices)
 
 
 def test_a_pause_without_a_compiler_is_said(tmp_path, monkeypatch):
     graph, notices = recorded("openmpi 5", "-DPAUSED", monkeypatch, tmp_path, compilers=False)
     assert graph.total_volume >= 4 * 69000
-    assert any("names MPI_Pcontrol: Open MPI's own counting is wrong" in notice for notice in notices)
+    assert any("uses MPI_Pcontrol: Open MPI's monitoring counts them wrongly" in notice for notice in notices)
 
 
 @pytest.mark.parametrize("framework", ["pml", "coll", "osc"])

@@ -119,7 +119,7 @@ def test_phases_and_warnings(family):
     assert counted(family, "phases", phase=3)[0] == dict.fromkeys(NEXT, 40)
     nothing, graph = counted(family, "p2p", skip_first=1000.0)
     assert nothing == {}
-    assert any("nearly empty: 0 of 4" in notice for notice in graph.meta["notices"])
+    assert any("0 of 4" in notice for notice in graph.meta["notices"])
 
 
 @pytest.mark.launcher

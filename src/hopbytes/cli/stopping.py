@@ -75,7 +75,7 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
     Python runs handlers of signals in the main thread, between two steps of Python: in the middle of a
     coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up socket hears
     the signal at once, and ends the process where :data:`GRACE` was not enough. Inside the block nothing may
-    be half-written.
+    be half-written. Where no thread can be started, signals keep their meaning.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -101,14 +101,21 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
 
     listener = threading.Thread(target=listen, name="hopbytes-signals", daemon=True)
     before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-    listener.start()
+    try:
+        listener.start()
+        started = True
+    except RuntimeError:  # a limit of processes: the search says so where it needs threads
+        signal.set_wakeup_fd(before)
+        started = False
     try:
         yield
     finally:
-        signal.set_wakeup_fd(before)
+        if started:
+            signal.set_wakeup_fd(before)
         over.set()
         told.close()
-        listener.join()
+        if started:
+            listener.join()
         hears.close()
 
 

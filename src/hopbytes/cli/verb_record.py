@@ -59,6 +59,7 @@ def record(
     """
     import hopbytes as hb
     from hopbytes.cli.app import complain
+    from hopbytes.cli.option_names import as_options
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
     from hopbytes.record.next_step import next_step, target_of
@@ -71,7 +72,7 @@ def record(
         compiler=compiler, hosts=not no_hosts, launcher=launcher,
     )
     if done.graph is None:
-        complain(done.problem)
+        complain(as_options(done.problem))
         raise Exit(done.code or 1)
     output = target_of(output, done.graph)
     receipt = hb.write(done.graph, output, writing.format, force=writing.force)

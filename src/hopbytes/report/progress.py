@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,8 +118,9 @@ class Progress:
         self._thread = threading.Thread(target=self._draw_often, name="hopbytes-progress", daemon=True)
 
     def begin(self) -> None:
-        """Show the bar after a moment."""
-        self._thread.start()
+        """Show the bar after a moment; there is none where no thread can be started."""
+        with suppress(RuntimeError):
+            self._thread.start()
 
     def reading(self, name: str) -> None:
         """Say that a pattern is read."""

@@ -13,7 +13,7 @@ MOST_NODES = 64
 
 
 def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MOST_NODES) -> list[str]:
-    """Return a line per node in use: its name and its tasks.
+    """Return a line per node in use: its name and its ranks (tasks of a partition).
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MO
     >>> import hopbytes as hb
     >>> pattern, where = hb.read("stencil:8"), hb.machine("node:2@10 core:4@1", hosts="n[1-2]")
     >>> print("\\n".join(ranks_per_node(hb.map_tasks(pattern, where, mapper="identity"), 60)))
-    n1: tasks 0-3
-    n2: tasks 4-7
+    n1: ranks 0-3
+    n2: ranks 4-7
     """
     columns = columns or width()
     where, word = mapping.where, "ranks" if mapping.info.get("problem") == "processes" else "tasks"

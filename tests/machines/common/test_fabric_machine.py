@@ -192,7 +192,7 @@ def test_adaptive_routing_evens_out_the_links_of_a_real_fabric():
     ("text", "message"),
     [
         ("ib:", "ib:PATH"),
-        ("ib:{}:rails=odd", "--rails 'odd'"),
+        ("ib:{}:rails=odd", "`rails` 'odd'"),
         ("ib:{}:speed=3", "'speed=3' tables="),
         ("ib:{}:rails=same:rails=same", "expected each once"),
         ("ib:{}@1@2", "two distances"),

@@ -40,7 +40,7 @@ def test_ways_to_say_it(spec, options, capacity):
         ("node:2 core:2", "node=0", "expected LEVEL=NUMBERS:N"),
         ("node:2 core:2", "node=0:0", "expected LEVEL=NUMBERS:N"),
         ("node:2 core:2", "node=0:-2", "expected LEVEL=NUMBERS:N"),
-        ("node:2 core:2", "node=5:2", "`capacity`.*expected numbers from 0 to 1"),
+        ("node:2 core:2", "node=5:2", "`capacity`"),
         ("node:2:cap=[1,999999] core:2", "node=1:999999", "at most 1000000"),
     ],
 )

@@ -122,7 +122,9 @@ def test_two_groups_without_a_compiler(family, tmp_path, monkeypatch):
     assert graph.n == 4
     assert set(zip(graph.sources().tolist(), graph.targets.tolist(), strict=True)) >= {*NEXT, (0, 2)}
     assert graph.meta["recorded"]["by"].startswith("monitoring")
-    assert any("uses messages between two groups: Open MPI's monitoring counts them wrongly" in n for n in notices)
+    assert any(
+        "uses messages between two groups: Open MPI's monitoring counts them wrongly" in n for n in notices
+    )
 
 
 def test_a_pause_without_a_compiler_is_said(tmp_path, monkeypatch):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from hopbytes.cli.common_options import Quiet, WritingOptions
 from hopbytes.cli.declare import Exit, option
 from hopbytes.cli.launch_words import CommandWords, command_words
+
+if TYPE_CHECKING:
+    from hopbytes.model.comm_graph import CommGraph
 
 
 def record(
@@ -77,10 +80,13 @@ def record(
     output = target_of(output, done.graph)
     receipt = hb.write(done.graph, output, writing.format, force=writing.force)
     if not quiet:
-        graph = done.graph
-        messages = int(graph.arc_messages().sum())
-        tell(*graph.meta.get("notices", ()), *receipt.notices)
-        size = f"{graph.total_volume:,} bytes in {messages:,} messages"
-        tell(f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}")
-        tell(*next_step(output, words, graph, launcher))
+        tell(*done.graph.meta.get("notices", ()), *receipt.notices)
+        tell(_size_line(done.graph, output))
+        tell(*next_step(output, words, done.graph, launcher))
     raise Exit(done.code)
+
+
+def _size_line(graph: CommGraph, output: str) -> str:
+    messages = int(graph.arc_messages().sum())
+    size = f"{graph.total_volume:,} bytes in {messages:,} messages"
+    return f"recorded: {graph.n} ranks, {graph.m} pairs, {size}: {output}"

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "rng.hpp"
 #include "work_graph.hpp"
@@ -74,6 +75,26 @@ template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_
   std::stable_sort(order.begin(), order.end(), [&](int32_t x, int32_t y) { return power[x] > power[y]; });
 }
 
+// Fills `order` with the vertices in random order. Large graphs do not fit in the cache, so there runs of
+// consecutive vertices are visited in random order, and the vertices of a run in random order: neighbours usually
+// have close numbers.
+inline void random_order(std::vector<int32_t>& order, Rng& rng) {
+  constexpr int64_t run = 1024, large = 1 << 15;
+  const int64_t n = static_cast<int64_t>(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (n < large) return rng.shuffle(order);
+  std::vector<int32_t> first((n + run - 1) / run);
+  std::iota(first.begin(), first.end(), 0);
+  rng.shuffle(first);
+  auto filled = order.begin();
+  for (const int32_t i : first) {
+    const auto begin = filled;
+    for (int64_t v = i * run; v < std::min(n, (i + 1) * run); ++v) *filled++ = static_cast<int32_t>(v);
+    std::span<int32_t> visited(begin, filled);
+    rng.shuffle(visited);
+  }
+}
+
 // Clusters vertices along heavy edges. The vertices are visited in random order, or with `heavy_first` the
 // ends of heavy edges first. A vertex that is still alone joins the adjacent cluster with the best rating:
 // the squared weight of the edges to the cluster over the load of the cluster. Only vertices with equal
@@ -89,8 +110,7 @@ std::vector<int32_t> cluster(const WorkGraph<W>& g, const int32_t* label, int64_
   std::vector<uint8_t> matched(g.n, 0);
   Buffer<int32_t> touched(g.n);  // the clusters adjacent to a vertex
   std::iota(leader.begin(), leader.end(), 0);
-  std::iota(order.begin(), order.end(), 0);
-  rng.shuffle(order);
+  random_order(order, rng);
   if (heavy_first) heaviest_first(g, order);
   count = g.n;
   for (int32_t v : order) {

@@ -6,6 +6,7 @@
 
 #include "congestion_swap.hpp"
 #include "hybrid.hpp"
+#include "portable_math.hpp"
 #include "rng.hpp"
 #include "set_moves.hpp"
 
@@ -38,7 +39,7 @@ class CongestionSearch {
   int64_t run(const Control& control, int64_t& evaluations) {
     if (!communicates_ || state_.links().max() == 0 || state_.places() < 2) return 0;
     limit_ = options_.hop_percent < 0 ? INT64_MAX
-                                      : state_.hop_bytes() + state_.hop_bytes() / 100 * options_.hop_percent;
+                                      : state_.hop_bytes() + percent_of(state_.hop_bytes(), options_.hop_percent);
     store_best();
     int64_t made = 0;
     const int64_t phase_length = std::max<int64_t>(1, options_.evaluations / kPhases);
@@ -81,7 +82,7 @@ class CongestionSearch {
     for (int64_t i = 0; i < evaluations; ++i, ++since) {
       if (since >= kRefresh) {
         if (control.should_stop()) return made;
-        hot = state_.hotter_than(state_.links().max() / 100 * options_.band_percent);
+        hot = state_.hotter_than(percent_of(state_.links().max(), options_.band_percent));
         if (hot.empty()) return made;  // All traffic is inside nodes, so that there is nothing to lower.
         since = 0;
       }

@@ -12,8 +12,9 @@
 namespace hopbytes {
 
 // The weight from a vertex into each adjacent block (the gain cache of other partitioners). With few blocks a
-// row per vertex is cached: it is computed on first use and updated by moves. With many blocks the weights
-// are computed by a scan each time.
+// row per vertex is cached: it is computed on first use and updated by moves. Searches look at vertices at the
+// boundaries of blocks only, so that few vertices have a row. With many blocks the weights are computed by a scan
+// each time.
 template <class W> class Connectivity {
  public:
   static constexpr int64_t kFewBlocks = 16;
@@ -26,8 +27,8 @@ template <class W> class Connectivity {
     count_ = 0;
     std::fill(scratch_.begin(), scratch_.end(), 0);
     if (!cached_) return;
-    known_.assign(g.n, 0);
-    if (static_cast<int64_t>(rows_.size()) < g.n * k_) rows_.resize(g.n * k_);
+    row_of_.assign(g.n, -1);
+    rows_.clear();
   }
 
   // Selects v: the methods below then speak of its adjacent blocks.
@@ -36,8 +37,8 @@ template <class W> class Connectivity {
       for (int32_t b : blocks()) scratch_[b] = 0;
     count_ = 0;
     if (cached_) {
-      int64_t* row = rows_.data() + v * k_;
-      if (!known_[v]) fill(v, row);
+      if (row_of_[v] < 0) add_row(v);
+      const int64_t* row = row_at(v);
       for (int32_t b = 0; b < k_; ++b)
         blocks_[count_] = b, count_ += row[b] != 0;
       weight_ = row;
@@ -58,9 +59,10 @@ template <class W> class Connectivity {
     if (!cached_) return;
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
       const int32_t u = g_->adj[e];
-      if (!known_[u]) continue;
-      rows_[u * k_ + from] -= g_->weight[e];
-      rows_[u * k_ + to] += g_->weight[e];
+      if (row_of_[u] < 0) continue;
+      int64_t* row = row_at(u);
+      row[from] -= g_->weight[e];
+      row[to] += g_->weight[e];
     }
   }
 
@@ -96,9 +98,12 @@ template <class W> class Connectivity {
     for (int32_t b : blocks()) total_ += weight_[b];
   }
 
-  void fill(int32_t v, int64_t* row) {
-    known_[v] = 1;
-    std::fill(row, row + k_, 0);
+  int64_t* row_at(int32_t v) { return rows_.data() + row_of_[v] * k_; }
+
+  void add_row(int32_t v) {
+    row_of_[v] = static_cast<int32_t>(static_cast<int64_t>(rows_.size()) / k_);
+    rows_.resize(rows_.size() + k_, 0);
+    int64_t* row = row_at(v);
     for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];
   }
 
@@ -109,7 +114,7 @@ template <class W> class Connectivity {
   const int64_t* weight_ = nullptr;
   std::vector<int64_t> scratch_, rows_;
   int64_t total_ = 0;  // weight from the selected vertex to all blocks
-  std::vector<uint8_t> known_;
+  std::vector<int32_t> row_of_;  // the number of the row of each vertex, -1 without one
   int64_t count_ = 0;
   std::vector<int32_t> blocks_;  // the first count_ entries are adjacent to the selected vertex
   std::vector<int32_t> candidates_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "local_search.hpp"
+#include "portable_math.hpp"
 
 namespace hopbytes {
 
@@ -131,7 +132,7 @@ void recursive_bisection(const WorkGraph<W>& g, std::span<const int64_t> max_blo
   // that some is left for deeper bisections.
   const double share = max_all ? static_cast<double>(max_left) / static_cast<double>(max_all) : 0.5;
   const int64_t target = static_cast<int64_t>(std::llround(static_cast<double>(g.total_load) * share));
-  const double depth = std::max(1.0, std::ceil(std::log2(static_cast<double>(a))));
+  const double depth = static_cast<double>(std::max<int64_t>(1, ceil_log2(a)));
   auto loosened = [&](int64_t aim, int64_t limit) {
     return std::max(aim,
                     std::min(limit, aim + static_cast<int64_t>(static_cast<double>(limit - aim) / depth)));

@@ -189,7 +189,8 @@ template <class W> class Multilevel {
   Score in_bundles(const WorkGraph<W>& g, std::vector<int32_t>& part, uint64_t seed, int64_t direct) {
     const int64_t k = static_cast<int64_t>(max_block_weight_.size());
     const int64_t bundles = std::min<int64_t>(4, (k + direct - 1) / direct);
-    const double levels = 1 + std::ceil(std::log2(static_cast<double>(k) / static_cast<double>(bundles)) / 3);
+    double levels = 1;  // one, and one for every factor of eight between the blocks and the bundles
+    for (int64_t reached = bundles; reached < k; reached *= 8) ++levels;
     std::vector<int64_t> first(bundles + 1, 0), room(bundles, 0), max_block_weight(bundles);
     for (int64_t j = 0; j < bundles; ++j) {
       first[j + 1] = k * (j + 1) / bundles;

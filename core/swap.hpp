@@ -101,7 +101,8 @@ template <class W, class D> class SwapSearch {
     constexpr int64_t every = 64;  // steps between two reductions of the temperature
     double temperature = temperature_for(losses, start_acceptance);
     const double coolings = static_cast<double>(std::max<int64_t>(1, steps / every));
-    const double cooling = std::pow(temperature_for(losses, end_acceptance) / temperature, 1.0 / coolings);
+    const double fall = temperature_for(losses, end_acceptance) / temperature;
+    const double cooling = portable_exp(portable_log(fall) / coolings);
     int64_t total = 0;
     for (int64_t i = 1; i <= steps && work_left_ > 0; ++i) {
       if (i % every == 0) {

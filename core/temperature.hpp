@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "portable_math.hpp"
 #include "rng.hpp"
 
 namespace hopbytes {
@@ -20,7 +21,7 @@ inline double temperature_for(const std::vector<int64_t>& losses, double share) 
   for (int i = 0; i < 100; ++i) {
     const double temperature = std::sqrt(low * high);
     double accepted = 0;
-    for (const int64_t loss : losses) accepted += std::exp(-static_cast<double>(loss) / temperature);
+    for (const int64_t loss : losses) accepted += portable_exp(-static_cast<double>(loss) / temperature);
     (accepted < share * static_cast<double>(losses.size()) ? low : high) = temperature;
   }
   return low;
@@ -28,7 +29,7 @@ inline double temperature_for(const std::vector<int64_t>& losses, double share) 
 
 // Draws the largest loss, in units of the temperature, that is accepted: exponentially distributed.
 inline double exponential_threshold(Rng& rng) {
-  return -std::log((static_cast<double>(rng.next() >> 11) + 0.5) * 0x1p-53);
+  return -portable_log((static_cast<double>(rng.next() >> 11) + 0.5) * 0x1p-53);
 }
 
 }  // namespace hopbytes

@@ -7,6 +7,7 @@
 #include "coarsen.hpp"
 #include "flow.hpp"
 #include "local_search.hpp"
+#include "portable_math.hpp"
 
 namespace hopbytes {
 
@@ -95,7 +96,7 @@ template <class W, class D> class MultilevelRefinement {
     constexpr int32_t smallest_overload = 10;
     std::vector<int64_t> loose(max_block_weight_.begin(), max_block_weight_.end());
     for (int64_t& max_block_weight : loose)  // No block can hold more than the total load.
-      for (const int64_t more : {max_block_weight / 100 * overload_percent_, g.max_load})
+      for (const int64_t more : {percent_of(max_block_weight, overload_percent_), g.max_load})
         max_block_weight += std::max<int64_t>(0, std::min(g.total_load - max_block_weight, more));
     const std::vector<int32_t> before(part);
     const int64_t cost = search_.cost();

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine.control import Spend
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
@@ -134,7 +136,7 @@ def evolve(
         raise ValueError("evolve needs an amount of work or a deadline")
     if problem.n < 2:
         return start.copy(), 0
-    run = _Search(problem, start.copy(), np.random.default_rng(seed), limit, deadline, threads, spend, watch)
+    run = _Search(problem, start.copy(), RandomNumbers(seed), limit, deadline, threads, spend, watch)
     if problem.n > settings.population_up_to:
         run.improve_best()
         return run.best, run.exchanges
@@ -154,7 +156,7 @@ class _Search:
 
     problem: DenseProblem
     best: Int32
-    rng: np.random.Generator
+    rng: RandomNumbers
     limit: int | None
     deadline: float | None
     threads: int
@@ -177,8 +179,7 @@ class _Search:
         while sum(map(len, found)) < settings.population and not self.over:
             found.append(self.improve(self.random_permutations(WIDTH), 20 * n, fruitless=1)[0])
         members = np.vstack(found)
-        costs = np.array([self.problem.cost(each) for each in members[1:]], np.float64)
-        spread = costs.std() / max(costs.mean(), 1.0) * np.sqrt(n) if len(costs) else 0.0
+        spread = _relative_deviation([self.problem.cost(each) for each in members[1:]]) * math.sqrt(n)
         return n * (settings.short if spread > WIDE_SPREAD else settings.long), members
 
     def improve_best(self) -> None:
@@ -187,8 +188,8 @@ class _Search:
         while not self.over:
             begin, before = self.best.copy(), self.least
             if fruitless:
-                perturbed = self.rng.choice(n, min(n, 2 + fruitless), replace=False)
-                begin[perturbed] = begin[self.rng.permutation(perturbed)]
+                perturbed = self.rng.distinct(n, 2 + fruitless)
+                begin[perturbed] = begin[self.rng.shuffled(perturbed)]
             self.improve(begin[None, :], 2 * n)
             fruitless = 0 if self.least < before else fruitless + 1
 
@@ -204,7 +205,7 @@ class _Search:
         pool.fruitless_children = 0
         most = settings.fruitless_children * size
         while not self.over and len(pool.costs) > 1 and pool.fruitless_children < most:
-            pairs = [self.rng.choice(len(pool.costs), 2, replace=False) for _ in range(WIDTH)]
+            pairs = [self.rng.distinct(len(pool.costs), 2) for _ in range(WIDTH)]
             children = np.stack([self.child(*pool.members[pair]) for pair in pairs])
             self.improve_generation(pool, children, length, size)
 
@@ -228,7 +229,7 @@ class _Search:
                 self.tell_work(arcs, finished)
 
         if not self.over and iterations > 0 and len(begin):
-            seeds = self.rng.integers(0, 2**63, len(begin), dtype=np.uint64)
+            seeds = self.rng.words(len(begin)) >> np.uint64(1)
             place, _, done = tabu_many(
                 self.problem, begin, seeds, TabuSettings(iterations, fruitless=fruitless),
                 threads=self.threads, deadline=self.deadline, spend=spend,
@@ -251,7 +252,7 @@ class _Search:
         """Cross two permutations: equal places stay, the others come from either or are random."""
         n = len(one)
         order = self.rng.permutation(n)
-        pick = self.rng.random(n) < 0.5
+        pick = self.rng.coins(n)
         used, place = np.zeros(n, bool), np.full(n, -1, np.int32)
         same = one == other
         place[same] = one[same]
@@ -263,5 +264,14 @@ class _Search:
                     place[task], used[choice] = choice, True
                     break
         unplaced = np.flatnonzero(place < 0)
-        place[unplaced] = self.rng.permutation(np.flatnonzero(~used)).astype(np.int32)
+        place[unplaced] = self.rng.shuffled(np.flatnonzero(~used)).astype(np.int32)
         return place
+
+
+def _relative_deviation(costs: list[int]) -> float:
+    """Return the standard deviation over the mean, from exact sums: the same number on every processor."""
+    total, count = sum(costs), len(costs)
+    if total == 0:
+        return 0.0
+    variance = count * sum(cost * cost for cost in costs) - total * total
+    return math.sqrt(variance / (total * total))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.machines.selection.launcher_order import launcher_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -40,7 +41,7 @@ def in_order(graph: CommGraph, mapping: Mapping, order: str = "fill") -> Int32:
 
 def at_random(mapping: Mapping, seed: int) -> Int32:
     """Return int32[n], a random permutation of the PEs of `mapping`, with the same counts per PE; O(n)."""
-    return mapping.pe[np.random.default_rng(seed).permutation(mapping.n)]
+    return RandomNumbers(seed).shuffled(mapping.pe)
 
 
 def as_recorded(graph: CommGraph, where: Allocation) -> Int32 | None:

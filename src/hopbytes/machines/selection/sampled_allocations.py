@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopbytes._arrays import Int64
+from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import nodes_along_curve
@@ -67,7 +68,7 @@ def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     wanted = _integer(text, "nodes", given["nodes"], 1, count)
     order = np.arange(count)
     if method != "first":
-        rng = np.random.default_rng(_integer(text, "seed", given["seed"], 0, 2**63))
+        rng = RandomNumbers(_integer(text, "seed", given["seed"], 0, 2**63))
         scattered = method == "scattered"
         order = rng.permutation(count) if scattered else _free_along_curve(machine, text, given, rng)
     if len(order) < wanted:
@@ -76,7 +77,7 @@ def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
     return used
 
 
-def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: np.random.Generator) -> Int64:
+def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: RandomNumbers) -> Int64:
     """Free nodes in the order of the curve, from a random start."""
     if not DECIMAL.fullmatch(given["holes"]) or not given["holes"] or not 0 <= float(given["holes"]) < 1:
         raise FormatError(
@@ -84,7 +85,7 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
         )
     holes, run = float(given["holes"]), _integer(text, "run", given["run"], 1, 10**6)
     order = nodes_along_curve(machine)
-    order = np.roll(order, -int(rng.integers(len(order))))
+    order = np.roll(order, -rng.below(len(order)))
     if holes == 0:
         return order
     # Runs of both kinds alternate; their mean lengths are in the ratio of the shares.
@@ -92,7 +93,9 @@ def _free_along_curve(machine: Machine, text: str, given: dict[str, str], rng: n
     at, busy = 0, False
     while at < len(order):
         mean = run if busy else run * (1 - holes) / holes
-        length = int(rng.geometric(min(1.0, 1 / max(1.0, mean))))
+        length = 1
+        while at + length < len(order) and not rng.happens(1 / max(1.0, mean)):
+            length += 1
         taken[at : at + length] = busy
         at, busy = at + length, not busy
     return order[~taken]

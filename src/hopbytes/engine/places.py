@@ -1,4 +1,4 @@
-"""Placement of groups of tasks on nodes by hops (``core/hop_greedy.hpp``, ``core/hop_swap.hpp``)."""
+"""Mapping of groups of tasks on nodes by hops (``core/hop_greedy.hpp``, ``core/hop_swap.hpp``)."""
 
 from __future__ import annotations
 

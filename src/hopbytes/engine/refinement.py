@@ -1,4 +1,4 @@
-"""Refinement of a placement by moves of tasks and clusters."""
+"""Refinement of a mapping by moves of tasks and clusters."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def refine_placement(
     spend: Spend | None = None,
     linear_cost: LinearCost | None = None,
 ) -> tuple[Int32, int]:
-    """Lower the communication cost of a placement by moves of single tasks or of clusters.
+    """Lower the communication cost of a mapping by moves of single tasks or of clusters.
 
     Parameters
     ----------
     pe : int32[n]
-        The placement to start from; not changed.
+        The mapping to start from; not changed.
     max_block_weights : int64[k]
         Largest load per PE.
     labels, bit_costs
@@ -59,13 +59,13 @@ def refine_placement(
     linear_cost : LinearCost or None
         Linear assignment costs, in units of weight x distance where each edge counts once.
     others : int32[c, n] or None
-        Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
+        Mappings to recombine with: cycle i contracts only what the mapping and ``others[i]`` agree on,
         so that it can choose between them region by region.
 
     Returns
     -------
     int32[n], int
-        A placement that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
+        A mapping that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
         moves tried.
     """
     call = Call.prepare(

@@ -1,4 +1,4 @@
-"""Placement of groups of tasks on nodes by link loads (``core/congestion_*.hpp``, ``core/ptram.hpp``)."""
+"""Mapping of groups of tasks on nodes by link loads (``core/congestion_*.hpp``, ``core/ptram.hpp``)."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def congestion_search(
     Returns
     -------
     int32[G], int, int
-        The best placement seen, never worse than the start; exchanges made and evaluated.
+        The best mapping seen, never worse than the start; exchanges made and evaluated.
     """
     # In compiled code 0 means "no limit".
     limit = 0 if hop_percent is None else hop_percent + 1

@@ -111,7 +111,7 @@ def repartition_pairs(
     Returns
     -------
     Searched, int
-        A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
+        A mapping that costs no more and has as many tasks on every PE, and how many pairs gained.
     """
     call = Call.prepare(
         indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table,

@@ -22,7 +22,7 @@ _implementation = implementation("slots")
 
 
 class Searched(NamedTuple):
-    """A placement, and the numbers of exchanges evaluated and made."""
+    """A mapping, and the numbers of exchanges evaluated and made."""
 
     pe: Int32
     evaluations: int
@@ -55,7 +55,7 @@ def pair_search(
     indptr, targets, weights, loads
         Symmetric graph without diagonal; None means 1 each.
     pe : int32[n]
-        The placement to start from; not changed.
+        The mapping to start from; not changed.
     capacities : int64[k]
         Largest load per PE.
     reach : int

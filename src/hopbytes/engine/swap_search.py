@@ -1,4 +1,4 @@
-"""Refinement of a placement by exchanges of two tasks."""
+"""Refinement of a mapping by exchanges of two tasks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def swap_refine(
     Returns
     -------
     Searched
-        A placement that costs no more, and the numbers of exchanges evaluated and made.
+        A mapping that costs no more, and the numbers of exchanges evaluated and made.
     """
     call = Call.prepare(
         indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,

@@ -59,7 +59,7 @@ class LinearCost:
         return costs
 
     def total(self, pe: Int32) -> int:
-        """Sum of the costs of a placement without tasks on forbidden PEs, exact."""
+        """Sum of the costs of a mapping without tasks on forbidden PEs, exact."""
         return int(self.at(pe).sum())
 
     def violated(self, pe: Int32) -> Int64:

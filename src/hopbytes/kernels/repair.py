@@ -1,4 +1,4 @@
-"""Repair of placements that exceed the capacity of PEs."""
+"""Repair of mappings that exceed the capacity of PEs."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def fraction_bits(form: RouteForm, total: int) -> int:
     Parameters
     ----------
     total : int
-        Sum of the weights of all flows, the same for all placements compared with each other.
+        Sum of the weights of all flows, the same for all mappings compared with each other.
     """
     # A link may carry all flows, each rounded up by one unit, hence one bit more for the rounding.
     return max(0, min(MOST_SHIFT, 60 - total.bit_length())) if form.split else 0

@@ -1,4 +1,4 @@
-"""Twins of ``core/hop_greedy.hpp`` and ``core/hop_swap.hpp``: placement of groups of tasks by hops.
+"""Twins of ``core/hop_greedy.hpp`` and ``core/hop_swap.hpp``: mapping of groups of tasks by hops.
 
 Groups are given as a dictionary of weights, places as a table of distances. Everything is recomputed whenever
 it is needed. One group per place; the capacity of a place is at least the size of its group.

@@ -1,4 +1,4 @@
-"""Twins of ``core/congestion_swap.hpp`` and ``core/ptram.hpp``: placement of groups by link loads.
+"""Twins of ``core/congestion_swap.hpp`` and ``core/ptram.hpp``: mapping of groups by link loads.
 
 Routes are a callable: the links from one place to another. Loads are recomputed for every proposal.
 """

@@ -128,7 +128,7 @@ def collect_constraints(
     FormatError
         Tasks or PEs that do not exist, a wrong number of tasks.
     UnsupportedError
-        A price that is not a whole number >= 0, or without an initial placement.
+        A price that is not a whole number >= 0, or without an initial mapping.
     ScaleError
         Prices that sum to more than 2**58.
     """

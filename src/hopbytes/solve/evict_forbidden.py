@@ -16,7 +16,7 @@ from hopbytes.model.capacities import group_sums
 def evict_forbidden(
     where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, linear_cost: LinearCost, *, exact: bool
 ) -> Int32:
-    """Return a placement with no task on a PE forbidden to it.
+    """Return a mapping with no task on a PE forbidden to it.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def evict_forbidden(
     Notes
     -----
     O(n + entries) plus, for each task that must move, O(k) where there is room, and O(k x tasks met) for a
-    chain. Chains are augmenting paths of a bipartite matching: when there is none, no placement exists.
+    chain. Chains are augmenting paths of a bipartite matching: when there is none, no mapping exists.
     """
     moving = linear_cost.violated(pe)
     if not len(moving):

@@ -1,4 +1,4 @@
-"""Making a placement keep to its problem, and judging from scratch whether it does."""
+"""Making a mapping keep to its problem, and judging from scratch whether it does."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hopbytes.solve.problem import Problem
 
 
 def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
-    """Make a placement keep the bounds as far as its loads allow.
+    """Make a mapping keep the bounds as far as its loads allow.
 
     Returns
     -------
     pe : int32[n]
     bounds : Bounds
-        Those of the problem, relaxed where this placement could not meet them: what refiners must keep.
+        Those of the problem, relaxed where this mapping could not meet them: what refiners must keep.
     notices : list of str
         What had to be relaxed.
 

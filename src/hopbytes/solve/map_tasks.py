@@ -97,13 +97,13 @@ def map_tasks(
     threads : int, optional
         Workers side by side; by default as many as CPUs this process may use.
     time_limit : float, optional
-        Seconds for everything this function does, verification included; the best placement found by
+        Seconds for everything this function does, verification included; the best mapping found by
         then is returned; 0 asks for the first one. With a limit the answer may depend on the speed of
         the machine.
     work_limit : int, optional
         Work after which no further search begins, in scanned edges (``info["work"]["arcs"]``): the measure
-        that, unlike seconds, gives the same placement on every machine. What has begun is completed,
-        a first placement always.
+        that, unlike seconds, gives the same mapping on every machine. What has begun is completed,
+        a first mapping always.
     partition : bool, optional
         False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
         empty when n >= k. By default a partition if and only if ``n >= 8 k`` and the tasks are not known to
@@ -130,14 +130,14 @@ def map_tasks(
     forbidden : pairs of a task and a PE, optional
         Where they must not be. A PE forbidden to all tasks is left out.
     initial : Mapping or int[n], optional
-        Where tasks are now. It is refined, a new placement is made to agree with it as far as possible,
+        Where tasks are now. It is refined, a new mapping is made to agree with it as far as possible,
         and the cheaper of the two is kept.
     migration_price : int
         What each task costs that is not where `initial` has it, in units of the communication cost.
     progress : callable, optional
         Called with (stage, done, total).
     stop : callable, optional
-        Asked a few times a second, without arguments; once it says yes the best placement found so far is
+        Asked a few times a second, without arguments; once it says yes the best mapping found so far is
         returned soon, as at a time limit.
 
     Returns
@@ -146,7 +146,7 @@ def map_tasks(
         ``pe`` int32[n] and ``info``: problem, mapper with all its options, preset, refine, objective,
         weight, seed, threads, version, deterministic, seconds {map, verify}, work (counters), comm_cost,
         imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices, history (of the best
-        placement so far: seconds, scanned edges, J; one entry for other objectives); with `initial`
+        mapping so far: seconds, scanned edges, J; one entry for other objectives); with `initial`
         migrations and migration_cost; where slots were chosen, slots ("filled", "spread" or "free") and
         alternatives (the best value of the objective under each).
 

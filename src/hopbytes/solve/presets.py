@@ -67,7 +67,7 @@ class Chain:
     draws : int
         With so many at most, as long as they take little beside the rest.
     named : bool
-        The caller named the mapper, and is told when its placement had to be changed.
+        The caller named the mapper, and is told when its mapping had to be changed.
     """
 
     mapper: Mapper
@@ -168,7 +168,7 @@ def fast() -> Chain:
 
 @presets.register("eco")
 def eco() -> Chain:
-    """Good placements at little cost; the default."""
+    """Good mappings at little cost; the default."""
     return chain(
         Multisection(repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1),
         VCycle(cycles=1),
@@ -181,7 +181,7 @@ def eco() -> Chain:
 
 @presets.register("strong")
 def strong() -> Chain:
-    """Best placements when a few times the work does not matter."""
+    """Best mappings when a few times the work does not matter."""
     from hopbytes.algorithms.refiners.evolve import Evolve
 
     return chain(

@@ -100,7 +100,7 @@ class Problem:
         return self.name == "partition" and self.graph.n >= self.where.k
 
     def comm_cost(self, pe: Int32) -> int:
-        """J of a placement on the PEs in play, from scratch."""
+        """J of a mapping on the PEs in play, from scratch."""
         return CommCost().value(self.graph, self.where, pe)
 
     def cost(self, pe: Int32) -> int:

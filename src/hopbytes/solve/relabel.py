@@ -1,4 +1,4 @@
-"""Renaming units of a machine so that a new placement agrees with the present one as far as possible."""
+"""Renaming units of a machine so that a new mapping agrees with the present one as far as possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int
     ----------
     where : Allocation
     pe : int32[n]
-        A placement, left as it is.
+        A mapping, left as it is.
     home : int32[n]
         Where tasks are now; negative for those that are nowhere.
     caps : int64[k]

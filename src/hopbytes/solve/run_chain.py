@@ -1,4 +1,4 @@
-"""One posed problem, solved: mapper, refiners, repair, and the placement there is now if there is one."""
+"""One posed problem, solved: mapper, refiners, repair, and the mapping there is now if there is one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Worth: TypeAlias = tuple[int, int, int | float, int | float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A placement, what had to be relaxed for it, and what it is compared by (see :func:`_worth`)."""
+    """A mapping, what had to be relaxed for it, and what it is compared by (see :func:`_worth`)."""
 
     pe: Int32
     notices: list[str]
@@ -36,14 +36,14 @@ class Placed:
 
 
 def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
-    """Return a placement on the PEs in play, and what had to be relaxed for it.
+    """Return a mapping on the PEs in play, and what had to be relaxed for it.
 
-    With a present placement (``problem.home``) two are made: that one refined, and a new one whose units
+    With a present mapping (``problem.home``) two are made: that one refined, and a new one whose units
     are renamed to agree with it as far as possible; the cheaper, by communication and migration, is kept.
 
     Notes
     -----
-    Of all placements that the steps of a chain pass through the best by ``steps.goal`` is returned, so no
+    Of all mappings that the steps of a chain pass through the best by ``steps.goal`` is returned, so no
     step makes the objective worse than it was before.
     """
     if problem.graph.n == 0:
@@ -106,7 +106,7 @@ def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
 
 
 def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
-    """Return what the mapper finds, its units renamed to agree with the present placement if there is one."""
+    """Return what the mapper finds, its units renamed to agree with the present mapping if there is one."""
     placed = steps.mapper.map(problem.graph, problem.where, problem.bounds, effort)
     pe = _placed(problem, describe(mappers, steps.mapper), placed)
 
@@ -160,7 +160,7 @@ def _moved_notice(mapped: Int32, pe: Int32) -> list[str]:
 
 
 def _note(problem: Problem, steps: Chain, found: Placed, effort: Effort) -> None:
-    """Add a placement that keeps the bounds to the history of J."""
+    """Add a mapping that keeps the bounds to the history of J."""
     if steps.goal == "comm_cost" and found.worth[:2] == (0, 0):
         effort.note(
             problem.comm_cost(found.pe) if problem.bounds.linear_cost is not None else int(found.worth[2])

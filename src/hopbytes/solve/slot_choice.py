@@ -34,7 +34,7 @@ class Placed:
     slots : str
         Name of the policy that was taken.
     value : (value, J)
-        What placements are compared by.
+        What mappings are compared by.
     values : dict of str to (value, J)
         The best found under every policy that was tried.
     """
@@ -60,7 +60,7 @@ class Placed:
 
 
 def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limited: bool) -> Placed:
-    """Try every policy of choosing slots and return the best placement by the objective asked for.
+    """Try every policy of choosing slots and return the best mapping by the objective asked for.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _narrowed(
 
 
 def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> Placed:
-    """Add what filled nodes would cost to a placement with the counts of the job, for its user to decide."""
+    """Add what filled nodes would cost to a mapping with the counts of the job, for its user to decide."""
     filled = _run(task, Policy("filled", dataclasses.replace(task.request, pack=True)), steps, effort)
     if np.array_equal(filled.problem.pes, found.problem.pes):
         return found
@@ -198,7 +198,7 @@ def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
 
 
 def _best(found: list[Placed]) -> Placed:
-    """Return the best placement, the first of equals, with the best value of every policy."""
+    """Return the best mapping, the first of equals, with the best value of every policy."""
     values: dict[str, Value] = {}
     for one in found:
         values[one.slots] = min(one.value, values.get(one.slots, one.value))

@@ -19,7 +19,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.problem import Problem, Request, formulate
 
-#: What placements are compared by: the objective asked for, then J with the costs of single tasks.
+#: What mappings are compared by: the objective asked for, then J with the costs of single tasks.
 Value: TypeAlias = tuple[int | float, int]
 
 #: The pattern chooses among so many times as many slots as there are tasks: a compact part of the machine,
@@ -48,7 +48,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is to be mapped where, and what makes one placement better than another.
+    """What is to be mapped where, and what makes one mapping better than another.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Task:
         return formulate(self.graph, self.where, request or self.request, self.constraints)
 
     def value(self, problem: Problem, pe: Int32) -> Value:
-        """Return what placements are compared by; exact integers for J."""
+        """Return what mappings are compared by; exact integers for J."""
         cost = problem.cost(pe)
         if self.objective == "comm_cost":
             return cost, cost
@@ -85,7 +85,7 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
     """Yield the ways to choose slots: one where somebody has said which or all are needed.
 
     With places or prices of single tasks the search cannot choose freely, nor without `silent` tasks, one for
-    every other slot: nodes are filled or spread over. A present placement keeps to its slots, or leaves
+    every other slot: nodes are filled or spread over. A present mapping keeps to its slots, or leaves
     them for others where that costs nothing. Where the job says how many tasks each node gets, that is what
     its user asked the scheduler for.
     """

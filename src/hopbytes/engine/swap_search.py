@@ -36,8 +36,8 @@ def swap_refine(
 ) -> Searched:
     """Lower the communication cost by exchanges of two tasks.
 
-    Parameters are those of :func:`refine_placement`. With `exact` only the number of tasks per PE matters,
-    which exchanges preserve. For the others see :class:`hopbytes.algorithms.refiners.swap.Swap`.
+    The parameters are those of :func:`refine_placement` and of :class:`hopbytes.algorithms.refiners.swap.Swap`.
+    With `exact` only the number of tasks per PE is bounded, which exchanges preserve.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Bottom-up construction: it groups tasks for the innermost units, then groups these groups level by level."""
+"""Bottom-up construction: it groups tasks for the innermost units, then groups these groups by level."""
 
 from __future__ import annotations
 

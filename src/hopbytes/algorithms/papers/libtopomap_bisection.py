@@ -93,7 +93,7 @@ def halves(graph: Graph, loads: Int64, settings: PartitionSettings, effort: Effo
 
 
 def _even_out(part: Int32, loads: Int64, caps: Int64) -> None:
-    """Move vertices with the highest numbers out of parts that a bisection left too full when it ended early."""
+    """Move vertices with the highest numbers out of overfull parts, which a deadline may leave."""
     loaded = np.flatnonzero(loads)
     held = np.bincount(part[loaded], minlength=len(caps))
     for full in np.flatnonzero(held > caps):

@@ -17,7 +17,7 @@ from hopbytes.algorithms.two_level import Grouped, HostGraph
 @mappers.register("libtopomap_greedy")
 @dataclass(frozen=True, slots=True)
 class TopologyGreedy(TopologyMapper):
-    """Assign the neighbour over the heaviest edge to the nearest free node, with links that lengthen with load.
+    """Assign the neighbour over the heaviest edge to the nearest free node; loaded links are longer.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def host_graph(nodes: Nodes, wanted: str) -> HostGraph:
     network = network_of(nodes.where, wanted)
     if network.wiring is None:
         raise UnsupportedError(
-            f"{wanted} needs to know the ends of links, but '{nodes.where.machine.spec()}' lists only routes: "
+            f"{wanted} needs the ends of all links, but '{nodes.where.machine.spec()}' lists only routes: "
             "'ug' and 'ptram' work with routes alone"
         )
     wiring, places = network.wiring(), nodes.count

@@ -119,7 +119,7 @@ def partition_to_nodes(
 
 
 def balance_fix(graph: CommGraph, parts: Int32, capacities: Int64, loads: Int64 | None) -> Int32:
-    """Move tasks out of overfull groups with the least increase of the edge cut; other groups only receive."""
+    """Move tasks out of overfull groups with the least increase of the edge cut; others only receive."""
     fixed: Int32 = np.ascontiguousarray(parts, np.int32).copy()
     places = len(capacities)
     equal = np.ones(65, np.int64)

@@ -1,4 +1,4 @@
-"""From the node of every task to its PE: multisection of the tasks of each node along the levels inside it."""
+"""From the node of every task to its PE: multisection of the tasks of each node along its inner levels."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ SMALL = 4_000
 MOST = 2**59
 
 
-#: The stop function of the caller, which long searches call. It is a context variable, because otherwise every
-#: search would have to pass it on.
+#: The stop function of the caller, which long searches call. It is a context variable, because otherwise
+#: every search would have to pass it on.
 _stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 

@@ -36,8 +36,9 @@ def swap_refine(
 ) -> Searched:
     """Lower the communication cost by exchanges of two tasks.
 
-    The parameters are those of :func:`refine_placement` and of :class:`hopbytes.algorithms.refiners.swap.Swap`.
-    With `exact` only the number of tasks per PE is bounded, which exchanges preserve.
+    The parameters are those of :func:`refine_placement` and of
+    :class:`hopbytes.algorithms.refiners.swap.Swap`. With `exact` only the number of tasks per PE is bounded,
+    which exchanges preserve.
 
     Returns
     -------

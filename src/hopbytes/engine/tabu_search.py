@@ -71,9 +71,9 @@ class DenseProblem:
         Notes
         -----
         If one matrix is symmetric, the other is replaced by the sum of both its directions, and pairs count
-        once; if neither is, both directions are kept. Products of diagonals are added to the linear assignment
-        costs. If sums could exceed 61 bits, all numbers lose low bits, so results must be compared with exact
-        numbers.
+        once; if neither is, both directions are kept. Products of diagonals are added to the linear
+        assignment costs. If sums could exceed 61 bits, all numbers lose low bits, so results must be compared
+        with exact numbers.
         """
         n = len(flow)
         total, furthest = checked_sum(np.ascontiguousarray(flow).reshape(-1)), int(distance.max(initial=0))

@@ -70,6 +70,6 @@ def place_side(where: PlaceLike) -> Allocation:
 
         return machine(os.fspath(where))
     raise WrongTypeError(
-        f"the place to map to is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a "
+        f"the machine is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a "
         "Machine or a spec such as 'node:6 core:12'"
     )

@@ -118,9 +118,10 @@ def evolve(
     The memetic search follows Benlic and Hao (2015): children inherit the assignments that their parents have
     in common and half of the others from each (uniform crossover), and are improved by a tabu search. It
     differs in that the spread of local optima determines the length of these searches, populations that no
-    longer change are replaced by new ones, and every generation consists of two children. With more than `population_up_to` tasks a single
-    solution is improved by iterated local search, whose perturbations grow while no better solution is found.
-    O(n^2) per exchange. The search ends by itself when new populations repeatedly end at no better cost.
+    longer change are replaced by new ones, and every generation consists of two children. With more than
+    `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
+    while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
+    repeatedly find no lower cost.
 
     Examples
     --------

@@ -114,8 +114,8 @@ def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool
 
     Notes
     -----
-    O(m). This rule is not from the literature. It usually holds for volumes that span orders of magnitude, and
-    never for equal ones.
+    O(m). This rule is not from the literature. It usually holds for volumes that span orders of magnitude,
+    and never for equal ones.
 
     Examples
     --------

@@ -1,5 +1,4 @@
-"""Kernels for the leader processes of PTRAM, which store routes (``core/stored_routes.hpp``, ``core/ptram.hpp``).
-"""
+"""Kernels for the leader processes of PTRAM (``core/stored_routes.hpp``, ``core/ptram.hpp``)."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class LinearCost:
         return from_entries(self.tasks[keep], number[self.pes[keep]], self.costs[keep], self.rest)
 
     def contracted(self, cluster: Int32, count: int) -> LinearCost:
-        """Return the sums over clusters, whose tasks have the same forbidden PEs. O(n + entries log entries)."""
+        """Return the sums over clusters of tasks with equal forbidden PEs. O(n + entries log entries)."""
         closed = np.zeros(count, np.bool_)
         closed[cluster[self.rest >= FORBIDDEN]] = True
         rest = np.zeros(count, np.int64)

@@ -103,7 +103,7 @@ def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
 
 
 def fraction_bits(form: RouteForm, total: int) -> int:
-    """Return the number of fractional bits of link loads: 0 for single paths, else the most that `total` permits.
+    """Return the number of fractional bits of link loads: 0 for single paths, else the most for `total`.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
 
 
 class UnitTraffic(NamedTuple):
-    """Weight of arcs `between` different units and `inside` units, and weight each unit `sent` and `received`."""
+    """Weight of arcs `between` different units and `inside` units; weight each unit `sent` and `received`."""
 
     between: int
     inside: int

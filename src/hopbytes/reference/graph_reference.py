@@ -87,7 +87,7 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
 
 
 def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:
-    """Return whether the standard deviation of the weights of arcs exceeds their mean, in double precision."""
+    """Return whether the standard deviation of the weights exceeds their mean, in double precision."""
     count, total, squares = len(targets), 0.0, 0.0
     for weight in weights.tolist():
         total += float(weight)

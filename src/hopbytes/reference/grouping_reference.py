@@ -1,4 +1,4 @@
-"""Reference implementation of ``core/group.hpp``: the grouping of TreeMatch, computed from its definitions."""
+"""Reference implementation of ``core/group.hpp``: the grouping of TreeMatch by its definitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _OutOfStepsError(Exception):
 def group_objects(
     indptr: Int64, targets: Int32, weights: Int64, arity: int, list_up_to: int, credit: int, group: Int32
 ) -> int:
-    """Fill `group` (int32[p]) with group numbers by smallest member; return the index of the best heuristic."""
+    """Fill `group` (int32[p]) with numbers by smallest member; return the index of the best heuristic."""
     p = len(indptr) - 1
     weight = [[0] * p for _ in range(p)]
     for v in range(p):

@@ -8,7 +8,7 @@ from hopbytes.reference.groups import Fit
 
 
 def ptram_order(indptr: Any, targets: Any, volumes: Any, sizes: Any, capacities: Any, order: Any) -> None:
-    """Fill `order`: by rarity of size, then by volume to earlier groups plus a share of that to the others."""
+    """Fill `order`: by rarity of size, then by volume to earlier groups plus a share of that to others."""
     arcs = [
         (a, int(targets[e]), int(volumes[e]) if len(volumes) else 1)
         for a in range(len(indptr) - 1) for e in range(int(indptr[a]), int(indptr[a + 1]))

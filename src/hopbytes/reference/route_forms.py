@@ -124,7 +124,8 @@ def listed(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
 
 
 def fat_tree(numbers: Int64, *_: Any) -> Router:
-    """Routes of fat trees by digit strings: a switch of level i has the upper digits of its nodes and i own ones."""
+    """Routes of fat trees by digit strings: a switch of level i has the upper digits of its nodes and i own.
+    """
     h, _nodes, rule, *rest = numbers.tolist()
     below, above, cables = rest[:h], rest[h : 2 * h], rest[2 * h :]
 

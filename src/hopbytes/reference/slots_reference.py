@@ -13,7 +13,7 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt64 = NDArray[np.uint64]
 
-#: Arguments as compiled searches take them, see :class:`hopbytes.engine.call.Call`.
+#: Arguments in the form of compiled searches, see :class:`hopbytes.engine.call.Call`.
 Graph = tuple[Int64, Int32, Int64, Int64]
 Distances = tuple[UInt64, Int64, Int64]
 AssignmentCosts = tuple[Int64, Int32, Int64, Int64]
@@ -270,7 +270,7 @@ def chain_search(
 def place_greedily(
     graph: Graph, distances: Distances, control_arrays: ControlArrays, linked: bool, room: Int64, pe: Int32
 ) -> None:
-    """Fill `pe` by the method of Müller-Merbach, or by GreedyAllC if `linked`, with dense sums. O(n^2 + n k)."""
+    """Fill `pe` by the method of Müller-Merbach, or by GreedyAllC if `linked`. O(n^2 + n k)."""
     places = _Places(graph, distances)
     n, k, left = places.n, len(room), [int(r) for r in room]
     pe[:] = -1

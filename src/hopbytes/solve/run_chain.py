@@ -54,7 +54,8 @@ def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[s
     else:
         found = _improved(problem, _present(problem), steps, steps.steps, effort)
         if not effort.used_up:
-            found = min(found, _anew(problem, steps, effort), key=_by_worth)  # min prefers the current mapping in case of a tie
+            # In case of a tie min() returns the first, which is the current mapping.
+            found = min(found, _anew(problem, steps, effort), key=_by_worth)
     return found.pe, found.notices
 
 

@@ -111,9 +111,9 @@ def interruptible(
 
     Python cannot interrupt compiled code, so it runs in its own thread. On Ctrl-C, at the deadline, or when
     :func:`stop_asked` returns True, the control flag makes it return within milliseconds; with `to_the_end`
-    the function :func:`stop_asked` is ignored. Meanwhile `watch` is called a few times per second with the
-    counter ``control[1]``. At the end `spend` is called with the scanned edges in `spent` and with True if the
-    work ended by itself.
+    :func:`stop_asked` is ignored. Meanwhile `watch` is called a few times per second with the counter
+    ``control[1]``. At the end `spend` is called with the scanned edges in `spent` and with True if the work
+    ended by itself.
     """
 
     def late() -> bool:

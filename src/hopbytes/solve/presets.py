@@ -160,7 +160,7 @@ def _for_links(posed: Chain) -> Chain:
 
 @presets.register("fast")
 def fast() -> Chain:
-    """The fastest useful mapping."""
+    """Useful mappings in the shortest time."""
     return chain(
         Multisection(initial_partitions=2, flow_rounds=2),
         VCycle(cycles=0),

@@ -208,7 +208,7 @@ def _treated_as_partition(graph: CommGraph, k: int, request: Request) -> tuple[b
     if request.oversubscribe or graph.of_processes or n < TASKS_PER_PE_OF_A_PARTITION * k:
         return False, ()
     each = f"{n // k:,}" if n % k == 0 else f"about {n / k:,.1f}"
-    what = f"treated as a partition, {each} tasks per slot (`partition=False` says one each)"
+    what = f"treated as a partition, {each} tasks per slot (`partition=False` selects one each)"
     return True, (f"{n:,} tasks on {k:,} slot{'s' * (k > 1)}: {what}",)
 
 

@@ -60,7 +60,7 @@ class TwoPhase(Mapper):
         if self.model not in MODELS:
             raise UnsupportedError(f"model={self.model}, expected one of {', '.join(MODELS)}")
         if isinstance(build(mappers, self.mapping), TwoPhase):
-            raise UnsupportedError("mapping=two_phase, expected a mapper of single blocks")
+            raise UnsupportedError("mapping=two_phase, expected another mapper")
         if self.refine != NO_REFINER:
             build(refiners, self.refine)
 

@@ -1,7 +1,8 @@
 """Random numbers of our own, which are the same with every version of every library.
 
-NumPy promises the streams of its bit generators, but not those of ``Generator``: its permutations and integers may
-change with a release. These are computed from 64-bit words alone, the words of the compiled core's ``Rng``.
+NumPy promises the streams of its bit generators, but not those of ``Generator``: its permutations and
+integers may change with a release. These are computed from 64-bit words alone, which are the words of the
+compiled core's ``Rng``.
 """
 
 from __future__ import annotations

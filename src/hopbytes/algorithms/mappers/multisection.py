@@ -15,6 +15,7 @@ from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
 from hopbytes.algorithms.multisection.executor import run_schedule
 from hopbytes.algorithms.multisection.hierarchy_levels import Problem, Subproblem, group_seeds, levels_of
+from hopbytes.algorithms.multisection.numbering import renumbered
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
@@ -198,12 +199,17 @@ class Multisection(Mapper):
         """Return the leaf of every task."""
         root = Subproblem.whole(graph, bounds).rescaled_to_63_bits()
         each = 2 if root.csr.indptr is graph.indptr else 1
+        root = renumbered(root)
+        if isinstance(outside, WarmStart) and root.members is not None:
+            outside = outside.renumbered(root.members)
 
         def cut(subproblem: Subproblem, last: int, own: Effort) -> Int32:
             return self.descend(subproblem, levels[:last], each, bounds.exact, own, outside)
 
         if self.schedule == "level":
-            return cut(root, len(levels), effort)
+            leaf = np.empty(root.n, np.int32)
+            leaf[slice(None) if root.members is None else root.members] = cut(root, len(levels), effort)
+            return leaf
         schedule = SCHEDULES[self.schedule](effort.threads)
         stop = None if outside is None else outside.stop
         return run_schedule(root, levels, cut, schedule, effort, self.trace, stop)

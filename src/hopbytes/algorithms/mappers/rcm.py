@@ -8,6 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
+from hopbytes.algorithms.shared.bandwidth_order import reverse_cuthill_mckee
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -28,12 +29,5 @@ class Rcm(Mapper):
         """Return blocks of the reordered task list, in machine order."""
         if graph.n == 0:
             return np.empty(0, np.int32)
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-        csr = graph.symmetric_positive()
-        ones = np.ones(len(csr.targets), np.int8)
-        # SciPy accepts only 32-bit row pointers.
-        pattern = csr_array((ones, csr.targets, csr.indptr.astype(np.int32)), shape=(graph.n, graph.n))
-        order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
+        order = reverse_cuthill_mckee(graph.symmetric_positive())
         return fill_in_order(graph, bounds, order.astype(np.int64))

@@ -88,7 +88,7 @@ class Subproblem:
     path : tuple of int
         The child to which the group belongs at every outer level.
     members : int32[s] or None
-        Ascending task numbers; None for all tasks.
+        Task numbers; None for all tasks in their order.
     csr : Csr
         Symmetric graph of the members, numbered by position.
     loads : int64[s] or None
@@ -139,15 +139,22 @@ class Subproblem:
         numbers, counts = np.unique(group, return_counts=True)
         place = np.full(self.n, -1, np.int32)
         for number, own in zip(numbers.tolist(), np.split(order, np.cumsum(counts)[:-1]), strict=True):
-            place[own] = np.arange(len(own), dtype=np.int32)
-            yield Subproblem(
-                self.depth + 1, number, (*self.path, number - first),
-                own if self.members is None else self.members[own],
-                Csr(*kernels.induced_csr(*self.csr, own, place)),
-                None if self.loads is None else self.loads[own],
-                None if self.linear_cost is None else self.linear_cost.take(own),
-            )  # fmt: skip
+            path = (*self.path, number - first)
+            yield replace(self.restricted(own, place), depth=self.depth + 1, group=number, path=path)
             place[own] = -1
+
+    def restricted(self, chosen: Int32, place: Int32) -> Subproblem:
+        """Return the subproblem of some members, numbered in the order in which they are given.
+
+        `place` must be -1 for all other members; it gets the new number of every chosen one. O(size).
+        """
+        place[chosen] = np.arange(len(chosen), dtype=np.int32)
+        return replace(
+            self, members=chosen if self.members is None else self.members[chosen],
+            csr=Csr(*kernels.induced_csr(*self.csr, chosen, place)),
+            loads=None if self.loads is None else self.loads[chosen],
+            linear_cost=None if self.linear_cost is None else self.linear_cost.take(chosen),
+        )  # fmt: skip
 
 
 def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:

@@ -32,6 +32,10 @@ class WarmStart:
     def __init__(self, levels: list[Level], placements: Sequence[Int32]) -> None:
         self._levels, self._placements = levels, placements
 
+    def renumbered(self, members: Int32) -> WarmStart:
+        """Return the same cuts for tasks in the order `members`."""
+        return WarmStart(self._levels, [pe[members] for pe in self._placements])
+
     def stop(self) -> None:
         """Do nothing, because candidates are available at once."""
 

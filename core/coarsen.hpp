@@ -76,8 +76,8 @@ template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_
 }
 
 // Fills `order` with the vertices in random order. Large graphs do not fit in the cache, so there runs of
-// consecutive vertices are visited in random order, and the vertices of a run in random order: neighbours usually
-// have close numbers.
+// consecutive vertices are visited in random order, and the vertices of a run in random order: neighbours
+// usually have close numbers.
 inline void random_order(std::vector<int32_t>& order, Rng& rng) {
   constexpr int64_t run = 1024, large = 1 << 15;
   const int64_t n = static_cast<int64_t>(order.size());

@@ -38,8 +38,8 @@ class CongestionSearch {
   // hop-bytes. Returns the number of exchanges made.
   int64_t run(const Control& control, int64_t& evaluations) {
     if (!communicates_ || state_.links().max() == 0 || state_.places() < 2) return 0;
-    limit_ = options_.hop_percent < 0 ? INT64_MAX
-                                      : state_.hop_bytes() + percent_of(state_.hop_bytes(), options_.hop_percent);
+    const int64_t hop_bytes = state_.hop_bytes();
+    limit_ = options_.hop_percent < 0 ? INT64_MAX : hop_bytes + percent_of(hop_bytes, options_.hop_percent);
     store_best();
     int64_t made = 0;
     const int64_t phase_length = std::max<int64_t>(1, options_.evaluations / kPhases);

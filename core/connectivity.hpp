@@ -12,9 +12,9 @@
 namespace hopbytes {
 
 // The weight from a vertex into each adjacent block (the gain cache of other partitioners). With few blocks a
-// row per vertex is cached: it is computed on first use and updated by moves. Searches look at vertices at the
-// boundaries of blocks only, so that few vertices have a row. With many blocks the weights are computed by a scan
-// each time.
+// row per vertex is cached: it is computed on first use and updated by moves. Searches look only at vertices
+// at the boundaries of blocks, so few vertices have a row. With many blocks the weights are computed by a
+// scan each time.
 template <class W> class Connectivity {
  public:
   static constexpr int64_t kFewBlocks = 16;

@@ -1,8 +1,8 @@
 // Logarithm and exponential function that give the same bits on every processor.
 //
-// Those of the C library differ in the last bit between processors, as the library has several versions of them
-// (with and without fused multiply-add). Annealing compares them with costs, so one bit can change a mapping.
-// Only operations that IEEE 754 rounds exactly are used here, and the build forbids contraction.
+// Those of the C library may differ in the last bit between processors, as the library has several versions
+// of them (with and without fused multiply-add). Annealing compares them with costs, so one bit can change a
+// mapping. Only operations that IEEE 754 rounds exactly are used here, and the build forbids contraction.
 #pragma once
 #include <bit>
 #include <cmath>

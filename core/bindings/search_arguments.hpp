@@ -33,8 +33,8 @@ auto on_graph(const GraphArrays& graph, const LinearCostArrays& linear_cost, Wor
                       std::move(work));
 }
 
-// Calls work(graph, distance). Weights of 32 bits pay off where a distance is computed in registers. Where it is
-// read from a table they do not, so the work is compiled for four combinations instead of six.
+// Calls work(graph, distance). Weights of 32 bits pay off where a distance is computed in registers. Where it
+// is read from a table they do not, so the work is compiled for four combinations instead of six.
 template <class Work>
 auto on_both(const GraphArrays& graph, const LinearCostArrays& linear_cost, const DistanceArrays& distances,
              size_t k, Work work) {

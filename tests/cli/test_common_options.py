@@ -7,7 +7,7 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import assert_refused
-from hopbytes.cli.common_options import seconds
+from hopbytes.cli.values import seconds
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.capacities import exact_imbalance
 

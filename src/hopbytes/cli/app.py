@@ -95,9 +95,9 @@ def wrong_use(error: click.UsageError) -> str:
 def sentence(error: BaseException) -> str:
     """Return one line for people about an error."""
     if isinstance(error, HopbytesError):
-        from hopbytes.cli.option_names import as_options
+        from hopbytes.cli.option_names import for_terminal
 
-        return as_options(" ".join(str(error).splitlines()))
+        return for_terminal(" ".join(str(error).splitlines()))
     if isinstance(error, MemoryError):
         return "not enough memory for this problem"
     assert isinstance(error, OSError)

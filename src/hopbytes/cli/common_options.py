@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
+from hopbytes.cli.declare import Declared, UsageError, argument, option
+from hopbytes.cli.values import seconds, work_units
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
@@ -72,21 +73,6 @@ MappingFormat: TypeAlias = Annotated[
         help="Format of MAPPING if its name and content do not tell.",
     ),
 ]
-
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def seconds(text: str) -> float:
-    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``."""
-    import re
-
-    parts = re.findall(r"([0-9.]+)\s*(s|m|h)", text.lower())
-    try:
-        if parts and re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", text.lower()):
-            return sum(float(number) * _SECONDS[unit] for number, unit in parts)
-        return float(text)
-    except ValueError:
-        raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
 
 
 @dataclass(frozen=True)
@@ -254,7 +240,7 @@ class MethodOptions:
     work_limit: Annotated[
         int | None,
         _method(
-            "--work-limit", metavar="N", least=0, rare=True,
+            "--work-limit", metavar="N", parser=work_units, rare=True,
             help="Deterministic budget: start no new search after N scanned edges.",
         ),
     ] = None

@@ -25,7 +25,7 @@ T = TypeVar("T")
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NumPy numbers become plain ones."""
     if isinstance(value, dict) and isinstance(value.get("notices"), list):
-        value = {**value, "notices": [_as_typed(notice) for notice in value["notices"]]}
+        value = {**value, "notices": [_for_terminal(notice) for notice in value["notices"]]}
     print(json.dumps(value, default=_plain))
 
 
@@ -36,6 +36,13 @@ def _as_typed(text: str) -> str:
     from hopbytes.cli.option_names import as_options
 
     return as_options(text)
+
+
+def _for_terminal(sentence: str) -> str:
+    """Return a sentence of the library with options for arguments and with separators in large counts."""
+    from hopbytes.cli.option_names import for_terminal
+
+    return for_terminal(sentence)
 
 
 def _plain(value: Any) -> Any:
@@ -75,7 +82,7 @@ def tell(*sentences: str) -> None:
     """Say something to the person at the terminal, if anybody listens; data never goes this way."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(_as_typed(sentence), "\n\t"), file=sys.stderr, flush=True)
+            print(printable(_for_terminal(sentence), "\n\t"), file=sys.stderr, flush=True)
 
 
 def advice_for(

@@ -92,6 +92,8 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
         machine = next((word for word in args if _is_machine(word)), None)
         if machine is not None and "--on" in options and not any(w.split("=")[0] == "--on" for w in args):
             error.message = f'{error.message.rstrip(".")}; the machine comes by --on: --on "{machine}"'
+        elif "--output" in options and not any(re.match("-o|--output", word) for word in args):
+            error.message = f"{error.message.rstrip('.')}; the name of the file to write comes by -o"
 
 
 def _is_machine(word: str) -> bool:

@@ -1,6 +1,6 @@
 """Natural mistakes of newcomers: every one is answered with what was meant, or with what to type instead.
 
-One case per mistake. A case has the words that were typed, the exit code, and texts that the answer must hold.
+One case per mistake. A case has the words that were typed, the exit code and texts in the answer.
 """
 
 import os
@@ -94,14 +94,16 @@ REFUSED = {
     ),
 }  # fmt: skip
 
-#: Name of what is understood: what was typed, what is said on stderr (and what is not, behind a minus).
+#: Name of what is understood: what was typed, texts on stderr.
 UNDERSTOOD = {
     "another name of a format": (("map", LJ, *ON, "-o", "rf", "--format", "rankfile"), ("rankfile:file=rf",)),
     "levels in the plural": (("map", LJ, "--on", "nodes:8 cores:8"), ("8 tasks per node",)),
     "levels in capitals": (("map", LJ, "--on", "Node:8 Core:8"), ("8 tasks per node",)),
     "hosts": (("map", LJ, "--on", "hosts:8 cores:8"), ("8 tasks per",)),
     "no level of hosts": (("map", LJ, "--on", "blade:8 core:8"), ("taken as ONE host",)),
-    "a hierarchy without distances": (("map", LJ, "--hierarchy", "6:2:6"), ("distances 1:10:100", "ONE host")),
+    "a hierarchy without distances": (
+        ("map", LJ, "--hierarchy", "6:2:6"), ("distances 1:10:100", "ONE host")
+    ),
     "a partition nobody asked for": (
         ("map", "stencil:64x64", "--on", "core:8", "--preset", "fast"), ("512 tasks per slot", "--processes")
     ),

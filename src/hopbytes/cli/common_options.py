@@ -69,7 +69,7 @@ MachineFile: TypeAlias = Annotated[
 MappingFormat: TypeAlias = Annotated[
     str | None,
     _input(
-        "--mapping-format", metavar="FORMAT", rare=True, values="placement formats",
+        "--mapping-format", metavar="FORMAT", rare=True, values="mapping formats",
         help="Format of MAPPING if its name and content do not tell.",
     ),
 ]

@@ -68,7 +68,7 @@ def _all(values: str, incomplete: str) -> list[CompletionItem]:
     if values in REGISTERED:
         return _named(catalogue(values))
     if values.endswith(" formats"):
-        holds = {"pattern": "pattern", "placement": "placement"}[values.split()[0]]
+        holds = values.removesuffix(" formats")
         return _named([row for row in catalogue("formats") if row["holds"] == holds])
     if values == "things":
         return [*files, *(item for kind in KINDS for item in _named(catalogue(kind)))]

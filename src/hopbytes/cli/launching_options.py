@@ -49,7 +49,7 @@ class BlockOptions:
     for_format: Annotated[
         str | None,
         _launching(
-            "--for", metavar="FORMAT", values="placement formats",
+            "--for", metavar="FORMAT", values="mapping formats",
             help="Restrict the mapping to what FORMAT can express; it is also the format of the output, "
             "except for FILE.json.",
         ),

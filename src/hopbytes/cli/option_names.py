@@ -38,8 +38,8 @@ def for_terminal(text: str) -> str:
 
     Examples
     --------
-    >>> for_terminal("60959284 scanned edges; `work_limit=60959284` instead of the time limit repeats this run")
-    '60,959,284 scanned edges; --work-limit 60959284 instead of the time limit repeats this run'
+    >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
+    '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
     """
     return COUNT.sub(lambda count: f"{int(count[0]):,}", as_options(text))
 

@@ -167,7 +167,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         )
     path = shutil.which(word)
     if path is None:
-        what = "not installed or not in PATH, expected a launcher in front of the program, such as mpirun -n 16 ./app"
+        what = "not installed or not in PATH, expected a launcher such as mpirun -n 16 ./app"
         raise UnsupportedError(f"{word}: {what}")
     if kind is not None:
         if kind not in KINDS:

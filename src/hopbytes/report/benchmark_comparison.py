@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hopbytes.errors import unknown_name
+from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.report.results import MEASURES, Row
 
 #: Runs of one tool with these in common (and different seeds) are averaged into one number.
@@ -101,7 +101,7 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
     Raises
     ------
     UnsupportedError
-        No row of that baseline; the text lists those there are.
+        There is no row of that baseline (the text lists the contenders), or all of its runs failed.
 
     Examples
     --------
@@ -118,6 +118,7 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
     known = {name for contender in runs for name in (contender, contender.partition(":")[0])}
     if baseline not in known:
         raise unknown_name("baseline", baseline, known)
+    _check_baseline(baseline, latest)
     pairs = [(name, _opponent(name, baseline)) for name in runs if _opponent(name, baseline) in runs]
     pairs.sort(key=lambda pair: (pair[1], pair[0] != pair[1], pair[0]))
 
@@ -132,9 +133,8 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
     for setting, label in labels.items():
         by_instance += [_standing(name, opponent, label, runs, {setting}) for name, opponent in pairs]
     present = [standing for standing in by_family if standing.runs]
-    return Comparison(
-        tuple(overall), tuple(present), tuple(s for s in by_instance if s.runs), tuple(_notes(latest))
-    )
+    notes = [*_missing(baseline, runs, overall), *_notes(latest)]
+    return Comparison(tuple(overall), tuple(present), tuple(s for s in by_instance if s.runs), tuple(notes))
 
 
 def contender_of(row: Row) -> str:
@@ -152,6 +152,26 @@ def geometric_mean(values: Sequence[float]) -> float:
     if min(values) == 0:
         return 0.0
     return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def _check_baseline(baseline: str, rows: Iterable[Row]) -> None:
+    """Refuse a baseline without a good run: every ratio to it would be empty."""
+    own = [row for row in rows if baseline in (contender_of(row), str(row["tool"]))]
+    if not _good(own):
+        first = " ".join(str(own[0]["error"]).split())[:100]
+        what = f"none of its {len(own)} runs succeeded (first error: {first}), expected another baseline"
+        raise UnsupportedError(f"baseline {baseline!r}: {what}")
+
+
+def _missing(baseline: str, runs: Mapping[str, Any], overall: Iterable[Standing]) -> list[str]:
+    """Return a note for each contender that nothing could be compared with."""
+    absent = [name for name in runs if _opponent(name, baseline) not in runs]
+    notes = [f"there is no run of {_opponent(name, baseline)}, with which {name} compares" for name in absent]
+    empty = (standing for standing in overall if not standing.instances)
+    return notes + [
+        f"{each.contender} and {each.baseline} have no instance on which a run of both succeeded"
+        for each in empty
+    ]
 
 
 def _setting(row: Row) -> tuple[Any, ...]:

@@ -28,9 +28,9 @@ REFUSED = {
         ("map", LJ, "--on", *SIX.split()), 2, (f'quote the machine: --on "{SIX}"',),
     ),
     "pattern and machine without --on": (
-        ("map", LJ, SIX), 2, (f'the machine comes by --on: --on "{SIX}"',),
+        ("map", LJ, SIX), 2, (f'the machine is given by --on: --on "{SIX}"',),
     ),
-    "machine before pattern": (("map", SIX, LJ), 2, (f'the machine comes by --on: --on "{SIX}"',)),
+    "machine before pattern": (("map", SIX, LJ), 2, (f'the machine is given by --on: --on "{SIX}"',)),
     "levels separated by commas": (
         ("map", LJ, "--on", SIX.replace(" ", ",")), 1, (f"levels are separated by blanks: '{SIX}'",),
     ),
@@ -86,7 +86,7 @@ REFUSED = {
     ),
     "a foreign file in the way": (("convert", LJ, "notes.csv"), 1, ("notes.csv", "--force")),
     "the file to write without -o": (
-        ("write", "lj.json", "ranks.txt", "--format", "plain"), 2, ("the file to write comes by -o",),
+        ("write", "lj.json", "ranks.txt", "--format", "plain"), 2, ("-o names the file to write",),
     ),
     "the local computer for 64 ranks": (("map", LJ, "--on", "core:2"), 1, ("64 processes", "2 slots")),
     "an unprintable file of launched ranks": (

@@ -1,8 +1,8 @@
 """Options that mean the same in every verb, in groups: one dataclass per group.
 
 A verb takes a group as one parameter; :func:`hopbytes.cli.spread.spread_options` makes separate options of
-the fields of the group and puts them together again before the verb is called. A group turns
-itself into what the library takes, and does nothing else.
+the fields of the group and puts them together again before the verb is called. A group
+only converts itself into arguments of the library.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ OutputFile: TypeAlias = Annotated[
 ]
 FORCE_HELP = "Overwrite a file that hopbytes did not write."
 Force: TypeAlias = Annotated[bool, _output("--force", help=FORCE_HELP)]
-#: Where verbs that ask a machine write.
+#: The output file of verbs that ask the nodes of a machine.
 MachineFile: TypeAlias = Annotated[
     str,
     _output(
@@ -70,7 +70,7 @@ MappingFormat: TypeAlias = Annotated[
     str | None,
     _input(
         "--mapping-format", metavar="FORMAT", rare=True, values="mapping formats",
-        help="Format of MAPPING if its name and content do not tell.",
+        help="Format of MAPPING if it is not recognised.",
     ),
 ]
 
@@ -110,7 +110,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class SpreadOptions:
-    """How many tasks go where, when each has a slot of its own."""
+    """How processes are distributed over slots and nodes."""
 
     oversubscribe: Annotated[bool, problem("--oversubscribe", help="Allow more processes than slots.")] = (
         False
@@ -137,13 +137,13 @@ class SpreadOptions:
     ] = False
 
     def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' placements."""
+        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' mappings."""
         return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)
 class ProblemOptions:
-    """Which problem is solved, and how evenly."""
+    """The problem that is solved, and its imbalance bound."""
 
     partition: Annotated[
         bool | None,
@@ -164,7 +164,7 @@ class ProblemOptions:
         bool,
         problem(
             "--strict-balance", rare=True,
-            help="Stop with an error where the loads of single tasks need a larger bound.",
+            help="Stop with an error if the loads of single tasks require a larger bound.",
         ),
     ] = False
 
@@ -179,7 +179,7 @@ class ProblemOptions:
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """Which algorithm runs, and how hard it tries."""
+    """The algorithm that runs, and its effort."""
 
     preset: Annotated[
         str | None,
@@ -214,7 +214,8 @@ class MethodOptions:
         str,
         _method(
             "--weight", metavar="WHAT", rare=True, values="weights",
-            help="What is sent, as it counts: bytes, messages, or time (latency and bandwidth).",
+            help="Weight of the data between two tasks: bytes, messages, or time (from latency and "
+            "bandwidth).",
         ),
     ] = "bytes"
     unit_messages: Annotated[
@@ -247,7 +248,7 @@ class MethodOptions:
 
     @property
     def anytime(self) -> bool:
-        """Whether an early end is no failure: with a limit, or by the preset."""
+        """Whether the search may end early without an error, because of a limit or the preset."""
         from hopbytes.solve.presets import presets
 
         limited = self.time_limit is not None or self.work_limit is not None
@@ -271,7 +272,7 @@ class MethodOptions:
 
 
 def _standard(output: str | None) -> bool:
-    """Whether standard output is meant."""
+    """Return whether `output` is standard output."""
     return output in (None, "-")
 
 
@@ -293,7 +294,7 @@ class WritingOptions:
         return {"format": self.format, "force": self.force}
 
     def preferring(self, form: str | None, output: str | None) -> WritingOptions:
-        """Return these options with another format where none was given; FILE.json is a stored mapping."""
+        """Return these options with another format if none was given; FILE.json is a stored mapping."""
         said = self.format is not None or form is None or (output or "").endswith(".json")
         return self if said else dataclasses.replace(self, format=form)
 
@@ -306,20 +307,20 @@ class WritingOptions:
         return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
 
     def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
-        """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
+        """Return keywords of :func:`hopbytes.map_tasks` that keep to what the launcher can express."""
         from hopbytes.launching.usual import slots_for, slots_unspecified
 
         return slots_for(self.format, launched) if slots_unspecified(options) else {}
 
     def check(self, output: str | None) -> None:
-        """Find out before any work whether the placement can be written there."""
+        """Raise an error before any work if a mapping cannot be written to `output`."""
         from hopbytes.formats.exchange import check_target
 
         if not _standard(output) or self.format is not None:
             check_target("-" if output is None else output, self.format, holds="mapping", force=self.force)
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
-        """Write a placement; to stdout, and then as plain lines, unless told otherwise."""
+        """Write a mapping; by default to standard output, as plain lines."""
         import hopbytes as hb
 
         form = self.format or ("plain" if _standard(output) else None)

@@ -18,7 +18,7 @@ def compare(
         str | None,
         argument(
             metavar="MAPPING", values="files",
-            help="Stored mapping (.json); with --on, a file of any placement format.",
+            help="Stored mapping (.json); with --on, a file of any mapping format.",
         ),
     ] = None,
     second: Annotated[
@@ -28,7 +28,7 @@ def compare(
     baseline: Annotated[str | None, option("--baseline", metavar="TOOL", hidden=True)] = None,
     json: Json = False,
 ) -> None:
-    """Compare two mappings of PATTERN: what is sent where, and how many tasks would move."""
+    """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different PEs."""
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.mapping_comparison import compare_mappings
 

@@ -1,4 +1,4 @@
-"""``hopbytes record``: run a program and keep who sends what to whom."""
+"""``hopbytes record``: run a program and record its communication pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hopbytes run``: map for this allocation, then launch."""
+"""``hopbytes run``: map to the nodes of this job, then launch."""
 
 from __future__ import annotations
 

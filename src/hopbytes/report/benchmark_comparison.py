@@ -1,7 +1,7 @@
-"""Benchmark rows compared: geometric means against a baseline, wins, failures, broken bounds.
+"""Comparison of benchmark rows: geometric means against a baseline, wins, failures, violated bounds.
 
 Rows are what ``bench/run.py`` writes (:func:`hopbytes.report.results.read_results` reads them back).
-Everything here is a pure function of them; nothing is ever run.
+All functions of this module are pure functions of the rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DISTURBED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one contender stands against its baseline over a group of instances.
+    """The results of one contender relative to its baseline over a group of instances.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Standing:
     instances : int
         Instances on which both have at least one good run; only these enter means and wins.
     runs, failures, over_bound, disturbed : int
-        Runs of the contender; how many failed, exceeded the load bound, or shared the machine.
+        Runs of the contender, and how many of them failed, exceeded the load bound, or shared the machine.
     wins, ties, losses : int
         Instances on which the contender's mean J is lower, equal, higher.
     means : dict
         Geometric mean over seeds and then instances of ``comm_cost``, ``wall_seconds``,
-        ``inner_seconds`` and ``cpu_seconds``; None when a good run of the group lacks the number.
+        ``inner_seconds`` and ``cpu_seconds``; None if a good run of the group lacks the number.
     ratios : dict
         Geometric mean over instances of ours divided by the baseline's; below 1 is better.
     """
@@ -69,7 +69,7 @@ class Comparison:
     overall, families, instances : tuple of Standing
         One per contender; one per family and contender; one per instance and contender.
     notes : tuple of str
-        What makes numbers of this file less comparable than they look.
+        Reasons why numbers of this file are less comparable than they seem.
     """
 
     overall: tuple[Standing, ...]
@@ -78,7 +78,7 @@ class Comparison:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists and dictionaries, for ``--json``."""
+        """Return plain lists and dictionaries, for ``--json``."""
         return asdict(self)
 
 
@@ -91,7 +91,7 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
         Rows of ``bench/run.py``. Of several rows of the same run the last one counts.
     baseline : str
         ``tool:preset``, the one all others are compared with; or ``tool``: then each contender is
-        compared with that tool's preset of the same name, and has no standing when there is none.
+        compared with that tool's preset of the same name, and has no standing if there is none.
 
     Returns
     -------
@@ -138,12 +138,12 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
 
 
 def contender_of(row: Row) -> str:
-    """Return the name a row's tool and preset compete under."""
+    """Return the name of the contender of a row, ``tool:preset``."""
     return f"{row['tool']}:{row['preset']}"
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Return the geometric mean; 0 when any value is 0.
+    """Return the geometric mean; 0 if any value is 0.
 
     Raises ValueError for no values.
     """
@@ -191,7 +191,7 @@ def _families(rows: Iterable[Row]) -> dict[tuple[Any, ...], str]:
 
 
 def _labels(rows: Iterable[Row]) -> dict[tuple[Any, ...], str]:
-    """Instance names; machine, bound and threads are added where one instance ran under several."""
+    """Return the names of instances, with machine, bound and threads if an instance ran under several."""
     settings = dict.fromkeys(map(_setting, rows))
     names = [str(setting[0]) for setting in settings]
     labels = {}
@@ -242,7 +242,7 @@ def _mean(rows: Sequence[Row], measure: str) -> float | None:
 
 
 def _mean_of_all(values: Sequence[float | None]) -> float | None:
-    """Geometric mean; None when a value is missing, since a mean of the rest would flatter somebody."""
+    """Return the geometric mean; None if a value is missing, because a mean of the rest would be biased."""
     numbers = [value for value in values if value is not None]
     return geometric_mean(numbers) if numbers and len(numbers) == len(values) else None
 
@@ -274,7 +274,7 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         notes.append(f"rows come from {len(machines)} machines: times are not comparable")
     disturbed = sum(map(_disturbed, rows))
     if disturbed:
-        notes.append(f"{disturbed} of {len(rows)} runs shared the machine: their times mean little")
+        notes.append(f"{disturbed} of {len(rows)} runs shared the machine: their times are not reliable")
     versions: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         versions[str(row["tool"])].add(json.dumps(row.get("versions"), sort_keys=True, default=str))

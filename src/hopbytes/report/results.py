@@ -13,10 +13,10 @@ from hopbytes.textio.open_input import open_stream
 
 Row = Mapping[str, Any]
 
-#: What is averaged, by its name in a row.
+#: Names of the numbers of a row that are averaged.
 MEASURES = ("comm_cost", "wall_seconds", "inner_seconds", "cpu_seconds")
 
-#: Longest row taken; a file without line ends must not fill the memory.
+#: Length of a row that is refused, so that a file without line ends does not fill the memory.
 MAX_LINE = 2**20
 
 
@@ -31,13 +31,13 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        In file order, every one with ``instance``, ``tool``, ``preset``, ``seed`` and either
+        The rows in the order of the file, each with ``instance``, ``tool``, ``preset``, ``seed`` and either
         ``comm_cost`` or ``error``; numbers are finite and >= 0.
 
     Raises
     ------
     FormatError
-        A file that cannot be read, a line that is no such row, or a file without rows.
+        The file cannot be read or has no rows, or a line is no such row.
     """
     rows = []
     with open_stream(path) as (_, stream, _):

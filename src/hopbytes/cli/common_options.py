@@ -138,6 +138,8 @@ class SpreadOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return keywords of :func:`hopbytes.map_tasks` and of launchers' mappings."""
+        if self.pack and self.spread:
+            raise UsageError("--pack and --spread exclude each other")
         return dataclasses.asdict(self)
 
 
@@ -222,7 +224,10 @@ class MethodOptions:
         bool, _method("--unit-messages", rare=True, help="Count every pair of tasks as one message.")
     ] = False
     seed: Annotated[
-        int, _method("--seed", metavar="N", rare=True, help="Seed; the same seed gives the same mapping.")
+        int,
+        _method(
+            "--seed", metavar="N", least=0, rare=True, help="Seed; the same seed gives the same mapping."
+        ),
     ] = 0
     threads: Annotated[
         int | None,

@@ -145,7 +145,7 @@ class MachineOptions:
         if len(units) > 1:
             raise UsageError(f"--per {' --per '.join(units)}: a slot can be a unit of one level only")
         if (self.on is None) == (self.hierarchy is None):
-            raise UsageError("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
+            raise UsageError("the machine is missing: give --on SPEC, or --hierarchy A:B:… --distance D:E:…")
         if self.distance is not None and self.level_distance is not None:
             raise UsageError("--distance and --level-distance exclude each other")
         where: Allocation = hb.machine(

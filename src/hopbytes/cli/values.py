@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from hopbytes.cli.declare import BadParameter
@@ -17,13 +18,18 @@ def seconds(text: str) -> float:
     >>> seconds("1h30m")
     5400.0
     """
-    parts = re.findall(r"([0-9.]+)\s*(s|m|h)", text.lower())
+    typed = text.lower()
     try:
-        if parts and re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", text.lower()):
-            return sum(float(number) * _SECONDS[unit] for number, unit in parts)
-        return float(text)
+        if re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", typed):
+            parts = re.findall(r"([0-9.]+)\s*(s|m|h)", typed)
+            found = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        else:
+            found = float(typed)
     except ValueError:
-        raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
+        found = math.nan
+    if not (math.isfinite(found) and found >= 0):
+        raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h")
+    return found
 
 
 def work_units(text: str) -> int:

@@ -41,7 +41,7 @@ def compare(
         compare_runs(Path(pattern), baseline or "sharedmap", json)
         return
     if second is None:
-        raise UsageError("say what to compare with: hopbytes compare PATTERN MAPPING OTHER")
+        raise UsageError("the second mapping is missing: hopbytes compare PATTERN MAPPING OTHER")
     where = None if machine.unsaid else machine.allocation()
     graph = reading.read(pattern)
     mappings = [given_mapping(path, mapping_format, where, graph.n, graph) for path in (first, second)]

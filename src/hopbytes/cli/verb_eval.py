@@ -57,7 +57,7 @@ def eval(
     from hopbytes.report.verdict import verdict, volume_unit
 
     if mapping is None and placement is None:
-        raise UsageError("say what to evaluate: either MAPPING or --placement ORDER")
+        raise UsageError("the mapping is missing: give either MAPPING or --placement ORDER")
     # A stored mapping contains its machine.
     where = None if mapping is not None and machine.unsaid else machine.allocation()
     tell(*(where.notices if where is not None else ()))

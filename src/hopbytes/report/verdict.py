@@ -63,7 +63,7 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     Between nodes: 0 B, none of all bytes;
     in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
     >>> print(second)
-    A large gain where the program waits for messages ('hopbytes bench-pattern' measures it).
+    The gain is large if the program waits for messages ('hopbytes bench-pattern' measures it).
     """
     if evaluation.in_order is None:
         return []
@@ -156,18 +156,20 @@ def _worth(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
         return ""
     own, theirs = _objective(evaluation.mapping, info), _objective(base, info)
     if own == theirs and "said_by" in info:
-        return f"Nothing to gain as long as ranks stay in the order that {info['said_by']} keeps."
+        return f"There is nothing to gain as long as ranks stay in the order that {info['said_by']} keeps."
     if own == theirs:
-        return "Nothing to gain: tasks in order are as good as anything found; start the program as always."
+        what = "tasks in order are as good as anything found. Start the program as always."
+        return f"There is nothing to gain: {what}"
     if own > theirs:
-        return "This costs more than tasks in order: start the program as always, or ask for other slots."
+        what = "start the program as always, or request other slots."
+        return f"This mapping costs more than tasks in order: {what}"
     gain = 1 - own / theirs
     if gain < NOTHING:
-        return "Next to nothing to gain: start the program as always."
+        return "There is next to nothing to gain: start the program as always."
     if gain < SMALL:
-        return f"A small gain: expect little unless the program waits for messages {MEASURE}."
+        return f"The gain is small: expect little unless the program waits for messages {MEASURE}."
     size = "large" if gain >= LARGE else "fair"
-    return f"A {size} gain where the program waits for messages {MEASURE}."
+    return f"The gain is {size} if the program waits for messages {MEASURE}."
 
 
 def _objective(one: MappingMetrics, info: Dictionary[str, Any]) -> float:

@@ -11,10 +11,10 @@ USE = {
     "fast": ("the mapping is needed at once, or the graph is very large", "half of eco"),
     "eco": ("nothing else is known", "the unit for the others"),
     "strong": ("the program runs for hours", "5 to 11 times eco"),
-    "best": ("there is time: --time-limit, --work-limit or Ctrl-C end it", "as long as you let it"),
+    "best": ("there is time: --time-limit, --work-limit or Ctrl-C end it", "until a limit or Ctrl-C ends it"),
     "routed": (
         "the machine has links (torus:, fattree:, ib: …) and congestion matters",
-        "that of strong and more",
+        "that of strong, or more",
     ),
 }
 

@@ -91,6 +91,7 @@ REFUSED = {
     "the local computer for 64 ranks": (("map", LJ, "--on", "core:2"), 1, ("64 processes", "2 slots")),
     "filled and spread": (("map", LJ, *ON, "--pack", "--spread"), 2, ("--pack and --spread exclude",)),
     "a negative time": (("map", LJ, *ON, "--time-limit", "-1"), 2, ("--time-limit: '-1'",)),
+    "a time that is no number": (("map", LJ, *ON, "--time-limit", "nan"), 2, ("--time-limit: 'nan'",)),
     "a negative seed": (("map", LJ, *ON, "--seed", "-1"), 2, ("--seed: -1",)),
     "an unprintable file of launched ranks": (
         ("map", LJ, *ON, "--format", "newrank", "-o", "x", "--launched", "a\nb"), 1, ("--launched", "a\\nb"),
@@ -113,7 +114,7 @@ UNDERSTOOD = {
     "per cent": ((*MESH, "--imbalance", "3%"), ("bound met",)),
     "a duration": (("map", LJ, *ON, "--preset", "fast", "--time-limit", "5m"), ("processes: J",)),
     "spare cores": (("map", LJ, "--on", SIX), ("64 processes on 72 slots", "as mpirun does")),
-    "nothing to gain": (("map", LJ, *ON), ("There is nothing to gain", "start the program as always")),
+    "nothing to gain": (("map", LJ, *ON), ("There is nothing to gain", "Start the program as always")),
     "one GPU per slot, said twice": (
         ("map", "ml:tp=8,pp=1,dp=1", "--on", "node:1 gpu:8", "--per", "gpu"), ("processes: J",)
     ),

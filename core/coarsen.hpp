@@ -62,8 +62,8 @@ void match_two_hop(const WorkGraph<W>& g, const int32_t* label, int64_t max_clus
 }
 
 // Moves the vertices with the heaviest edges to the front, ordered by powers of two. If edge weights span
-// decades, few edges decide the quality of a partition, and a heavy edge whose ends are visited late would
-// find their clusters full.
+// orders of magnitude, few edges determine the quality of a partition, and if the ends of a heavy edge are
+// visited late, their clusters may be full.
 template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_t>& order) {
   std::vector<int32_t> power(g.n, -1);
   for (int64_t v = 0; v < g.n; ++v) {

@@ -1,5 +1,5 @@
 // Lowers the load of all hot links at once by threshold accepting. The objective is the sum of the fourth
-// powers of link congestion: it includes every hot link, distinguishes placements of equal maximum
+// powers of link congestion: it includes every hot link, distinguishes mappings of equal maximum
 // congestion, and may rise temporarily.
 #pragma once
 #include <optional>
@@ -32,9 +32,9 @@ class CongestionSearch {
     if (options_.set_percent > 0) sets_.emplace(state_, fit_, neighbourhood_, reach_);
   }
 
-  // Leaves the best placement seen among those that respect the limit of hop-bytes. The best placement has
-  // the lowest hybrid metric, or the lexicographically lowest highest congestion, number of links with it,
-  // and hop-bytes. Returns the number of exchanges made.
+  // Ends with the best mapping found that respects the limit of hop-bytes. The best mapping has the lowest
+  // hybrid metric, or the lexicographically lowest triple of maximum congestion, number of links with it, and
+  // hop-bytes. Returns the number of exchanges made.
   int64_t run(const Control& control, int64_t& evaluations) {
     if (!communicates_ || state_.links().max() == 0 || state_.places() < 2) return 0;
     limit_ = options_.hop_percent < 0 ? INT64_MAX
@@ -151,8 +151,8 @@ class CongestionSearch {
     return change;
   }
 
-  // The numbers of links hotter than, and as hot as, the hottest link of the best placement are updated with
-  // every exchange, so that the maximum is computed only when it has fallen.
+  // Every exchange updates the numbers of links whose congestion exceeds, and equals, the maximum congestion
+  // of the best mapping, so that the maximum is computed only when it has fallen.
   void count_above() {
     above_ = level_ = 0;
     state_.links().each_from(std::max<int64_t>(1, best_.top), [&](int64_t link) {
@@ -175,7 +175,7 @@ class CongestionSearch {
     best_.place.resize(state_.flows().n());
     for (int32_t g = 0; g < state_.flows().n(); ++g) best_.place[g] = state_.place(g);
   }
-  // Returns to the best placement by exchanges: every group in turn moves back to its place.
+  // Returns to the best mapping by exchanges: every group in turn moves back to its place.
   void restore() {
     for (int32_t g = 0; g < state_.flows().n(); ++g)
       if (state_.place(g) != best_.place[g]) state_.propose(g, best_.place[g]), state_.commit();

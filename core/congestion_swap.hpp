@@ -7,11 +7,11 @@
 
 namespace hopbytes {
 
-// Defines which placement is better. Lexicographic: highest congestion, number of links that have it, sum of
+// Defines which mapping is better. Lexicographic: highest congestion, number of links that have it, sum of
 // squares, hop-bytes. Paper: highest congestion, then mean congestion of the links in use.
 enum class CongestionRule { lexicographic, paper };
 
-// Returns whether the proposed placement is better.
+// Returns whether the proposed mapping is better.
 inline bool less_congested(RoutedGroups& state, CongestionRule rule) {
   LinkLoads& links = state.links();
   const int64_t top = links.max();

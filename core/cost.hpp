@@ -1,4 +1,4 @@
-// Computes the cost of a placement from its definition, in one pass over the arcs.
+// Computes the cost of a mapping from its definition, in one pass over the arcs.
 #pragma once
 #include <bit>
 

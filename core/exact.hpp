@@ -54,9 +54,10 @@ template <class W> class ExactPartition {
     return k_ > 2 ? recursive_bisection(g, part, seed) : best_bisection(g, part, seed);
   }
 
-  // Contracts what both partitions agree on (only `part` if `other` is null), starts from `part` and refines
-  // during uncoarsening. The result is never worse than `part`. `refined` says that `part` was computed by
-  // this engine, so that on the finest graph only blocks that have changed are searched again.
+  // Contracts vertices that are together in both partitions (in `part` if `other` is null), starts from
+  // `part` and refines during uncoarsening. The result is never worse than `part`. `refined` means that
+  // `part` was computed by this engine, so that on the finest graph only blocks that have changed are
+  // searched again.
   Score recombine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed,
                 bool refined = false) {
     if (k_ > kMostBlocks) return score(g, part.data(), size_);

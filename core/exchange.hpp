@@ -23,7 +23,7 @@ inline int64_t between(const TableDistance& table, int32_t a, int32_t b) { retur
 inline int32_t place_of(const NetworkDistance&, int32_t pe) { return pe; }
 inline int64_t between(const NetworkDistance& network, int32_t a, int32_t b) { return network(a, b); }
 
-// A placement whose tasks exchange their PEs. The share of every task in the cost, the sum over its
+// A mapping whose tasks exchange their PEs. The share of every task in the cost, the sum over its
 // neighbours of weight times distance, is kept up to date, so that evaluating an exchange reads each
 // neighbour once, for the new position only.
 template <class W, class D> class Exchange {

@@ -108,8 +108,8 @@ template <class D> class HopGreedy {
     return best;
   }
 
-  // Returns the place whose farthest other place is nearest. With more than kLandmarks places, only that
-  // many, evenly spaced, are measured from.
+  // Returns the central place, whose maximum distance to another place is least. With more than kLandmarks
+  // places, only the distances from that many evenly spaced places are used.
   int32_t most_central(int32_t group, Out<int32_t> place) const {
     const int64_t step = std::max<int64_t>(1, places_ / kLandmarks);
     int32_t best = -1;

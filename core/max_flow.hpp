@@ -58,7 +58,7 @@ class MaxFlow {
   }
   int64_t load(Side side) const { return forest_[side == Side::kSource ? kSource : kSink].load; }
 
-  // Fixes all vertices of a side there, as supplies or demands of infinite capacity. Calls visit(u) for the
+  // Fixes all vertices of a side on it, as supplies or demands of infinite capacity. Calls visit(u) for the
   // vertices adjacent to those that were fixed by this call. The flow must be maximum.
   template <class Visit> void fix(Side side, Visit visit) {
     side == Side::kSource ? fix<kSource>(visit) : fix<kSink>(visit);

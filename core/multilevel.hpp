@@ -113,8 +113,8 @@ template <class W> class Multilevel {
     return score(g, part.data(), max_block_weight_);
   }
 
-  // Contracts what all given partitions agree on, starts from the best one and refines during uncoarsening.
-  // The result is never worse than the first partition.
+  // Contracts vertices that are together in all given partitions, starts from the best one and refines during
+  // uncoarsening. The result is never worse than the first partition.
   Score recombine(const WorkGraph<W>& g, std::vector<int32_t>& part, const int32_t* other, uint64_t seed) {
     Rng rng(seed);
     const std::vector<int32_t> label =

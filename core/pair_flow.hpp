@@ -190,9 +190,9 @@ template <class W, class D> class PairFlow {
     }
   }
 
-  // Adds everything the side reaches to the side, and adjacent vertices as well: first those that open no
-  // augmenting path, of these the ones deepest inside the side's own block. Returns the additional cost: a
-  // vertex with unmet demand that becomes a source (or the reverse) pays for it. Returns -1 if there is no
+  // Adds all vertices that the side reaches to the side, and adjacent vertices as well: first those that open
+  // no augmenting path, and among these the ones deepest inside the side's own block. Returns the additional
+  // cost, which arises if a vertex with unmet demand becomes a source (or the reverse), or -1 if there is no
   // candidate.
   int64_t pierce(Side side) {
     const int32_t own = side == Side::kSource ? a_ : b_;

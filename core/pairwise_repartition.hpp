@@ -1,8 +1,8 @@
-// Pairwise repartitioning of one-task-per-slot placements: the tasks of two units of the machine are divided
-// anew between these units, with exactly as many tasks in each as before.
+// Pairwise repartitioning of one-task-per-slot mappings: the tasks of two units of the machine are
+// bisected again, with exactly as many tasks in each unit as before.
 //
-// With fixed unit sizes, a task pays for neighbours outside the two units according to its unit, and for
-// neighbours among the tasks according to whether both are in the same unit: a bisection with linear costs.
+// With fixed unit sizes, the cost of a task depends on its unit for neighbours outside the two units, and on
+// whether both are in the same unit for neighbours inside. This is a bisection problem with linear costs.
 // The search starts from the present bisection and from new exact ones (exact.hpp) and makes passes of
 // two-way FM. A cheaper bisection is carried out by exchanges, a local search in its neighbourhood follows,
 // and everything is undone unless the true cost falls.
@@ -101,8 +101,8 @@ template <class W, class D> class PairwiseRepartition {
   }
 
   // Builds the graph among the members, whose weights are multiplied by the cost of separating two tasks, and
-  // `bias_`: what a member pays more for its outside neighbours and itself in the second unit than in the
-  // first.
+  // `bias_`, the cost of a member in the second unit minus that in the first, for its outside neighbours and
+  // its linear cost.
   void build_pair_graph(int32_t first, int32_t second, int64_t separation) {
     int64_t bound = 0;
     for (size_t m = 0; m < members_.size(); ++m)

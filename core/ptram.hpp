@@ -1,4 +1,4 @@
-// PTRAM: greedy placement by a hybrid of hop-bytes and congestion along real routes, then exchanges that
+// PTRAM: greedy mapping by a hybrid of hop-bytes and congestion along real routes, then exchanges that
 // relieve the hottest link (Mirsadeghi and Afsahi, 2016). The nodes are evaluated one after the other.
 #pragma once
 #include "local_search.hpp"
@@ -152,14 +152,14 @@ inline int64_t ptram_greedy(RoutedGroups& state, std::span<const int64_t> size,
   return evaluations;
 }
 
-// Which exchanges count as relief. `paper`: those that lower the highest congestion, tried for groups with
-// traffic over the first of the hottest links. `count`: also those that leave fewer hottest links, tried for
-// groups with traffic over any of them.
+// The exchanges that are accepted. `paper`: those that lower the maximum congestion, tried for groups with
+// traffic over the first of the hottest links. `count`: also those that reduce the number of hottest links,
+// tried for groups with traffic over any of them.
 enum class ReliefRule { count, paper };
 
-// Makes rounds of the single exchange that relieves most, among groups over hot links and the `nearest`
-// places around them. Of places at the same distance the lower number comes first, or with `nearby` the
-// number closest to the group's own place. Returns the number of rounds with an exchange.
+// Makes the best exchange of every round, among groups with traffic over hot links and the `nearest` places
+// around them. Among places at the same distance the lower number comes first, or with `nearby` the number
+// closest to the group's own place. Returns the number of rounds with an exchange.
 inline int64_t ptram_refine(RoutedGroups& state, std::span<const int64_t> size,
                             std::span<const int64_t> capacity, const Neighbourhood& neighbourhood,
                             int32_t nearest, int64_t rounds, ReliefRule rule, bool nearby,

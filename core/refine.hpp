@@ -1,4 +1,4 @@
-// Improves a placement under its true distances: by local search on the graph itself, or by V-cycles that
+// Improves a mapping under its true distances: by local search on the graph itself, or by V-cycles that
 // coarsen inside PEs and refine on every level.
 #pragma once
 #include "uncoarsening.hpp"
@@ -13,12 +13,12 @@ struct RefineOptions {
   int32_t threads = 1;
   SearchOptions search;
   FlowOptions flow;
-  // Placements to recombine with, one per cycle (rows of n). A cycle contracts only what both placements
-  // agree on, so that it can choose between them region by region.
+  // Mappings to recombine with, one per cycle (rows of n). A cycle contracts only vertices that
+  // are together in both mappings, so that it can choose between them region by region.
   std::span<const int32_t> others;
 };
 
-// Runs one sequence of cycles on pe, in place. Returns the number of moves tried. The placement never becomes
+// Runs one sequence of cycles on pe, in place. Returns the number of moves tried. The mapping never becomes
 // worse: a cycle with a more expensive result is discarded.
 template <class W, class D>
 int64_t refine_chain(const WorkGraph<W>& g, const D& distance, std::span<const int64_t> max_block_weight,

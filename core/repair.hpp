@@ -1,4 +1,4 @@
-// Makes a placement respect its maximum loads at the least cost, and fills empty PEs. Deterministic: ties go
+// Makes a mapping respect its maximum loads at the least cost, and fills empty PEs. Deterministic: ties go
 // to the smaller number. The work depends on the number of tasks on overloaded PEs, not on n x k.
 #pragma once
 #include <algorithm>
@@ -181,7 +181,7 @@ template <class Distance, class Nearest> class Repair {
     for (size_t i = 0; i < tried; ++i) consider(near_[i].first);
     consider(nearest_(room_, p, w));
     for (size_t i = 0; i < std::min<size_t>(tried, 2); ++i) consider(nearest_(room_, near_[i].first, w));
-    // The nearest PEs with room are forbidden: try all others.
+    // If the nearest PEs with room are forbidden, all others are tried.
     if (best < 0 && linear_cost_ && linear_cost_->kind[u] != 0)
       for (int64_t q = 0; q < k_; ++q) consider(q);
     if (best < 0) return false;
@@ -189,9 +189,9 @@ template <class Distance, class Nearest> class Repair {
     return true;
   }
 
-  // Moves the task with the least loss first. The neighbours of a moved task lose less than before, so they
-  // are evaluated again: an offer that became better would otherwise wait behind others. (An offer that
-  // became worse is detected when it comes to the top.)
+  // Moves the task with the least loss first. The losses of the neighbours of a moved task decrease, so they
+  // are evaluated again; a move that has become better would otherwise stay behind others in the queue. (A
+  // move that has become worse is detected when it comes to the top.)
   void move_out(int64_t p) {
     std::vector<Offer> heap;
     const auto evaluate = [&](int64_t u) {
@@ -248,7 +248,7 @@ template <class Distance, class Nearest> class Repair {
       if (static_cast<int64_t>(own.size()) > kMembersTried) own.resize(kMembersTried);
       int64_t relief = 0, give = -1, take = -1;
       for (int64_t q : roomiest()) {
-        // PEs come in the order of falling room, so the remaining ones are no better
+        // PEs are visited in the order of decreasing room, so the remaining ones are not better.
         if (q == p || room_[q] <= 0 || relief == -room_[p]) break;
         std::vector<int64_t> other = members(q);
         if (linear_cost_) std::erase_if(other, [&](int64_t v) { return !permitted(v, p); });

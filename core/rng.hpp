@@ -1,4 +1,4 @@
-// Random numbers of our own, which are the same on every platform and with every library version.
+// A random number generator that gives the same numbers on every platform and with every library version.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ inline uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The seed of a subproblem depends only on its position, never on which thread solves it or when.
+// The seed of a subproblem depends only on its position, never on the thread that solves it or on time.
 inline uint64_t derive(uint64_t seed, uint64_t place) {
   return mix(mix(seed) ^ (place * 0xd1342543de82ef95ULL));
 }

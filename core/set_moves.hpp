@@ -1,4 +1,4 @@
-// Moves of several groups at once. They reach placements that chains of single exchanges reach only by making
+// Moves of several groups at once. They reach mappings that chains of single exchanges reach only by making
 // links much hotter in between. The kinds of moves are: segments of places in machine order (a chain along a
 // dimension of a torus, a part of a leaf switch), regions around two nodes (all groups of a leaf switch, a
 // ball of a torus), clusters of groups that communicate with each other, and cycles through the places of

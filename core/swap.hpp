@@ -1,5 +1,6 @@
 // Searches by exchanges of two tasks: descent over candidate lists; simulated annealing (Kirkpatrick, Gelatt,
-// Vecchi 1983); iterated local search, which perturbs a few neighbouring tasks and keeps what is no worse.
+// Vecchi 1983); iterated local search, which perturbs a few neighbouring tasks and keeps results that are not
+// worse.
 // swap_refine.hpp combines them.
 #pragma once
 #include <deque>

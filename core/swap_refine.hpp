@@ -1,4 +1,4 @@
-// Improves one-task-per-slot placements by exchanges: descent, annealing chains, iterated local search
+// Improves one-task-per-slot mappings by exchanges: descent, annealing chains, iterated local search
 // (swap.hpp).
 #pragma once
 #include "parallel.hpp"
@@ -11,7 +11,7 @@ struct SwapCounts {
 };
 
 // Improves pe in place by exchanges, which keep the number of tasks on every PE, and its maximum load where
-// loads differ: descends, anneals from the result in several chains, keeps the cheapest placement and
+// loads differ: descends, anneals from the result in several chains, keeps the cheapest mapping and
 // continues from it by iterated local search. Returns the total change of the cost (<= 0). The result does
 // not depend on the number of threads.
 template <class W, class D>

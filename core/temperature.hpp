@@ -10,7 +10,7 @@ namespace hopbytes {
 
 // Annealing chains begin at temperatures that accept these shares of the exchanges that raise the cost (each
 // chain takes the next share) and end at the temperature that accepts `end_acceptance` of them. Hot starts
-// find different solutions; cooler starts keep more of the given placement.
+// find different solutions; cooler starts keep more of the given mapping.
 inline constexpr double start_acceptances[] = {0.6, 0.75, 0.5, 0.85};
 inline constexpr double end_acceptance = 0.002;
 

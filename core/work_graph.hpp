@@ -70,8 +70,8 @@ template <class W> struct WorkGraph {
   }
 };
 
-// Returns whether the standard deviation of the weights exceeds their mean: usually true if they span
-// decades, never if they are similar.
+// Returns whether the standard deviation of the weights exceeds their mean. This is usually true if they span
+// orders of magnitude, and never if they are similar.
 template <class W> bool weights_uneven(const WorkGraph<W>& g) {
   double sum = 0, squares = 0;
   for (int64_t e = 0; e < g.arcs(); ++e) {

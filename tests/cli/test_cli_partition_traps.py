@@ -44,7 +44,7 @@ def test_a_recorded_pattern_file_stays_one_of_processes(hopbytes):
 
 
 def test_a_mesh_is_a_partition_and_told_so(hopbytes):
-    said = "64 tasks on 8 slots: treated as a partition, 8 tasks per slot (--processes says one each)\n"
+    said = "64 tasks on 8 slots: treated as a partition, 8 tasks per slot (--processes selects one each)\n"
     done = hopbytes("map", "stencil:8x8", *SMALL, "-o", "out.txt")
     assert done.returncode == 0
     assert done.stderr.startswith(said)

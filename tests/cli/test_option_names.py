@@ -24,7 +24,7 @@ THEIRS = re.compile(r"mpirun|mpiexec|srun|torchrun|flux|jsrun|runjob|--hostfile|
     [
         ("`hosts`: 3 names", "--hosts: 3 names"),
         ("`oversubscribe=True`, `partition=True`", "--oversubscribe, --partition"),
-        ("`partition=False` says one each", "--processes says one each"),
+        ("`partition=False` selects one each", "--processes selects one each"),
         ("(nodes: `spec='node:2@10 core:4@1'`)", "(nodes: --on 'node:2@10 core:4@1')"),
         ("`read(format='csv')` or `write(format)`", "--input-format csv or --format"),
         ("`work_limit=38` repeats", "--work-limit 38 repeats"),
@@ -85,11 +85,11 @@ def test_errors_and_notices_at_the_terminal():
     assert "--oversubscribe, or --partition" in refused.stderr
     told = _run("map", "stencil:16x16", "--on", "core:8")
     assert told.stderr.count("treated as a partition") == 1  # not as a warning of Python, too
-    assert "(--processes says one each)" in told.stderr
+    assert "(--processes selects one each)" in told.stderr
     assert "Warning" not in told.stderr
     assert "`" not in refused.stderr + told.stderr
 
 
 def test_notices_in_json():
     told = _run("map", "stencil:16x16", "--on", "core:8", "--json")
-    assert "(--processes says one each)" in told.stdout
+    assert "(--processes selects one each)" in told.stdout

@@ -47,7 +47,7 @@ def test_a_migration_is_counted_and_priced(hopbytes, tmp_path):
         (("--fixed", "FILE"), "FILE:2: PE 99, expected one of 0..63"),
         (("--forbidden", "FILE"), "FILE:2: PE 99, expected one of 0..63"),
         (("--fixed", "/nowhere"), "/nowhere: cannot be read"),
-        (("--migration-price", "4"), "needs an initial placement"),
+        (("--migration-price", "4"), "needs an initial mapping"),
         (("--capacity", "node=1"), "expected LEVEL=NUMBERS:N"),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_search_with_a_limit_that_is_stopped_writes_its_best(hopbytes, tmp_pat
         read_until(ours, b"evolve")  # so there is a placement
         process.send_signal(number)
         process.communicate(timeout=PATIENCE)
-        read_until(ours, b"stopped early: the best placement until then")
+        read_until(ours, b"stopped early: this is the best mapping found until then")
     finally:
         process.kill()
         process.wait()

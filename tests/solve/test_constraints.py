@@ -157,7 +157,7 @@ def best_by_enumeration(graph, table, start, price):
         ({"forbidden": [(4, pe) for pe in range(16)]}, InfeasibleError, "forbidden to task 4"),
         ({"fixed": {0: 1, 1: 1}}, InfeasibleError, "1 2"),
         ({"initial": np.zeros(4, np.int32)}, FormatError, "4 9"),
-        ({"migration_price": 5}, UnsupportedError, "needs an initial placement"),
+        ({"migration_price": 5}, UnsupportedError, "needs an initial mapping"),
         ({"migration_price": -1, "initial": np.arange(9)}, UnsupportedError, ">= 0"),
         ({"migration_price": 1.5, "initial": np.arange(9)}, UnsupportedError, ">= 0"),
         ({"migration_price": 2**60, "initial": np.arange(9)}, ScaleError, "2^58"),

@@ -230,7 +230,7 @@ def test_who_asks_to_stop_gets_a_placement_and_how_to_repeat_it(mapper):
     options = {"mapper": mapper, "refine": "vcycle", "partition": True, "threads": 2}
     stopped = map_tasks(graph, cluster(), stop=stop, **options)
     assert asked
-    assert stopped.info["notices"][0] == "stopped early: the best placement until then"
+    assert stopped.info["notices"][0] == "stopped early: this is the best mapping found until then"
     assert not stopped.info["deterministic"]
     assert "moves" not in stopped.info["work"]  # the refiner never began
     assert np.bincount(stopped.pe).max() <= stopped.info["bound_kept"]

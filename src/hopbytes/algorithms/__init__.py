@@ -1,1 +1,1 @@
-"""Mappers and refiners: one base, one file per algorithm."""
+"""Mappers and refiners: their interfaces in one module, and one file per algorithm."""

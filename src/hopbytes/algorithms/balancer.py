@@ -1,4 +1,4 @@
-"""Making a placement keep its bounds, at the least cost in communication."""
+"""The balancer moves tasks off overfull PEs with the least increase of the communication cost."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from hopbytes.model.comm_graph import CommGraph, Csr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rebalanced:
-    """What a repair did.
+    """The result of a repair.
 
     Parameters
     ----------
     pe : int32[n]
+        PE of every task after the repair.
     moves, swaps : int
-        Tasks moved, among them pairs exchanged.
+        Number of tasks moved, and number of pairs exchanged among these moves.
     change : int or None
         Change of the sum over pairs of weight x distance (weights as in ``graph.symmetric()``, distances
-        as the mean of both directions), each pair once; None when tasks were placed anew, left places
-        forbidden to them, or when numbers are so large that rounded ones chose the moves.
+        as the mean of both directions), where each pair counts once. It is None if tasks were assigned
+        from scratch, if tasks left forbidden PEs, or if rounded weights or distances chose the moves.
     """
 
     pe: Int32
@@ -50,25 +51,29 @@ def meet_bounds(
 ) -> Rebalanced:
     """Move tasks off overfull PEs: the cheapest per unit of load first, to the nearest PE with room.
 
-    Where no PE has room for a whole task, tasks are exchanged for lighter ones. If that does not do,
-    the tasks of the overfull PEs and of ever more others are placed anew, longest first, until the
-    caps hold or all tasks have been (then no PE exceeds the even share by a heaviest task); the
-    placement with the lowest overload is kept.
+    If no PE has room for a whole task, tasks are exchanged for lighter ones. If the bounds still do not
+    hold, the tasks of the overfull PEs and of more and more other PEs are assigned from scratch, the
+    heaviest first, until the bounds hold or all tasks have been assigned this way (then no PE exceeds
+    the even share by more than the load of the heaviest task). The mapping with the lowest overload is
+    returned.
 
     Parameters
     ----------
     pe : int32[n]
-        Left as it is.
+        PE of every task; the array is not changed.
     loads : int64[n] or None
-        Tasks without load are not moved. None means 1 each; then caps that can hold all tasks are met.
+        Tasks without load are not moved. None means that every load is 1; then bounds that can hold all
+        tasks are always met.
     caps : int64[k]
+        Maximum load of every PE.
     linear_cost : LinearCost or None
-        No task goes to a PE that is forbidden to it; prices count as communication does.
+        No task is moved to a PE that is forbidden to it; the other costs are added to the cost of
+        communication.
 
     Notes
     -----
-    O(n + k) to see that nothing is to be done. Otherwise time grows with the degrees of the tasks on
-    overfull PEs, times a logarithm; not with n x k.
+    The call takes O(n + k) if the bounds already hold. Otherwise the time grows with the degrees of the
+    tasks on overfull PEs, times a logarithm, but not with n x k.
     """
     if _overload(pe, loads, caps) == 0:
         return Rebalanced(np.array(pe, np.int32))
@@ -87,10 +92,11 @@ def meet_bounds(
 
 
 def _rescheduled(pe: Int32, loads: Int64, caps: Int64, linear_cost: LinearCost | None) -> Iterator[Int32]:
-    """Place the tasks of the overfull PEs and some roomy ones anew; then of twice as many, up to all.
+    """Yield mappings in which the tasks of the overfull PEs and of some PEs with room are reassigned.
 
-    So most of the placement survives where a small part is enough. Tasks that may not go everywhere
-    stay, and the others share what room they leave.
+    Each mapping reassigns the tasks of twice as many PEs with room as the one before, until all PEs take
+    part, so that most of the mapping is preserved if a small part suffices. Tasks that are restricted to
+    certain PEs stay where they are, and the others share the remaining room.
     """
     free = loads > 0
     if linear_cost is not None:
@@ -142,7 +148,7 @@ def _run(
     symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
     if linear_cost is not None:
         linear_cost = linear_cost.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
-    # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
+    # The gain of a move is a difference of sums. If it could overflow, rounded weights choose the moves.
     arcs, table = len(symmetric.targets), not isinstance(distance, TreeDistance)
     seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
     near = seen.arrays[2] if table else seen.arrays[1]
@@ -153,7 +159,7 @@ def _run(
             Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, labels, near, control,
             fill_empty=fill_empty, linear_cost=priced,
         ),
-        control, None, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
+        control, None, graph.n + graph.m,  # no deadline: a mapping beyond its bounds is not a result
         to_the_end=True,
     )
     forbidden_left = linear_cost is not None and abs(change) >= FORBIDDEN // 2
@@ -161,7 +167,7 @@ def _run(
 
 
 def _mean_of_directions(table: Int64) -> Int64:
-    """Distances there and back averaged without overflow; a symmetric table comes back as it is."""
+    """Return the mean distance of both directions without overflow; a symmetric table is unchanged."""
     back = np.ascontiguousarray(table.T)
     mean: Int64 = (table & back) + ((table ^ back) >> 1)
     return mean

@@ -1,4 +1,4 @@
-"""What a mapper and a refiner are, and what they are told besides graph and machine."""
+"""The interfaces of mappers and refiners, and the arguments that they get besides graph and allocation."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
-#: Options give work in millions of scanned edges.
+#: Options state work in millions of scanned edges.
 MILLION = 10**6
 
-#: Arcs that a step of an endless search counts at least: where there is little to look at it takes time, too.
+#: Every step of a search without an end of its own counts at least so many scanned edges, since steps that
+#: scan few edges take time, too.
 LEAST_STEP = 10_000
 
-#: Told what is being done, how much of it is done, and of how much (0: nobody knows).
+#: Receives the name of a stage, the amount done and the total amount (0: unknown).
 Progress = Callable[[str, int, int], None]
 
 mappers: Registry[type[Mapper]] = Registry(
@@ -40,18 +41,18 @@ refiners: Registry[type[Refiner]] = Registry(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """What each PE may hold.
+    """The load or the number of tasks that each PE may hold.
 
     Parameters
     ----------
     load : int64[k]
         Largest sum of task loads per PE.
     count : int64[k] or None
-        With ``exact`` the number of tasks every PE must hold; loads then play no part.
+        If ``exact`` is set, the number of tasks that every PE must hold; loads are then ignored.
     exact : bool
-        One task per slot (or floor/ceil of n/k): counts are met exactly.
+        Every PE holds exactly ``count`` tasks, for example one task per slot (or floor/ceil of n/k).
     linear_cost : LinearCost or None
-        Costs beyond communication: fixed and forbidden places, migration. None for most problems.
+        Costs besides communication: fixed tasks, forbidden PEs, migration. It is None for most problems.
     """
 
     load: Int64
@@ -60,7 +61,7 @@ class Bounds:
     linear_cost: LinearCost | None = None
 
     def rank(self, graph: CommGraph, where: Allocation, pe: Int32) -> tuple[int, int]:
-        """Return what to compare placements by: less is better, and keeping the bounds comes first.
+        """Return the key by which mappings are compared: lower is better, and the excess load comes first.
 
         Parameters
         ----------
@@ -72,12 +73,13 @@ class Bounds:
         Returns
         -------
         tuple of int
-            Load beyond `load`, summed over PEs (0 with `exact`, where counts are not looked at); then J,
-            the sum over stored arcs of volume x distance, and the costs of `linear_cost`.
+            The load beyond `load`, summed over PEs (0 with `exact`, since counts are not checked); then
+            J, the sum over stored arcs of volume x distance, plus the costs of `linear_cost`.
 
         Notes
         -----
-        O(n + m + k), exact below 2**63, which :func:`hopbytes.cost.metrics.scale.check_scale` asks for J.
+        O(n + m + k). The result is exact below 2**63, a limit that
+        :func:`hopbytes.cost.metrics.scale.check_scale` checks for J.
 
         Examples
         --------
@@ -99,36 +101,39 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effort:
-    """How to run: seed, threads, when to stop, whom to tell.
+    """Settings of one run that are not hyperparameters: seed, threads, limits, callbacks and counters.
 
     Parameters
     ----------
     seed : int
-        All randomness derives from it and from the path of a subproblem, never from scheduling.
+        All random numbers derive from the seed and from the path of a subproblem, never from scheduling.
     threads : int
-        Workers side by side; the answer does not depend on it.
+        Number of parallel workers; the result does not depend on it.
     deadline : float or None
-        ``time.monotonic()`` value after which a mapper returns its best as soon as it can.
+        ``time.monotonic()`` value after which a mapper returns its best mapping as soon as it can.
     progress : callable or None
         Called with (stage, done, total) from the main thread.
     work : dict
-        Counters a mapper adds up (tries, moves, ...); deterministic, reported in ``Mapping.info``.
+        Counters that a mapper increments (repetitions, moves, ...). They are deterministic and reported
+        in ``Mapping.info``.
     work_limit : int or None
-        Scanned edges after which no further attempt begins. What has begun comes to its end, so the
-        answer is the same for any number of threads and on any processor.
+        Number of scanned edges after which no further search begins. Searches that have begun are
+        completed, so the result is the same for any number of threads and on any processor.
     cancel : int32[2] or None
-        Control words for searches of another thread: they come home soon after the first becomes 1.
+        Control flag and counter for searches in another thread: they return soon after the flag is set
+        to 1.
     history : list of (seconds, arcs, J)
-        When the best placement so far was found: seconds since `began`, scanned edges, its J.
+        One entry per improvement of the best mapping: seconds since `began`, scanned edges, its J.
     began : float
         ``time.monotonic()`` value when the call began.
 
     Notes
     -----
-    The unit of work is one arc looked at by a compiled search (a vertex that is visited counts as one
-    arc). Searches report it through :meth:`spend`; ``work["arcs"]`` is the sum, for any `threads`.
-    A search that a deadline ends early counts in ``work["cut_short"]`` and not in ``work["arcs"]``: an
-    answer that owes nothing to such a search is repeated by a `work_limit` of that sum.
+    The unit of work is one edge scanned by a compiled search (a visited vertex counts as one edge).
+    Searches report it through :meth:`spend`; ``work["arcs"]`` is the sum, which is independent of
+    `threads`. A search that a deadline ends early counts in ``work["cut_short"]`` and not in
+    ``work["arcs"]``. If the result does not depend on such a search, a run with this sum as its
+    `work_limit` reproduces it.
     """
 
     seed: int = 0
@@ -142,21 +147,21 @@ class Effort:
     began: float = field(default_factory=time.monotonic)
 
     def note(self, cost: int) -> None:
-        """Add a J to `history` if it is lower than all before."""
+        """Add a value of J to `history` if it is lower than all earlier ones."""
         if not self.history or cost < self.history[-1][2]:
             self.history.append((time.monotonic() - self.began, self.work.get("arcs", 0), cost))
 
     def count(self, **amounts: int) -> None:
-        """Add to counters of `work`."""
+        """Add amounts to counters in `work`."""
         for name, amount in amounts.items():
             self.work[name] = self.work.get(name, 0) + amount
 
     def spend(self, arcs: int, whole: bool = True) -> None:
-        """Book the work of one search; `whole` says that no deadline ended it early."""
+        """Record the work of one search; `whole` tells that no deadline ended it early."""
         self.count(**({"arcs": arcs} if whole else {"cut_short": 1}))
 
     def step_over(self, before: int) -> bool:
-        """Book a step of a search that only a limit ends; False if it looked at nothing, so is the last.
+        """Record one step of a search that only a limit ends; False means that the search must stop.
 
         Parameters
         ----------
@@ -166,11 +171,11 @@ class Effort:
         Returns
         -------
         bool
-            False when no arc was looked at: then no further step would ever use up a `work_limit`.
+            False if no edge was scanned, since further steps would then never reach a `work_limit`.
 
         Notes
         -----
-        A step counts :data:`LEAST_STEP` arcs at least. O(1).
+        A step counts as at least :data:`LEAST_STEP` scanned edges. O(1).
 
         Examples
         --------
@@ -184,22 +189,22 @@ class Effort:
         return done > 0
 
     def whole(self, work: Callable[[], Int32]) -> Int32 | None:
-        """Return what `work` finds unless the deadline ended it early; then it is as if it had never begun.
+        """Return the result of `work`, or undo its counters and return None if the deadline ended it early.
 
         Parameters
         ----------
         work : callable
-            Returns int32[n] and counts in this effort.
+            Returns int32[n] and counts its work in this object.
 
         Returns
         -------
         int32[n] or None
-            None when ``work["cut_short"]`` grew meanwhile; the counters are then what they were before.
+            None if ``work["cut_short"]`` has grown; the counters are then reset to their earlier values.
 
         Notes
         -----
-        So a `work_limit` of what has been counted repeats a run that a time limit ended. Counters are
-        copied, O(1) beside the work.
+        A `work_limit` equal to the counted work therefore reproduces a run that a time limit ended. The
+        counters are copied, which takes O(1) besides the work itself.
 
         Examples
         --------
@@ -220,19 +225,19 @@ class Effort:
         return None
 
     def watch(self, stage: str, total: int) -> Callable[[int], None] | None:
-        """Tell `progress` that a stage begins; return whom to tell how much of `total` is done, if anybody.
+        """Report the beginning of a stage to `progress`; return a function that reports how far it is.
 
         Parameters
         ----------
         stage : str
-            What is being done.
+            Name of the stage.
         total : int
-            Of how much.
+            Total amount of work in this stage.
 
         Returns
         -------
         callable or None
-            Takes how much is done; None where nobody listens.
+            Takes the amount done; None if there is no `progress` callback.
         """
         report = self.progress
         if report is None:
@@ -242,50 +247,51 @@ class Effort:
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the deadline has passed, or somebody asked to stop."""
+        """Whether the deadline has passed or a stop was requested."""
         return stop_asked() or (self.deadline is not None and time.monotonic() >= self.deadline)
 
     @property
     def used_up(self) -> bool:
-        """Whether nothing further may begin: the deadline has passed or the work is done."""
+        """Whether no further search may begin, because the deadline or the work limit has been reached."""
         spent = self.work.get("arcs", 0)
         return self.out_of_time or (self.work_limit is not None and spent >= self.work_limit)
 
 
 class Mapper(ABC):
-    """An algorithm that places tasks. Subclasses are frozen dataclasses; fields are hyperparameters."""
+    """An algorithm that computes a mapping. Subclasses are frozen dataclasses of their hyperparameters."""
 
     __slots__ = ()
-    #: Works only on machines that know the routes between their nodes; elsewhere an UnsupportedError.
+    #: The mapper requires a machine with routes between its nodes and raises UnsupportedError otherwise.
     needs_routes: ClassVar[bool] = False
-    #: Works only on machines whose nodes have coordinates; elsewhere an UnsupportedError.
+    #: The mapper requires a machine whose nodes have coordinates and raises UnsupportedError otherwise.
     needs_coordinates: ClassVar[bool] = False
-    #: With fewer tasks than PEs it picks the PEs itself, at most one task on each, unless the caller does.
+    #: With fewer tasks than PEs the mapper selects the PEs itself, with at most one task on each, unless the
+    #: caller selects them.
     chooses_slots: ClassVar[bool] = False
-    #: It reads a fact about every task, so that silent tasks cannot stand for free PEs.
+    #: The mapper reads a property of every task, so free PEs cannot be filled with tasks without messages.
     knows_tasks: ClassVar[bool] = False
 
     @property
     def deterministic(self) -> bool:
-        """Whether the same seed gives the same placement, for any number of threads."""
+        """Whether the same seed gives the same mapping, for any number of threads."""
         return True
 
     @abstractmethod
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
-        """Return int32[n], the PE of every task. Need not meet `bounds`: the caller repairs and verifies."""
+        """Return int32[n], the PE of every task; it may violate `bounds`, since the caller repairs it."""
 
 
 class Refiner(ABC):
-    """An algorithm that improves a placement. Subclasses are frozen dataclasses."""
+    """An algorithm that improves a mapping. Subclasses are frozen dataclasses."""
 
     __slots__ = ()
-    #: Works only on machines that know the routes between their nodes; elsewhere an UnsupportedError.
+    #: The refiner requires a machine with routes between its nodes and raises UnsupportedError otherwise.
     needs_routes: ClassVar[bool] = False
-    #: What never gets worse; on machines without routes always the communication cost.
+    #: The objective that never gets worse; on machines without routes it is always the communication cost.
     objective: ClassVar[str] = "comm_cost"
-    #: Other objectives that never get worse either, with the options as they are by default.
+    #: Other objectives that never get worse either, as long as the options have their defaults.
     keeps: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement no worse than `pe` that keeps `bounds` if `pe` did."""
+        """Return a mapping that is no worse than `pe` and satisfies `bounds` if `pe` does."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -73,21 +72,21 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
     Notes
     -----
     Python runs handlers of signals in the main thread, between two steps of Python: in the middle of a
-    coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up socket
+    coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up pipe
     receives the signal at once, and ends the process if it has not ended after :data:`GRACE`. The block must
     not write files. If no thread can be started, signals keep their meaning.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    hears, told = socket.socketpair()
-    told.setblocking(False)
+    hears, told = os.pipe()
+    os.set_blocking(told, False)
     over = threading.Event()
 
     def listen() -> None:
         first = True
         while not over.is_set():
-            numbers = hears.recv(64)
+            numbers = os.read(hears, 64)
             if not numbers or over.is_set():
                 return
             if signal.SIGINT in numbers:
@@ -100,7 +99,7 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
                 first = False
 
     listener = threading.Thread(target=listen, name="hopbytes-signals", daemon=True)
-    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
     try:
         listener.start()
         started = True
@@ -113,10 +112,10 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
         if started:
             signal.set_wakeup_fd(before)
         over.set()
-        told.close()
+        os.close(told)
         if started:
             listener.join()
-        hears.close()
+        os.close(hears)
 
 
 def _end_now() -> None:

@@ -23,7 +23,7 @@ WIDE_SPREAD = 0.12
 
 @dataclass(frozen=True, slots=True)
 class EvolutionSettings:
-    """Parameters of the population (see :func:`evolve`).
+    """The parameters of the population (see :func:`evolve`).
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class EvolutionSettings:
     population_up_to : int
         Largest number of tasks for a population; for more tasks a single solution is improved.
     renewals : int
-        Consecutive populations without a new best after which the search ends, whatever the limits; small
-        problems are usually solved long before.
+        Consecutive populations without a new best after which the search ends, regardless of the limits;
+        small problems are usually solved long before.
     """
 
     population: int = 16
@@ -111,16 +111,17 @@ def evolve(
     Raises
     ------
     ValueError
-        Neither `limit` nor `deadline` is given.
+        If neither `limit` nor `deadline` is given.
 
     Notes
     -----
-    Memetic search after Benlic and Hao (2015): children inherit what their parents agree on and half of
-    the rest from each (uniform crossover), and are improved by a tabu search. Differences: the spread of
-    local optima decides how long those searches are, populations that no longer change are replaced by new
-    ones, and every generation consists of two children. With more than `population_up_to` tasks a single
-    solution is improved by iterated local search, whose perturbations grow while no better solution is found.
-    O(n^2) per exchange. The search ends by itself when new populations repeatedly end at no better cost.
+    The memetic search follows Benlic and Hao (2015): children inherit the assignments that their parents have
+    in common and half of the others from each (uniform crossover), and are improved by a tabu search. It
+    differs in that the spread of local optima determines the length of these searches, populations that no
+    longer change are replaced by new ones, and every generation consists of two children. With more than
+    `population_up_to` tasks a single solution is improved by iterated local search, whose perturbations grow
+    while no better solution is found. An exchange takes O(n^2). The search ends by itself if new populations
+    repeatedly find no lower cost.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def evolve(
     14
     """
     if limit is None and deadline is None:
-        raise ValueError("evolve needs an amount of work or a deadline")
+        raise ValueError("evolve needs a limit of work or a deadline")
     if problem.n < 2:
         return start.copy(), 0
     run = _Search(problem, start.copy(), np.random.default_rng(seed), limit, deadline, threads, spend, watch)

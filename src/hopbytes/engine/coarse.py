@@ -1,4 +1,4 @@
-"""Coarsening once for a whole mapping."""
+"""Coarsening of a graph once for all levels of a mapping."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def coarsen_once(
     Parameters
     ----------
     max_block_weights : int64[k]
-        Maximum block weights; clusters are light enough to fill the blocks evenly.
+        Maximum block weights; the weight of clusters is limited so that blocks can be filled evenly.
     per_block, fewest : int
-        Number of vertices to stop at: the larger of ``per_block * k`` and `fewest`.
+        Coarsening stops at the larger of ``per_block * k`` and `fewest` vertices.
     linear_cost : LinearCost or None
         Vertices with different forbidden blocks are never clustered together.
 

@@ -24,10 +24,10 @@ Spend = Callable[[int, bool], None]
 #: Values of the control flag, which compiled code polls.
 GO_ON, HURRY = 0, 1
 
-#: Seconds that a call which was interrupted has to end, before it is left alone.
+#: Number of seconds to wait for the end of an interrupted call.
 GRACE = 0.3
 
-#: Below this many tasks, arcs and blocks together a call takes milliseconds, too little for a thread.
+#: A call with fewer tasks, arcs and blocks in total takes milliseconds, so it does not need its own thread.
 SMALL = 4_000
 
 #: The largest permitted sum over all arcs of weight x distance in compiled code: gains double it, flows use
@@ -35,7 +35,8 @@ SMALL = 4_000
 MOST = 2**59
 
 
-#: Asked by everything that runs long. A context variable, because every search needs it.
+#: The stop function of the caller, which long searches call. It is a context variable, because otherwise
+#: every search would have to pass it on.
 _stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 
@@ -60,9 +61,9 @@ def rescale_to_63_bits(
 ) -> tuple[Int64 | None, Int64 | None]:
     """Scale weights and distances down if sums of their products could exceed :data:`MOST`.
 
-    The arrays themselves are returned if no sum can overflow, which is nearly always so. Otherwise both lose
-    low bits: distances first, down to 20 significant bits, then weights, which stay positive. Searching with
-    rounded numbers is fine, but results must be judged with the exact ones.
+    The arrays themselves are returned if no sum can overflow, which is nearly always the case. Otherwise both
+    lose low bits: distances first, down to 20 significant bits, then weights, which stay positive. Searches
+    may use the rounded numbers, but results must be compared with the exact ones.
 
     Examples
     --------
@@ -108,10 +109,11 @@ def interruptible(
 ) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and the deadline.
 
-    Python cannot interrupt compiled code, so it runs in a thread of its own. On Ctrl-C or at the deadline the
-    control flag makes it return within milliseconds, and also once :func:`stop_asked`, unless the work must
-    run `to_the_end`. Meanwhile `watch` is called a few times a second with the counter ``control[1]``. At the
-    end `spend` is called with the work added to `spent` and whether the work ended by itself.
+    Python cannot interrupt compiled code, so it runs in its own thread. On Ctrl-C, at the deadline, or when
+    :func:`stop_asked` returns True, the control flag makes it return within milliseconds; with `to_the_end`
+    :func:`stop_asked` is ignored. Meanwhile `watch` is called a few times per second with the counter
+    ``control[1]``. At the end `spend` is called with the scanned edges in `spent` and with True if the work
+    ended by itself.
     """
 
     def late() -> bool:
@@ -156,8 +158,8 @@ def interruptible(
             whole = control[0] != HURRY
     except BaseException:
         control[0] = HURRY
-        # Between two looks at the flag large graphs take seconds. Nobody wants the result any more, and the
-        # thread keeps alive what it works on, so it may end by itself.
+        # On large graphs seconds may pass between two checks of the flag. The result is no longer needed, and
+        # the thread holds references to its arrays, so it may end later.
         finished.wait(GRACE)
         raise
     thread.join()

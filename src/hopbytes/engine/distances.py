@@ -1,4 +1,4 @@
-"""Distances in the form compiled searches take, scaled down if sums could overflow."""
+"""Distances in the form that compiled searches take, scaled down if sums could overflow."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LARGEST = 4
 
 
 class Prepared(NamedTuple):
-    """Arguments of a compiled search.
+    """The arguments of a compiled search.
 
-    `weights` int64[m] or None, scaled by :func:`hopbytes.engine.rescale_to_63_bits`; `arrays` labels, bit
-    costs and table; `scale` the distances that determine the scaling.
+    `weights` are int64[m] or None, scaled by :func:`hopbytes.engine.rescale_to_63_bits`. `arrays` are labels,
+    bit costs and table. `scale` are the distances that determine the scaling.
     """
 
     weights: Int64 | None
@@ -28,16 +28,15 @@ class Prepared(NamedTuple):
 def prepare(
     weights: Int64 | None, arcs: int, labels: UInt64 | None, bit_costs: Int64 | None, table: Int64 | None
 ) -> Prepared:
-    """Convert distances to the form compiled code takes.
+    """Convert distances to the form that compiled code takes.
 
     Parameters
     ----------
     weights : int64[arcs] or None
     labels, bit_costs, table
         A tree (labels and costs), a dense table, or a network (labels, and as `table` the packed array of
-        :class:`hopbytes.machines.network.node_distances.LoweredNetwork`). Distances of a network are never
-        scaled, only
-        weights are.
+        :class:`hopbytes.machines.network.node_distances.LoweredNetwork`). For a network only weights are
+        scaled, never distances.
     """
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
     if labels is not None and table is not None:

@@ -46,22 +46,22 @@ def partition_many(
         Maximum block weights; respected whenever moves and swaps of single vertices can achieve it.
     seeds : uint64[g]
     candidates : int32[c, n] or None
-        Partitions from other sources that compete; negative where a group has none.
+        Partitions from other sources that compete with new ones; negative if a group has none.
     watch : callable or None
         Called repeatedly with the number of finished groups.
     spend : callable or None
         Called at the end with the number of scanned edges.
     control : int32[2] or None
-        Control flag and progress counter to share with other calls: all return soon after the flag becomes 1.
+        Control flag and progress counter, which calls may share: all return soon after the flag becomes 1.
     linear_cost : LinearCost or None
-        Linear assignment costs, in units of weight where each edge counts once.
+        Linear assignment costs, in units of the edge cut, where each edge counts once.
 
     Returns
     -------
     child : int32[n]
         Block of each vertex within its group.
     cut : int64[g]
-        Weight between blocks of each group, every edge once.
+        Edge cut between the blocks of each group, where every edge counts once.
     """
     call = Call.prepare(indptr, targets, weights, loads, linear_cost=linear_cost, control=control)
     child = np.zeros(len(indptr) - 1, np.int32)
@@ -75,7 +75,7 @@ def partition_many(
         ),
         call_size(indptr, targets, max_block_weights, settings.repeats), deadline, spend, watch,
     )
-    # the cut of rounded weights: compute the exact one
+    # Compiled code returns the cut of rounded weights, so the exact cut is computed here.
     if weights is not None and call.graph[2] is not weights:
         cut[:] = 0
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

@@ -1,4 +1,4 @@
-"""Placement of groups of tasks on nodes by hops (``core/hop_greedy.hpp``, ``core/hop_swap.hpp``)."""
+"""Mapping of groups of tasks to nodes by hops (``core/hop_greedy.hpp``, ``core/hop_swap.hpp``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Neighbourhood(NamedTuple):
     Parameters
     ----------
     near : int32[sites * reach]
-        For every site its `reach` nearest sites, itself first (ties: the lower number).
+        For every site its `reach` nearest sites, beginning with itself (in case of ties the lower number).
     hops : uint16[sites * reach]
         Distance of each of them.
     site : int32[P]
@@ -46,7 +46,7 @@ class PlaceDistances(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups of tasks that are placed as a whole, at most one group per place.
+    """Groups of tasks that are assigned to places as a whole, at most one group per place.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class Groups(NamedTuple):
 def hop_greedy(
     groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, seeds: int
 ) -> tuple[Int32, int]:
-    """Place groups one after another, each near its communication partners.
+    """Assign groups to places one after another, each near its communication partners.
 
     Returns
     -------
     int32[G], int
-        Place of every group; sum over pairs of weight x distance (on rounded numbers where sums could
+        Place of every group, and the sum over pairs of weight x distance (with rounded numbers if sums could
         overflow, see :func:`hopbytes.engine.rescale_to_63_bits`).
     """
     weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
@@ -88,12 +88,12 @@ def hop_swap(
     groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, place: Int32, delta: int,
     deadline: float | None = None,
 ) -> tuple[Int32, int]:
-    """Exchange groups (or move one to a free place) while that lowers weight x distance.
+    """Exchange groups (or move one to a free place) as long as this lowers the sum of weight x distance.
 
     Returns
     -------
     int32[G], int
-        The places, and the number of exchanges evaluated.
+        The places, and the number of evaluated exchanges.
     """
     weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
     control, result = np.zeros(2, np.int32), place.copy()

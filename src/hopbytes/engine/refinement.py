@@ -1,4 +1,4 @@
-"""Refinement of a placement by moves of tasks and clusters."""
+"""Refinement of a mapping by moves of tasks and clusters."""
 
 from __future__ import annotations
 
@@ -37,36 +37,36 @@ def refine_placement(
     spend: Spend | None = None,
     linear_cost: LinearCost | None = None,
 ) -> tuple[Int32, int]:
-    """Lower the communication cost of a placement by moves of single tasks or of clusters.
+    """Lower the communication cost of a mapping by moves of single tasks or of clusters.
 
     Parameters
     ----------
     pe : int32[n]
-        The placement to start from; not changed.
+        The initial mapping; the array is not changed.
     max_block_weights : int64[k]
-        Largest load per PE.
+        Maximum load per PE.
     labels, bit_costs
-        Distances of a tree (see :class:`hopbytes.machines.place_distances.TreeDistance`), or
+        Distances of a tree (see :class:`hopbytes.machines.place_distances.TreeDistance`).
     table : int64[k*k]
-        symmetric distances row by row. Both labels and a table: a network, see
-        :func:`hopbytes.engine.distances.prepare`.
+        Symmetric distances row by row, in place of labels and bit costs. Labels together with a table
+        describe a network, see :func:`hopbytes.engine.distances.prepare`.
     cycles : int
-        V-cycles (coarsen inside PEs, refine on every level); 0 refines only the given graph.
+        Number of V-cycles (coarsening inside PEs, refinement on every level); 0 refines only the given graph.
     chains : int
-        Independent sequences of cycles, run in parallel; the cheapest result is kept.
+        Number of independent sequences of cycles in parallel; the best result is kept.
     spend : callable or None
         Called at the end with the number of scanned edges.
     linear_cost : LinearCost or None
         Linear assignment costs, in units of weight x distance where each edge counts once.
     others : int32[c, n] or None
-        Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
-        so that it can choose between them region by region.
+        Mappings for recombination: cycle i contracts only vertices that are together both in the mapping and
+        in ``others[i]``, so that it can choose between the two region by region.
 
     Returns
     -------
     int32[n], int
-        A placement that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
-        moves tried.
+        A mapping that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
+        tried moves.
     """
     call = Call.prepare(
         indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,

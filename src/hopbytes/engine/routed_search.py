@@ -1,4 +1,4 @@
-"""Placement of groups of tasks on nodes by link loads (``core/congestion_*.hpp``, ``core/ptram.hpp``)."""
+"""Mapping of groups of tasks to nodes by link loads (``core/congestion_*.hpp``, ``core/ptram.hpp``)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Routing(NamedTuple):
     Parameters
     ----------
     form, numbers, table, first, head
-        Routes between endpoints as compiled code takes them (see ``core/routes.hpp``).
+        Routes between endpoints in the form that compiled code takes (see ``core/routes.hpp``).
     endpoints : int32[P x ports]
         Endpoint of every port, place by place.
     links : int
     prices : int64[links] or None
         A common multiple of all capacities over the capacity of the link; None if all are equal.
     shift : int
-        Amounts on links are in units of 2^-shift; 0 if every flow takes a single path.
+        Loads of links are in units of 2^-shift; 0 if every flow takes a single path.
     ports : int
-        Ports of every place, see :class:`hopbytes.algorithms.two_level.ports.Ports`.
+        Number of ports per place, see :class:`hopbytes.algorithms.two_level.ports.Ports`.
     out_ports, in_ports : int32[m] or None
         Port of each arc at the place where it begins and at the place where it ends; None with one port.
     """
@@ -64,9 +64,9 @@ class Traffic(NamedTuple):
 
 
 class HybridTerms(NamedTuple):
-    """Weights of hop-bytes, highest congestion, mean and variance of congestion, and units of the loads.
+    """Weights of hop-bytes and of maximum, mean and variance of congestion, and units of the loads.
 
-    `unit` is the number of integers per unit of congestion, `scale` the number of integers per byte of load.
+    `unit` is the integer value of one unit of congestion, and `scale` that of one byte of load.
     """
 
     hop_bytes: float
@@ -85,12 +85,12 @@ def congestion_swap(
     traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, delta: int,
     paper_rule: bool, limit: int, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
-    """Relieve the hottest links by exchanges; `delta` places are tried per group.
+    """Lower the congestion of the hottest links by exchanges; `delta` places are tried per group.
 
     Returns
     -------
     int32[G], int, int
-        Places; exchanges made (at most `limit`) and evaluated.
+        The places, and the numbers of exchanges made (at most `limit`) and evaluated.
     """
     options = (delta, paper_rule, limit)
     return _search(_SWAP, traffic, routing, neighbourhood, place, options, deadline=deadline)
@@ -106,24 +106,24 @@ def congestion_search(
     Parameters
     ----------
     evaluations : int
-        Exchanges to evaluate.
+        Number of exchanges to evaluate.
     nearest : int
         Number of places around a place that are candidates for a group.
     band_percent : int
-        Links with at least this share of the highest congestion are hot.
+        Links with at least this percentage of the maximum congestion are hot.
     threshold : int
         Initial threshold, in thousandths of a group's average share of the objective; it falls to 0.
     hop_percent : int or None
-        By how much hop-bytes may exceed those of the start; None: no limit.
+        Percentage by which hop-bytes may exceed those of the start; None: no limit.
     hybrid : HybridTerms, optional
-        Lower this metric instead of the highest congestion.
+        Lower this metric instead of the maximum congestion.
     set_percent : int
-        Share of evaluations in which several groups move at once (``core/set_moves.hpp``).
+        Percentage of evaluations in which several groups move at once (``core/set_moves.hpp``).
 
     Returns
     -------
     int32[G], int, int
-        The best placement seen, never worse than the start; exchanges made and evaluated.
+        The best mapping found, never worse than the start, and the numbers of exchanges made and evaluated.
     """
     # In compiled code 0 means "no limit".
     limit = 0 if hop_percent is None else hop_percent + 1
@@ -138,18 +138,18 @@ def hybrid_greedy(
     traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, terms: HybridTerms, classes: Int32, *,
     by_share: bool = False, deadline: float | None = None,
 ) -> tuple[Int32, int]:
-    """Place groups one by one where the hybrid metric of all placed groups is least.
+    """Assign groups one by one to the place where the hybrid metric of all assigned groups is lowest.
 
     Parameters
     ----------
     by_share : bool
-        While t of G groups are placed, multiply hop-bytes by G / t, because they grow with every group while
-        the other terms do not.
+        Multiply hop-bytes by G / t while t of G groups are assigned, because hop-bytes grow with every group
+        and the other terms do not.
 
     Returns
     -------
     int32[G], int
-        Places; candidates evaluated.
+        The places, and the number of evaluated candidates.
     """
     place = np.full(len(traffic.sizes), -1, np.int32)
     weights = np.array(terms, np.float64)
@@ -163,27 +163,27 @@ def hottest_link_refine(
     traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, nearest: int,
     rounds: int, paper_rule: bool, nearby: bool = False, deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
-    """Make, in each round, the single exchange that relieves the hottest links most.
+    """In each round, make the exchange that lowers the congestion of the hottest links most.
 
     Parameters
     ----------
     paper_rule : bool
-        Only exchanges that lower the highest congestion count, not those that leave fewer hottest links, and
-        only the first hottest link is relieved.
+        Accept only exchanges that lower the maximum congestion, not those that reduce the number of hottest
+        links, and consider only the first hottest link.
     nearby : bool
         Among places at the same distance prefer the closest numbers, otherwise the lowest.
 
     Returns
     -------
     int32[G], int, int
-        Places; rounds with an exchange; exchanges evaluated.
+        The places, and the numbers of rounds with an exchange and of evaluated exchanges.
     """
     options = (nearest, rounds, paper_rule, nearby)
     return _search(_REFINE, traffic, routing, neighbourhood, place, options, deadline=deadline)
 
 
 def route_classes(routing: Routing, capacities: Int64) -> Int32:
-    """int32[P]: lowest place of equal capacity and the same routes to all others, own links aside."""
+    """Return int32[P], the lowest place with the same capacity and, except for own links, the same routes."""
     classes = np.empty(len(capacities), np.int32)
     compiled.route_classes(*routing[:6], routing.links, optional(routing.prices), capacities, classes)
     return classes

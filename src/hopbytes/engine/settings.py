@@ -8,14 +8,14 @@ import numpy as np
 
 from hopbytes.kernels import Int64
 
-#: With at most so many tasks, searches over all pairs pay off on any pattern, and there is time for a
-#: population of them; with more tasks only where most tasks communicate with each other.
+#: With at most so many tasks, searches over all pairs are worth their time on any pattern, and there is time
+#: for a population of them. With more tasks they are worth it only for dense patterns.
 FEW_TASKS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Localised FM: see ``core/local_search.hpp``.
+    """Settings of localized FM, see ``core/local_search.hpp``.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class SearchSettings:
     fruitless_moves : int
         Consecutive moves without a new best after which one search stops.
     seeds : int
-        Boundary vertices from which one search starts: fewer are slower and better.
+        Number of boundary vertices from which one search starts; fewer give better results in more time.
     flow_rounds : int
         Passes of minimum cuts between pairs of blocks (``core/flow.hpp``); 0 turns them off.
     flow_width : int
@@ -49,28 +49,29 @@ class PartitionSettings:
     Parameters
     ----------
     repetitions : int
-        Independent repetitions with different coarsenings, in parallel, of which the best is kept. 0: one,
-        and only for groups without a candidate.
+        Number of independent repetitions with different coarsenings, in parallel; the best result is kept.
+        With 0 there is one repetition, and only for groups without a candidate.
     recombinations : int
-        Recombinations of the best repetition with the others; beyond those, V-cycles.
+        Number of recombinations of the best repetition with the others; further ones are V-cycles.
     initial_partitions : int
-        Initial partitions per repetition, compared at the contraction limit.
+        Number of initial partitions per repetition, which are compared at the contraction limit.
     contraction_limit : int
         Number of vertices of the graph on which initial partitions are compared.
     coarsest : int
-        Vertices per block of the smallest graph.
+        Number of vertices per block of the smallest graph.
     region_growings : int
-        Grown bisections per initial bisection.
+        Number of bisections by region growing per initial bisection.
     coarse_recombinations : int
-        Recombinations of the initial partitions.
+        Number of recombinations of the initial partitions.
     bisection_repetitions : int
-        Repetitions of every bisection where sizes are exact (``core/exact.hpp``), of which the best is kept;
-        one V-cycle less follows a recursive bisection.
+        Number of repetitions of every bisection if sizes are exact (``core/exact.hpp``); the best result is
+        kept. A recursive bisection is followed by one V-cycle less.
     shared_hierarchies : int
-        Coarsening hierarchies of a large graph that recombined repetitions share. Half of them serve one
-        repetition each. On each of the others several repetitions (at most one per 4000 vertices of the
-        graph) are made and recombined on a graph of about 4000 vertices (at least 240 per block), and only
-        the best one is uncoarsened. 0, or no fewer than `repetitions`: every repetition has its own.
+        Number of coarsening hierarchies of a large graph that recombined repetitions share. Half of them
+        serve one repetition each. On each of the others several repetitions (at most one per 4000 vertices of
+        the graph) are made and recombined on a graph of about 4000 vertices (at least 240 per block), and
+        only the best one is uncoarsened. With 0, or with at least `repetitions`, every repetition has its own
+        hierarchy.
     """
 
     repetitions: int = 1

@@ -33,9 +33,9 @@ def chain_search(
     spend: Spend | None = None,
     linear_cost: LinearCost | None = None,
 ) -> Searched:
-    """Make chains of exchanges that may pass through losses (``core/chains.hpp``).
+    """Make chains of exchanges, also with losses (``core/chains.hpp``).
 
-    Parameters are those of :func:`hopbytes.engine.slots.pair_search`, and
+    The parameters are those of :func:`hopbytes.engine.slots.pair_search` and the following.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ def chain_search(
 
 @dataclass(frozen=True, slots=True)
 class RepartitionSettings:
-    """Effort of pairwise repartitioning.
+    """The effort of pairwise repartitioning.
 
     Parameters
     ----------
     new_bisections : int
-        New bisections of a pair of units, in addition to the present one.
+        Number of new bisections of a pair of units, in addition to the current one.
     rounds : int
-        Passes over the pairs; later passes visit only pairs with a unit that changed.
+        Number of passes over the pairs; later passes visit only pairs with a unit that has changed.
     budget : int
         Approximate number of edges to scan.
     """
@@ -98,7 +98,7 @@ def repartition_pairs(
     spend: Spend | None = None,
     linear_cost: LinearCost | None = None,
 ) -> tuple[Searched, int]:
-    """Divide the tasks of two units anew between them (``core/pairwise_repartition.hpp``).
+    """Bisect the tasks of pairs of units again (``core/pairwise_repartition.hpp``).
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def repartition_pairs(
     Returns
     -------
     Searched, int
-        A placement that costs no more and has as many tasks on every PE, and how many pairs gained.
+        A mapping that costs no more, with the same number of tasks on every PE, and the number of pairs with
+        a gain.
     """
     call = Call.prepare(
         indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table,

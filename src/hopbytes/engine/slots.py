@@ -1,7 +1,7 @@
 """One task per slot: searches over fixed sets of pairs, and greedy constructions.
 
-These algorithms, unlike the other searches, are fully defined and have a twin in
-:mod:`hopbytes.reference.slots_reference`.
+Unlike other searches, the results of these algorithms are fully defined, and they have a reference
+implementation in :mod:`hopbytes.reference.slots_reference`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _implementation = implementation("slots")
 
 
 class Searched(NamedTuple):
-    """A placement, and the numbers of exchanges evaluated and made."""
+    """A mapping, and the numbers of exchanges evaluated and made."""
 
     pe: Int32
     evaluations: int
@@ -47,7 +47,7 @@ def pair_search(
     spend: Spend | None = None,
     linear_cost: LinearCost | None = None,
 ) -> Searched:
-    """Exchange two tasks at a time until no pair of one kind gains (``core/pair_search.hpp``).
+    """Exchange two tasks at a time until no pair of one kind has a gain (``core/pair_search.hpp``).
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def pair_search(
     indptr, targets, weights, loads
         Symmetric graph without diagonal; None means 1 each.
     pe : int32[n]
-        The placement to start from; not changed.
+        The initial mapping; the array is not changed.
     capacities : int64[k]
-        Largest load per PE.
+        Maximum load per PE.
     reach : int
-        Length of a block (BLOCKS), or largest distance of a pair in edges (NEAR_PAIRS).
+        Length of a block (BLOCKS), or maximum distance of a pair in edges (NEAR_PAIRS).
     order : int32[n]
         Initial order of the queue of tasks (NEAR_PAIRS).
     linear_cost : LinearCost or None
@@ -96,19 +96,19 @@ def place_greedily(
     table: Int64 | None = None,
     deadline: float | None = None,
 ) -> Int32:
-    """Repeatedly place the task with the largest volume to those already placed (``core/constructions.hpp``).
+    """Repeatedly assign the task with the largest volume to assigned tasks (``core/constructions.hpp``).
 
     Parameters
     ----------
     room : int64[k]
         Number of tasks that each PE takes, at least n in total.
     linked : bool
-        Place a task where it is cheapest; otherwise on the free PE nearest to all tasks placed so far.
+        Assign a task to the PE where it costs least; otherwise to the free PE nearest to all assigned tasks.
     """
     call = Call.prepare(indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table)
     names, costs, rows = call.distances
     result = np.empty(len(indptr) - 1, np.int32)
-    if labels is None or table is None:  # sums of distances to all placed tasks must not overflow either
+    if labels is None or table is None:  # sums of distances to all assigned tasks must not overflow either
         most = max(int(costs.max(initial=0)), int(rows.max(initial=0))) * max(len(result), len(room))
         less = max(0, most.bit_length() - MOST.bit_length())
         costs, rows = costs >> less, rows >> less

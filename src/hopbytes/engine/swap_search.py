@@ -1,4 +1,4 @@
-"""Refinement of a placement by exchanges of two tasks."""
+"""Refinement of a mapping by exchanges of two tasks."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ def swap_refine(
 ) -> Searched:
     """Lower the communication cost by exchanges of two tasks.
 
-    Parameters are those of :func:`refine_placement`. With `exact` only the number of tasks per PE matters,
-    which exchanges preserve. For the others see :class:`hopbytes.algorithms.refiners.swap.Swap`.
+    The parameters are those of :func:`refine_placement` and of
+    :class:`hopbytes.algorithms.refiners.swap.Swap`. With `exact` only the number of tasks per PE is bounded,
+    which exchanges preserve.
 
     Returns
     -------
     Searched
-        A placement that costs no more, and the numbers of exchanges evaluated and made.
+        A mapping that costs no more, and the numbers of exchanges evaluated and made.
     """
     call = Call.prepare(
         indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,

@@ -13,20 +13,21 @@ from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
 
 @dataclass(frozen=True, slots=True)
 class TabuSettings:
-    """Length and intensity of a tabu search.
+    """The length and the parameters of a tabu search.
 
     Parameters
     ----------
     iterations : int
-        Exchanges made by each search, including those of perturbations.
+        Number of exchanges of each search, including those of perturbations.
     fruitless : int
-        Consecutive exchanges without a new best that end a search; 0: never, 1: a descent.
+        Number of consecutive exchanges without a new best that ends a search; 0: never, 1: a descent.
     fruitless_before_perturbation : int
-        Exchanges without a new best since the last perturbation that trigger the next one; 0: none.
+        Number of exchanges without a new best since the last perturbation that triggers the next one; 0: no
+        perturbations.
     least_perturbation, most_perturbation : int
-        Random exchanges of a perturbation; the number grows while searches end at the same cost.
+        Number of random exchanges of a perturbation; it grows while searches end at the same cost.
     tenure_low, tenure_high : int
-        Tabu tenure, in per cent of n: for so many exchanges a task does not return to a place it left.
+        Tabu tenure, in per cent of n: for so many exchanges a task does not return to a place that it left.
     aspiration : int
         A pair that was not exchanged for so many exchanges is exchanged (long-term memory); 0: never.
     """
@@ -43,7 +44,7 @@ class TabuSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseProblem:
-    """A dense quadratic assignment problem, as compiled code takes it; see :meth:`build`."""
+    """A dense quadratic assignment problem in the form that compiled code takes; see :meth:`build`."""
 
     flow: Int64
     distance: Int64
@@ -57,21 +58,22 @@ class DenseProblem:
 
     @classmethod
     def build(cls, flow: Int64, distance: Int64, linear_cost: Int64 | None = None) -> DenseProblem:
-        """Convert a problem to the form that is cheapest to search.
+        """Convert a problem to the form in which a search is fastest.
 
         Parameters
         ----------
         flow, distance : int64[n, n]
-            Numbers >= 0, also asymmetric, also with diagonals; the cost of a permutation p is
+            Numbers >= 0, which may be asymmetric and have diagonals; the cost of a permutation p is
             ``sum(flow[i, j] * distance[p[i], p[j]])`` over all i and j.
         linear_cost : int64[n, n] or None
             Linear assignment costs >= 0 of task i on place p.
 
         Notes
         -----
-        If one matrix is symmetric, the other becomes the sum of both its directions and pairs count once; if
-        neither is, both directions are kept. Products of diagonals join the linear assignment costs. If sums
-        could exceed 61 bits, all numbers lose low bits: judge results with the exact ones.
+        If one matrix is symmetric, the other is replaced by the sum of both its directions, and pairs count
+        once; if neither is, both directions are kept. Products of diagonals are added to the linear
+        assignment costs. If sums could exceed 61 bits, all numbers lose low bits, so results must be compared
+        with exact numbers.
         """
         n = len(flow)
         total, furthest = checked_sum(np.ascontiguousarray(flow).reshape(-1)), int(distance.max(initial=0))
@@ -99,7 +101,7 @@ class DenseProblem:
         )
 
     def cost(self, place: Int32) -> int:
-        """Cost of a permutation, from scratch; O(n^2)."""
+        """Return the cost of a permutation, computed from scratch; O(n^2)."""
         apart = self.flow * self.distance[np.ix_(place, place)]
         total = int(np.triu(apart).sum() if self.symmetric else apart.sum())
         return total + (int(self.linear_cost[np.arange(self.n), place].sum()) if len(self.linear_cost) else 0)
@@ -134,7 +136,7 @@ def tabu_many(
     change : int64[m]
         Its cost minus that of the given permutation, never above 0.
     done : int64[m]
-        Exchanges made.
+        Number of exchanges made.
 
     Notes
     -----

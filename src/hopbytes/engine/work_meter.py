@@ -1,4 +1,4 @@
-"""How much compiled searches have done so far, for whoever shows progress; also of those still running."""
+"""A meter of the work of compiled searches, including running ones, for the display of progress."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class WorkMeter:
 
     Notes
     -----
-    Calls of several threads may begin and end at any time. What a call counts is read while it runs, so the
-    sum never falls.
+    Calls of several threads may begin and end at any time. The counter of a call is also read while it runs,
+    and the sum never decreases.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class WorkMeter:
         self._lock = threading.Lock()
 
     def total(self) -> int:
-        """Return the scanned edges so far; O(calls that are running)."""
+        """Return the number of scanned edges so far; O(running calls)."""
         with self._lock:
             return self._ended + sum(int(spent[0]) for spent in self._running.values())
 
@@ -35,13 +35,13 @@ class WorkMeter:
             self._running[id(spent)] = spent
 
     def end(self, spent: Int64) -> None:
-        """Add up what a call has counted."""
+        """Add the final count of a call to the sum."""
         with self._lock:
             if self._running.pop(id(spent), None) is not None:
                 self._ended += int(spent[0])
 
 
-# A variable of the context, because every search would have to pass it on.
+# This is a context variable, because otherwise every search would have to pass the meter on.
 _meter: ContextVar[WorkMeter | None] = ContextVar("meter", default=None)
 
 
@@ -57,7 +57,7 @@ def metered_by(meter: WorkMeter | None) -> Iterator[None]:
 
 @contextmanager
 def followed(spent: Int64 | None) -> Iterator[None]:
-    """Let the meter of this context follow what one compiled call adds to ``spent[0]``."""
+    """Let the meter of this context follow the counter ``spent[0]`` of one compiled call."""
     meter = _meter.get()
     if meter is None or spent is None:
         yield

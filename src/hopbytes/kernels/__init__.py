@@ -1,8 +1,8 @@
 """The compiled core with typed Python signatures; only this package and `engine` import ``hopbytes._core``.
 
 Every function allocates the arrays that compiled code fills. With ``HOPBYTES_KERNELS=reference`` the
-functions that have a definition call their plain Python twin in :mod:`hopbytes.reference` instead. There is
-no silent fallback: a missing core is an ImportError.
+functions whose results are defined call their reference implementation in :mod:`hopbytes.reference` instead.
+There is no silent fallback: a missing core is an ImportError.
 """
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.kernels.base import USE_REFERENCE, optional

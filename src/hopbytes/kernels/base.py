@@ -1,4 +1,4 @@
-"""The choice of the implementation: the compiled core or the plain Python twins."""
+"""The choice of the implementation: the compiled core or the reference implementation in Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UInt64 = NDArray[np.uint64]
 
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 
-#: The compiled core, for heuristics, which have no twin.
+#: The compiled core, for heuristics, which have no reference implementation.
 compiled: Any = import_module("hopbytes._core")
 
 _NO_INT64: Int64 = np.empty(0, np.int64)
@@ -23,12 +23,12 @@ _NO_INT32: Int32 = np.empty(0, np.int32)
 
 
 def implementation(twin: str) -> Any:
-    """Return the compiled core, or the twin module of that name if the environment asks for the reference."""
+    """Return the compiled core, or the reference module of that name if the environment selects it."""
     return import_module(f"hopbytes.reference.{twin}_reference") if USE_REFERENCE else compiled
 
 
 def optional(array: Int64 | None) -> Int64:
-    """Return the array, or for None the empty array, which compiled code reads as all ones."""
+    """Return the array, or the empty array for None, which compiled code reads as all ones."""
     return _NO_INT64 if array is None else array
 
 

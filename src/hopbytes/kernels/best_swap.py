@@ -1,4 +1,4 @@
-"""Exchanges of two tasks, always the best one first."""
+"""Exchanges of two tasks, each the best of all."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _kernel = implementation("best_swap")
 def best_swap(
     graph: tuple[Int64, Int32, Int64 | None], table: Int64, pe: Int32, most: int
 ) -> tuple[Int32, int]:
-    """Exchange the PEs of two tasks, always the pair with the best gain, until none gains.
+    """Repeatedly exchange the PEs of the two tasks with the best gain until no exchange has a gain.
 
     Parameters
     ----------
     graph : (indptr, targets, weights)
-        Symmetric.
+        Symmetric graph.
     table : int64[k, k]
         Symmetric distances.
     pe : int32[n]
     most : int
-        Largest number of exchanges.
+        Maximum number of exchanges.
 
     Returns
     -------
     int32[n]
     int
-        Number of exchanges; less than `most` if no exchange gains any more.
+        Number of exchanges; less than `most` if no further exchange has a gain.
 
     Notes
     -----
-    O(k m + n^2) at the start; per exchange O(n) for each task whose best partner may have changed. O(n k)
-    memory.
+    The start takes O(k m + n^2), and an exchange O(n) for each task whose best partner may have changed. The
+    memory is O(n k).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The communication cost of a placement."""
+"""The communication cost of a mapping."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def comm_cost_by_level(
     level_of_bit: NDArray[np.uint8],
     levels: int,
 ) -> Int64:
-    """Return int64[levels+1]: volume of arcs by the outermost level at which their PEs differ (0: same PE).
+    """Return int64[levels+1], the volume by the outermost level at which the PEs differ (0: same PE).
 
-    Arcs of a task to itself are left out. `labels` and `level_of_bit` are described at
+    Arcs of a task to itself are ignored. `labels` and `level_of_bit` are described at
     :class:`hopbytes.machines.place_distances.TreeDistance`.
     """
     out = np.zeros(levels + 1, np.int64)
@@ -32,7 +32,7 @@ def comm_cost_by_level(
 def comm_cost_table(
     indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, table: Int64
 ) -> int:
-    """Return J = sum over arcs of volume x distance, distances from a dense k x k table (row-major).
+    """Return J = sum over arcs of volume x distance, where distances are a dense k x k table (row-major).
 
     Arcs of a task to itself count the diagonal entry of its PE, which is 0 in most tables.
     """
@@ -42,6 +42,8 @@ def comm_cost_table(
 def comm_cost_network(
     indptr: Int64, targets: Int32, volumes: Int64 | None, pe: Int32, labels: UInt64, packed: Int64
 ) -> int:
-    """Return J on the nodes of a network; for the arrays see ``LoweredNetwork``
-    (machines/network/node_distances.py)."""
+    """Return J on the nodes of a network.
+
+    The arrays are described at :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
+    """
     return int(_kernel.comm_cost_network(indptr, targets, optional(volumes), pe, labels, packed))

@@ -11,12 +11,12 @@ _kernel = implementation("graph")
 
 
 def check_csr(indptr: Int64, targets: Int32) -> int:
-    """Return the first row that is unsorted, has a duplicate or leaves 0..n-1; -1 if the graph is valid."""
+    """Return the first row that is unsorted or has a duplicate or an invalid target; -1 if there is none."""
     return int(_kernel.check_csr(indptr, targets))
 
 
 def has_diagonal(indptr: Int64, targets: Int32) -> bool:
-    """Tell whether some task has an arc to itself."""
+    """Return whether a task has an arc to itself."""
     return bool(_kernel.has_diagonal(indptr, targets))
 
 
@@ -80,7 +80,8 @@ def induced_csr(
 
     Notes
     -----
-    O(arcs of the members). The arrays are views of buffers that also have room for the arcs that leave.
+    O(arcs of the members). The arrays are views of larger buffers, which also have room for arcs to other
+    vertices.
     """
     room = int((indptr[1:][members] - indptr[:-1][members]).sum())
     out_indptr = np.empty(len(members) + 1, np.int64)
@@ -95,7 +96,7 @@ def induced_csr(
 
 
 def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool:
-    """Tell whether few edges weigh as much as all others; the engine then cuts differently.
+    """Return whether few edges weigh as much as all others; the engine then partitions differently.
 
     Parameters
     ----------
@@ -103,16 +104,18 @@ def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool
     targets : int32[m]
         Both arcs of every edge.
     weights : int64[m] or None
-        Above 0; None means 1 each.
+        Weights above 0; None means 1 each.
 
     Returns
     -------
     bool
-        Whether the standard deviation of the weights exceeds their mean, in doubles summed in order.
+        Whether the standard deviation of the weights exceeds their mean, computed in double precision in the
+        order of the arcs.
 
     Notes
     -----
-    O(m). A rule of this project: usually true for volumes that span decades, never for equal ones.
+    O(m). This rule is not from the literature. It usually holds for volumes that span orders of magnitude,
+    and never for equal ones.
 
     Examples
     --------
@@ -124,5 +127,5 @@ def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool
 
 
 def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None) -> int:
-    """Return the index of an arc whose reverse is missing or weighs differently; -1 when symmetric."""
+    """Return the index of an arc whose reverse is missing or has another weight; -1 if there is none."""
     return int(_kernel.find_asymmetry(indptr, targets, optional(volumes)))

@@ -20,12 +20,12 @@ HEURISTICS = (
 def group_objects(
     graph: tuple[Int64, Int32, Int64 | None], arity: int, *, list_up_to: int = 30_000, credit: int = 1
 ) -> tuple[Int32, str]:
-    """Group p objects by `arity` so that little weight remains between groups.
+    """Form groups of `arity` of p objects so that the weight between groups is small.
 
     Parameters
     ----------
     graph : (indptr, targets, weights)
-        Symmetric, positive weights.
+        Symmetric graph with positive weights.
     arity : int
         A divisor of p.
     list_up_to : int
@@ -42,9 +42,9 @@ def group_objects(
 
     Notes
     -----
-    If groups are listed: O(C(p, arity) · (arity + log p)) and a bounded search; with up to 12 objects also
-    O(3^p), and the grouping is optimal ("exact" if the heuristics did not find it). Otherwise O(m log p)
-    and, per object, as many steps as its group has neighbours.
+    If groups are listed, the time is O(C(p, arity) · (arity + log p)) plus a bounded search. With up to 12
+    objects O(3^p) is added, and the grouping is optimal ("exact" if the heuristics did not find it).
+    Otherwise the time is O(m log p) plus, per object, as many steps as its group has neighbours.
 
     Examples
     --------

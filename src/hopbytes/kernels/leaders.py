@@ -1,4 +1,4 @@
-"""What PTRAM's leaders compute on their own routes (``core/stored_routes.hpp``, ``core/ptram.hpp``)."""
+"""Kernels for the leader processes of PTRAM (``core/stored_routes.hpp``, ``core/ptram.hpp``)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class LinkChanges(NamedTuple):
 def placement_order(
     indptr: Int64, targets: Int32, volumes: Int64 | None, sizes: Int64, capacities: Int64
 ) -> Int32:
-    """int32[G]: groups in the order in which PTRAM places them, which does not depend on where they go.
+    """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places.
 
     Groups that need a rare size of place come first. Among the others the next one has the largest volume to
-    groups placed before it, plus 1/(their number + 1) of its volume to the rest; ties go to the lower
-    number. O(G^2 + m).
+    groups before it, plus 1/(their number + 1) of its volume to the rest; in case of ties the lower number is
+    taken. O(G^2 + m).
 
     Examples
     --------
@@ -49,19 +49,19 @@ def sum_over_routes(
     Parameters
     ----------
     routes : Routes
-        Routes of some flows, one per row.
+        Routes of flows, one per row.
     shift : int
-        Amounts are in units of 2^-shift.
+        Loads are in units of 2^-shift.
     n_links : int
     flow_start : int64[B+1]
         Flows of batch i are ``flow_start[i]:flow_start[i+1]``.
     rows, volumes : int64[f]
-        Row of `routes` that a flow takes, and its volume; a negative volume removes the flow.
+        Row of `routes` for each flow, and its volume; a negative volume removes the flow.
 
     Returns
     -------
     LinkChanges
-        Links of a batch in the order of their first use. O(length of all those routes).
+        Links of a batch in the order of their first use. O(total length of the routes).
     """
     room = int((routes.indptr[rows + 1] - routes.indptr[rows]).sum())
     start = np.empty(len(flow_start), np.int64)
@@ -74,17 +74,18 @@ def sum_over_routes(
 
 
 def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, terms: Float64) -> Float64:
-    """float64[B]: PTRAM's hybrid metric after each batch of additions to `load`, each batch on its own.
+    """Return float64[B], the hybrid metric of PTRAM after adding each batch alone to `load`.
 
     Parameters
     ----------
     added : LinkChanges
-        Every link at most once per batch, amounts >= 0.
+        Additions >= 0 with every link at most once per batch.
     load : int64[links]
     prices : int64[links] or None
-        Value of a unit of load on a link; None: 1 each.
+        Congestion per unit of load on a link; None means 1 each.
     terms : float64[6]
-        Weights of hop-bytes, highest, mean and variance of congestion, unit and scale of the integers.
+        Weights of hop-bytes and of maximum, mean and variance of congestion, and unit and scale of the
+        integers.
     """
     value = np.empty(len(added.start) - 1, np.float64)
     _kernel.hybrid_after_each(*added, load, optional(prices), terms, value)
@@ -92,9 +93,9 @@ def hybrid_after_each(added: LinkChanges, load: Int64, prices: Int64 | None, ter
 
 
 def peak_after_each(changes: LinkChanges, load: Int64, prices: Int64 | None) -> tuple[Int64, Int64]:
-    """Return the highest load x price after each batch of changes to `load`, and the number of links with it.
+    """Return the maximum of load x price after each batch of changes alone, and the number of links with it.
 
-    Links may occur repeatedly in a batch. Both int64[B].
+    Both results are int64[B]. Links may occur repeatedly in a batch.
 
     Examples
     --------

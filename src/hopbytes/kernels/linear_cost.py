@@ -1,4 +1,4 @@
-"""Costs of a task on a PE beyond communication: fixed and forbidden places, prices of moving."""
+"""Linear assignment costs of tasks on PEs: fixed tasks, forbidden PEs, and the cost of migration."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 
-#: A cost of this or more means "never"; core/linear_cost.hpp has the same. Others sum to less than half.
+#: A cost of this value or more means a forbidden PE, as in core/linear_cost.hpp. Other costs sum to less than
+#: half of it.
 FORBIDDEN = 2**60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearCost:
-    """What each task costs where it is: a few listed PEs, and one cost for all others.
+    """The cost of each task on each PE: a few listed PEs, and one cost for all others.
 
     Parameters
     ----------
@@ -23,13 +24,13 @@ class LinearCost:
     pes : int32[...]
         Listed PEs, ascending within a task.
     costs : int64[...]
-        What task t costs on ``pes[e]``; :data:`FORBIDDEN` for never.
+        Cost of task t on ``pes[e]``; :data:`FORBIDDEN` for a forbidden PE.
     rest : int64[n]
-        What it costs on every PE that is not listed.
+        Cost of each task on every PE that is not listed.
 
     Examples
     --------
-    Task 0 must be on PE 2, task 1 pays 7 for leaving PE 0, task 2 does not mind.
+    Task 0 is fixed to PE 2, task 1 costs 7 if it leaves PE 0, and task 2 has no cost.
 
     >>> linear_cost = LinearCost(np.array([0, 1, 2, 2]), np.array([2, 0], np.int32), np.array([0, 0]),
     ...               np.array([FORBIDDEN, 7, 0]))
@@ -46,12 +47,12 @@ class LinearCost:
 
     @property
     def tasks(self) -> Int64:
-        """int64[...]: task of every entry."""
+        """The task of every entry, int64[...]."""
         tasks: Int64 = np.repeat(np.arange(len(self.rest)), np.diff(self.indptr))
         return tasks
 
     def at(self, pe: Int32) -> Int64:
-        """int64[n]: what every task costs where `pe` puts it. O(n + entries)."""
+        """Return int64[n], the cost of every task on its PE. O(n + entries)."""
         tasks = self.tasks
         here = self.pes == pe[tasks]
         costs: Int64 = self.rest.copy()
@@ -59,38 +60,38 @@ class LinearCost:
         return costs
 
     def total(self, pe: Int32) -> int:
-        """Sum of the costs of a placement without tasks on forbidden PEs, exact."""
+        """Return the exact sum of the costs of a mapping that has no tasks on forbidden PEs."""
         return int(self.at(pe).sum())
 
     def violated(self, pe: Int32) -> Int64:
-        """int64[...]: tasks on a PE that is forbidden to them."""
+        """Return int64[...], the tasks on PEs that are forbidden to them."""
         return np.flatnonzero(self.at(pe) >= FORBIDDEN)
 
     @property
     def priced(self) -> bool:
-        """Whether some place that a task may use has a price."""
+        """Whether a PE that a task may use has a cost above 0."""
         return any(bool(np.any((each > 0) & (each < FORBIDDEN))) for each in (self.costs, self.rest))
 
     def restricted(self) -> Bool:
-        """bool[n]: tasks to which some PE is forbidden."""
+        """Return bool[n], the tasks to which a PE is forbidden."""
         some = self.rest >= FORBIDDEN
         some[self.tasks[self.costs >= FORBIDDEN]] = True
         return some
 
     def allowed(self, task: int, k: int) -> Bool:
-        """bool[k]: PEs that one task may use."""
+        """Return bool[k], the PEs that a task may use."""
         entries = slice(int(self.indptr[task]), int(self.indptr[task + 1]))
         mask = np.full(k, bool(self.rest[task] < FORBIDDEN))
         mask[self.pes[entries]] = self.costs[entries] < FORBIDDEN
         return mask
 
     def scaled(self, numerator: int, denominator: int) -> LinearCost:
-        """All finite costs times a fraction, rounded half up; O(entries)."""
+        """Return the costs with all finite ones multiplied by a fraction, rounded half up; O(entries)."""
         if numerator == denominator:
             return self
 
         def scale(costs: Int64) -> Int64:
-            # No product beyond 63 bits: finite costs stay below 2^59, so big factors mean small costs.
+            # Products fit in 63 bits: finite costs stay below 2^59, so large factors come with small costs.
             exact = (costs // denominator) * numerator + (
                 (costs % denominator) * numerator + denominator // 2
             ) // denominator
@@ -99,21 +100,21 @@ class LinearCost:
         return replace(self, costs=scale(self.costs), rest=scale(self.rest))
 
     def take(self, tasks: Int32) -> LinearCost:
-        """The rows of some tasks, in the order given."""
+        """Return the rows of some tasks, in the given order."""
         counts = np.diff(self.indptr)[tasks]
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         entries = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][tasks] - indptr[:-1], counts)
         return LinearCost(indptr, self.pes[entries], self.costs[entries], self.rest[tasks])
 
     def select(self, pes: Int64, k: int) -> LinearCost:
-        """The same costs when only the PEs `pes` of 0..k-1 (ascending) are left and renumbered."""
+        """Return the costs on a subset `pes` (ascending) of the PEs 0..k-1, which are renumbered."""
         number = np.full(k, -1, np.int64)
         number[pes] = np.arange(len(pes))
         keep = number[self.pes] >= 0
         return from_entries(self.tasks[keep], number[self.pes[keep]], self.costs[keep], self.rest)
 
     def contracted(self, cluster: Int32, count: int) -> LinearCost:
-        """The sums over clusters of tasks to which the same PEs are forbidden. O(n + entries log entries)."""
+        """Return the sums over clusters of tasks with equal forbidden PEs. O(n + entries log entries)."""
         closed = np.zeros(count, np.bool_)
         closed[cluster[self.rest >= FORBIDDEN]] = True
         rest = np.zeros(count, np.int64)
@@ -131,7 +132,7 @@ class LinearCost:
         return from_entries(key // span, key % span, np.where(forbidden, FORBIDDEN, sums), rest)
 
     def grouped(self, group: Int32, child_of_pe: Int32, parent: Int64, place: Int64) -> LinearCost:
-        """Costs of the children into which groups of PEs are cut: that of the cheapest PE inside.
+        """Return the costs on the children of groups of PEs; the cost of a child is that of its cheapest PE.
 
         Parameters
         ----------
@@ -162,7 +163,7 @@ class LinearCost:
 
 
 def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> LinearCost:
-    """Sort entries into rows, leaving out those that say no more than `rest`."""
+    """Sort entries into rows, without entries whose cost equals `rest`."""
     keep = costs != rest[tasks]
     tasks, pes, costs = tasks[keep], pes[keep], costs[keep]
     order = np.lexsort((pes, tasks))
@@ -174,13 +175,13 @@ def from_entries(tasks: Int64, pes: Int64, costs: Int64, rest: Int64) -> LinearC
 
 
 def held(linear_cost: LinearCost | None, tasks: Bool, pe: Int32) -> LinearCost:
-    """Costs with some tasks fixed to where they are.
+    """Return the costs with some tasks fixed to their current PEs.
 
     Parameters
     ----------
     linear_cost : LinearCost or None
     tasks : bool[n]
-        Those to fix; on `pe` they cost what they did.
+        Tasks to fix; their costs on `pe` do not change.
     pe : int32[n]
     """
     here = np.zeros(len(pe), np.int64) if linear_cost is None else linear_cost.at(pe)
@@ -199,7 +200,7 @@ def held(linear_cost: LinearCost | None, tasks: Bool, pe: Int32) -> LinearCost:
 
 
 def as_arrays(linear_cost: LinearCost | None) -> tuple[Int64, Int32, Int64, Int64]:
-    """Arrays for compiled code: four empty ones for no costs at all."""
+    """Return the arrays for compiled code: four empty arrays if there are no costs."""
     if linear_cost is None:
         none = np.empty(0, np.int64)
         return none, np.empty(0, np.int32), none, none

@@ -1,4 +1,4 @@
-"""Repair of placements that exceed the capacity of PEs."""
+"""Repair of mappings that exceed the capacity of PEs."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ def repair(
     Parameters
     ----------
     graph : (indptr, targets, weights)
-        Symmetric, see :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
+        Symmetric graph, see :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
     loads : int64[n] or None
         Only tasks with load are moved. None means 1 each.
     pe : int32[n]
-        Changed in place.
+        PE of every task; the array is changed in place.
     capacities : int64[k]
     labels, distances
         Labels and cost per bit (65) of a tree, None and the dense table (flattened), or labels and the packed
         network of :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
     control : int32[1]
-        Polled; any value but 0 ends the call early, whether or not all capacities are respected.
+        Control flag, which is polled; any value but 0 ends the call early, even if capacities are exceeded.
     fill_empty : bool
-        Instead give every empty PE a task; for loads of None and capacities of 1.
+        Give every empty PE a task instead; this requires `loads` of None and capacities of 1.
     linear_cost : LinearCost or None
         Linear assignment costs, in units where each pair of tasks counts once. Forbidden PEs are not used.
 
     Returns
     -------
     (moves, swaps, change)
-        `change` of the sum over pairs of weight x distance, each pair once.
+        Numbers of moves and of swaps, and the change of the sum over pairs of weight x distance, where each
+        pair counts once.
     """
     indptr, targets, weights = graph
     shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
@@ -54,5 +55,5 @@ def repair(
 
 
 def list_schedule(loads: Int64, capacities: Int64, pe: Int32) -> None:
-    """List scheduling, in place: the heaviest tasks first, each on the PE with the smallest relative load."""
+    """Fill `pe` by list scheduling: heaviest tasks first, each to the PE with the smallest relative load."""
     compiled.list_schedule(loads, capacities, pe)

@@ -16,7 +16,7 @@ _kernel = implementation("routes")
 #: Forms of routes, in the order of ``RouteForm`` in core/routes_hierarchy.hpp.
 FORMS = ("grid", "forwarding", "listed", "fat_tree", "hyperx", "dragonfly", "spread")
 
-#: The value that stands for "no route" in a table of hops.
+#: The value that means "no route" in a table of hops.
 NO_ROUTE = 65535
 
 #: The largest number of fractional bits of link loads if flows take several paths.
@@ -29,7 +29,7 @@ def _none() -> Int32:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RouteForm:
-    """All routes of a network, in one of the forms that compiled code knows.
+    """All routes of a network, in one of the forms that compiled code supports.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class RouteForm:
     table, first, head : int32[...]
         Empty for forms that are computed by arithmetic alone.
     split : bool
-        Whether flows may take several paths, so that link loads are fractions.
+        Whether flows may take several paths, so that loads of links are fractions.
     """
 
     kind: str
@@ -61,11 +61,11 @@ class RouteForm:
 
 
 class Routes(NamedTuple):
-    """Routes of some flows: flow i takes ``links[indptr[i]:indptr[i+1]]``.
+    """Routes of flows: flow i takes ``links[indptr[i]:indptr[i+1]]``.
 
     The share of the flow on entry e is ``numerators[e] / denominators[e]``; both are None if every flow has
-    a single path. With several paths a link may occur repeatedly. A flow without a route has no entry, like
-    one that stays at its endpoint.
+    a single path. With several paths a link may occur repeatedly. A flow without a route has no entry, and
+    neither has a flow inside one endpoint.
     """
 
     indptr: Int64
@@ -75,16 +75,16 @@ class Routes(NamedTuple):
 
 
 def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
-    """int64[f]: number of links of a shortest route between two endpoints each; -1 without a route."""
+    """Return int64[f], the number of links of the shortest route of each flow; -1 without a route."""
     hops = np.empty(len(sources), np.int64)
     _kernel.route_hops(*form.arguments, sources, targets, hops)
     return hops
 
 
 def hop_table(form: RouteForm, endpoints: Int32) -> tuple[NDArray[np.uint16], int]:
-    """uint16[e, e] hops between all pairs of some endpoints, and the number of pairs without a route.
+    """Return uint16[e, e], the hops between all pairs of endpoints, and the number of pairs without a route.
 
-    :data:`NO_ROUTE` stands for no route and for more hops than uint16 holds. O(e^2 x length of a route).
+    :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
     """
     hops = np.empty(len(endpoints) ** 2, np.uint16)
     unrouted = int(_kernel.hop_table(*form.arguments, endpoints, hops))
@@ -92,7 +92,7 @@ def hop_table(form: RouteForm, endpoints: Int32) -> tuple[NDArray[np.uint16], in
 
 
 def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
-    """Return the links of some flows; O(links of all those routes) time and memory."""
+    """Return the links of flows; O(total length of the routes) time and memory."""
     start = np.empty(len(sources) + 1, np.int64)
     _kernel.route_visits(*form.arguments, sources, targets, start)
     columns = [np.empty(int(start[-1]), np.int64) for _ in range(3)]
@@ -103,14 +103,14 @@ def route_links(form: RouteForm, sources: Int32, targets: Int32) -> Routes:
 
 
 def fraction_bits(form: RouteForm, total: int) -> int:
-    """Return the number of fractional bits of link loads: 0 on single paths, else as many as `total` permits.
+    """Return the number of fractional bits of link loads: 0 for single paths, else the most for `total`.
 
     Parameters
     ----------
     total : int
-        Sum of the weights of all flows, the same for all placements compared with each other.
+        Sum of the weights of all flows, the same for all mappings compared with each other.
     """
-    # A link may carry all flows, each rounded up by one unit, hence one bit more for the rounding.
+    # A link may carry all flows, each rounded up by one unit, so rounding takes one additional bit.
     return max(0, min(MOST_SHIFT, 60 - total.bit_length())) if form.split else 0
 
 
@@ -128,16 +128,16 @@ def link_amounts(
     Parameters
     ----------
     indptr, targets, weights
-        Arcs between tasks; None means a weight of 1 each.
+        Arcs between tasks; weights of None mean 1 each.
     endpoints : int32[n]
         Endpoint of every task. Arcs inside one endpoint use no link.
     shift : int
-        Amounts are in units of ``2**-shift``, see :func:`fraction_bits`.
+        Loads are in units of ``2**-shift``, see :func:`fraction_bits`.
 
     Returns
     -------
     int64[n_links]
-        Each flow adds round(weight x share x 2**shift), halves up, so that removing a flow is exact.
+        Each flow adds weight x share x 2**shift, rounded half up, so that removing a flow is exact.
     int
         First arc without a route, -1 if there is none. Such arcs add nothing.
     """
@@ -151,7 +151,7 @@ def link_amounts(
 def arcs_over_link(
     form: RouteForm, indptr: Int64, targets: Int32, endpoints: Int32, link: int
 ) -> NDArray[np.bool_]:
-    """bool[m]: arcs whose flow uses `link`."""
+    """Return bool[m], the arcs whose flow uses `link`."""
     marked = np.zeros(len(targets), np.uint8)
     _kernel.arcs_over_link(*form.arguments, indptr, targets, endpoints, link, marked)
     return marked.view(np.bool_)
@@ -165,7 +165,7 @@ def hop_histogram(
     Returns
     -------
     flows, amounts : int64[largest number of hops + 1]
-        Arcs with so many hops, and their weight. Arcs without a route are left out.
+        Number of arcs with each number of hops, and their weight. Arcs without a route are ignored.
     """
     flows, amounts = np.zeros(NO_ROUTE, np.int64), np.zeros(NO_ROUTE, np.int64)
     _kernel.hop_histogram(
@@ -181,14 +181,15 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
     Parameters
     ----------
     tails, heads : int32[links]
-        The vertices each link leads from and to; 0..n_endpoints-1 are endpoints.
+        Source and target vertex of each link; vertices 0..n_endpoints-1 are endpoints.
     rows : int32[vertices]
         Row of each vertex that forwards flows, 0, 1, ...; -1 for a vertex that does not forward.
 
     Returns
     -------
     int32[rows x n_endpoints]
-        First link of a shortest path, -1 if there is none. Of several, number (target mod their count).
+        First link of a shortest path, -1 if there is none. If there are several first links, the one with
+        number (target mod their count) is used.
 
     Notes
     -----
@@ -200,10 +201,10 @@ def shortest_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
 
 
 def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) -> Int32:
-    """int32[vertices x n_endpoints]: number of links from every forwarding vertex to every endpoint.
+    """Return int32[vertices x n_endpoints], the hops from every forwarding vertex to every endpoint.
 
-    Parameters are those of :func:`shortest_table`. 0 for the endpoint itself, -1 if there is no path and at
-    vertices that do not forward.
+    The parameters are those of :func:`shortest_table`. The result is 0 for the endpoint itself, and -1 if
+    there is no path or the vertex does not forward.
     """
     table = np.empty(len(rows) * n_endpoints, np.int32)
     _kernel.distance_table(tails, heads, rows, n_endpoints, table)
@@ -211,7 +212,7 @@ def distance_table(tails: Int32, heads: Int32, rows: Int32, n_endpoints: int) ->
 
 
 class UnitTraffic(NamedTuple):
-    """Weight of arcs `between` different units and `inside` one; what every unit `sent` and `received`."""
+    """Weight of arcs `between` different units and `inside` units; weight each unit `sent` and `received`."""
 
     between: int
     inside: int
@@ -227,7 +228,7 @@ def unit_traffic(
     Parameters
     ----------
     indptr, targets, weights
-        Arcs between tasks; None means a weight of 1 each. Arcs of a task to itself are ignored.
+        Arcs between tasks; weights of None mean 1 each. Arcs of a task to itself are ignored.
     units : int32[n]
         Unit of every task, 0..n_units-1.
     """
@@ -237,11 +238,11 @@ def unit_traffic(
 
 
 class LoadSummary(NamedTuple):
-    """Exact sums over links; the value of a link is its amount times its price.
+    """Exact sums over links; the value of a link is its load times its price.
 
-    `used` links with a nonzero amount, the largest value `most`, the smallest link `hottest` with this value
-    (-1 if no link is used), the number of such links `at_most`, the `total` of the values and of their
-    `squares`.
+    `used` is the number of links with a nonzero load, `most` the largest value, `hottest` the lowest link
+    with this value (-1 if no link is used), `at_most` the number of such links, `total` the sum of the values
+    and `squares` the sum of their squares.
     """
 
     used: int
@@ -260,7 +261,7 @@ def _summary(parts: tuple[int, ...]) -> LoadSummary:
 
 
 def summarize_links(amounts: Int64, prices: Int64 | None = None) -> LoadSummary:
-    """Return sums of link loads; `prices` int64 per link, None meaning 1 each. O(links)."""
+    """Return sums of link loads; `prices` are int64 per link, and None means 1 each. O(links)."""
     return _summary(_kernel.summarize_links(amounts, optional(prices)))
 
 
@@ -272,9 +273,10 @@ def change_links(
     Returns
     -------
     LoadSummary
-        After all changes.
+        The sums after all changes.
     int64[number of nonzero entries of `ask`, 3]
-        Largest value, smallest link with it and number of such links, after each change where `ask` is 1.
+        The largest value, the lowest link with it and the number of such links, after each change for which
+        `ask` is 1.
     """
     answers = np.zeros((int(np.count_nonzero(ask)), 3), np.int64)
     flat = answers.reshape(-1)

@@ -21,7 +21,7 @@ import re
 
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine, machines
-from hopbytes.machines.common.level_names import check_order, level_among, level_name, without_commas
+from hopbytes.machines.common.level_names import WORDS, check_order, level_among, level_name, without_commas
 from hopbytes.machines.common.tree import MAX_LEVELS, Tree, shorten
 from hopbytes.machines.recognise import kind_of_file
 from hopbytes.machines.topology import Level
@@ -74,7 +74,7 @@ def parse_machine(text: str, *, distance: str | None = None, hierarchy: bool = F
     if len(parts) > 1 and "[" not in text and all(map(_is_tree, parts)):
         parts = [" ".join(parts)]  # read as one tree, so that default distances grow over all of its levels
     latency = None
-    if _kind_called(parts[0].partition(":")[0]) in machines:  # lat= behind a level belongs to that level
+    if _is_kind(parts[0].partition(":")[0]):  # lat= behind a level belongs to that level
         from hopbytes.machines.common.timed_links import take_latency
 
         parts[0], latency = take_latency(parts[0])
@@ -144,7 +144,7 @@ def with_distances(machine: Machine, distance: str) -> Machine:
 def _parse_part(text: str) -> Machine:
     name, colon, rest = text.partition(":")
     kind = _kind_called(name)
-    if kind != "tree" and kind in machines and (colon or machines[kind].stands_alone):
+    if kind != "tree" and _is_kind(name) and (colon or machines[kind].stands_alone):
         return machines[kind].parse(rest)
     of_file = kind_of_file(text)
     return _parse_tree(text) if of_file is None else machines[of_file].parse(text)
@@ -154,8 +154,13 @@ def _kind_called(name: str) -> str:
     return name.replace("+", "_plus")  # a kind has the name of its file, which cannot hold a plus
 
 
+def _is_kind(name: str) -> bool:
+    """Tell kinds from levels; the usual levels are known without a look at what other packages install."""
+    return name not in WORDS and _kind_called(name) in machines
+
+
 def _is_tree(part: str) -> bool:
-    return _kind_called(part.partition(":")[0]) not in machines and kind_of_file(part) is None
+    return not _is_kind(part.partition(":")[0]) and kind_of_file(part) is None
 
 
 def _parse_tree(text: str) -> Tree:

@@ -1,4 +1,5 @@
-"""Plain Python twins of the kernels that have a definition: slow and obvious, for tests to compare with.
+"""Reference implementations in plain Python of the kernels whose results are defined; tests compare both.
 
-Their signatures are those of the compiled core (arrays in, arrays filled, counts returned).
+They are slow and simple. Their signatures are those of the compiled core (arrays are passed in and filled,
+and counts are returned).
 """

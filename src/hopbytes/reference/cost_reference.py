@@ -1,4 +1,4 @@
-"""Twins of ``core/cost.hpp``."""
+"""Reference implementation of ``core/cost.hpp``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def volume_by_level(
     indptr: Int64, targets: Int32, volumes: Int64, pe: Int32,
     labels: UInt64, level_of_bit: NDArray[np.uint8], out: Int64,
 ) -> None:
-    """Add each arc's volume to the outermost level at which its two PEs differ."""
+    """Add the volume of each arc to the outermost level at which its two PEs differ."""
     for i, j, w in _arcs(indptr, targets, volumes):
         if i != j:
             differing = int(labels[pe[i]]) ^ int(labels[pe[j]])

@@ -1,4 +1,4 @@
-"""Twins of ``core/csr.hpp`` and of ``weights_uneven`` in ``core/work_graph.hpp``."""
+"""Reference implementation of ``core/csr.hpp`` and of ``weights_uneven`` in ``core/work_graph.hpp``."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def check_csr(indptr: Int64, targets: Int32) -> int:
 
 
 def has_diagonal(indptr: Int64, targets: Int32) -> bool:
-    """Tell whether some arc leads from a task to itself."""
+    """Return whether a task has an arc to itself."""
     return any(i in targets[indptr[i] : indptr[i + 1]] for i in range(len(indptr) - 1))
 
 
 def wide_sum(values: Int64) -> tuple[int, int]:
-    """Return (high, low) with high * 2**32 + low the exact sum."""
+    """Return (high, low) such that high * 2**32 + low is the exact sum."""
     total = sum(int(v) for v in values)
     return total >> 32, total & 0xFFFFFFFF
 
@@ -87,7 +87,7 @@ def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64) -> int:
 
 
 def weights_uneven(indptr: Int64, targets: Int32, weights: Int64) -> bool:
-    """Tell whether the standard deviation of the weights of arcs exceeds their mean, in doubles."""
+    """Return whether the standard deviation of the weights exceeds their mean, in double precision."""
     count, total, squares = len(targets), 0.0, 0.0
     for weight in weights.tolist():
         total += float(weight)

@@ -1,4 +1,4 @@
-"""Twin of ``core/group.hpp``: the grouping of TreeMatch computed from its definitions."""
+"""Reference implementation of ``core/group.hpp``: the grouping of TreeMatch by its definitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _OutOfStepsError(Exception):
 def group_objects(
     indptr: Int64, targets: Int32, weights: Int64, arity: int, list_up_to: int, credit: int, group: Int32
 ) -> int:
-    """Fill `group` (int32[p]) with group numbers by smallest member; return the heuristic that won."""
+    """Fill `group` (int32[p]) with numbers by smallest member; return the index of the best heuristic."""
     p = len(indptr) - 1
     weight = [[0] * p for _ in range(p)]
     for v in range(p):
@@ -42,7 +42,7 @@ def group_objects(
         total = sum(_leaving(weight, each) for each in item[1])
         return total * (1000 - credit if item[0] == PACKED else 1000)
 
-    which, best = min(tried, key=score)  # of equally good groupings the first one
+    which, best = min(tried, key=score)  # min prefers the first of equally good groupings
     for number, members in enumerate(sorted(best, key=min)):
         group[list(members)] = number
     return which
@@ -68,7 +68,7 @@ def _listed(weight: list[list[int]], arity: int) -> list[tuple[int, list[Group]]
 
 
 def _exact(weight: list[list[int]], arity: int) -> list[Group]:
-    """Return groups with the largest weight inside; ties go to the smallest set, read as a binary number."""
+    """Return groups with the largest weight inside; of equal ones the set with the smallest binary number."""
 
     @cache
     def best(free: Group) -> tuple[int, tuple[Group, ...]]:

@@ -1,7 +1,7 @@
-"""Twins of ``core/hop_greedy.hpp`` and ``core/hop_swap.hpp``: placement of groups of tasks by hops.
+"""Reference implementation of ``core/hop_greedy.hpp`` and ``core/hop_swap.hpp``: mapping of groups by hops.
 
-Groups are given as a dictionary of weights, places as a table of distances. Everything is recomputed whenever
-it is needed. One group per place; the capacity of a place is at least the size of its group.
+Groups are given as a dictionary of weights, and places as a table of distances. All values are recomputed
+whenever they are needed. Every place holds at most one group, which must not exceed its capacity.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Distances = Sequence[Sequence[int]]
 
 
 def levels_around(sources: Sequence[int], near: Distances) -> Iterator[list[int]]:
-    """Yield the places around some places by hops to the nearest of them, ascending within a level."""
+    """Yield the places around given places by hops to the nearest of these, ascending within a level."""
     if not sources:
         return
     least = [min(near[s][p] for s in sources) for p in range(len(near))]
@@ -27,7 +27,7 @@ def volume_to(weights: Weights, group: int, others: Callable[[int], bool]) -> in
 
 
 def cost_of(weights: Weights, place: Sequence[int], distance: Distances) -> int:
-    """Return the sum over pairs of placed groups of weight x distance."""
+    """Return the sum over pairs of assigned groups of weight x distance."""
     return sum(
         w * distance[place[a]][place[b]]
         for a in range(len(weights))
@@ -37,7 +37,7 @@ def cost_of(weights: Weights, place: Sequence[int], distance: Distances) -> int:
 
 
 class Fit:
-    """Which group may take which place: by the smallest capacity that holds it, leaving room for others."""
+    """Decides which group may take which place, so that large places remain for large groups."""
 
     def __init__(self, sizes: Sequence[int], capacities: Sequence[int]) -> None:
         self.distinct = sorted(set(capacities))
@@ -48,7 +48,7 @@ class Fit:
         return min(sum(each < amount for each in self.distinct), len(self.distinct) - 1)
 
     def by_rarity(self) -> list[int]:
-        """Return the classes of groups, rare ones first, of equally rare ones the largest."""
+        """Return the classes of groups, rare ones first, and in case of ties the largest first."""
         return sorted(set(self.group_class), key=lambda c: (self.group_class.count(c), -c))
 
     def fits(self, group: int, place: int) -> bool:
@@ -56,7 +56,7 @@ class Fit:
         return self.place_class[place] >= self.group_class[group]
 
     def allows(self, group: int, place: int, where: Sequence[int]) -> bool:
-        """Return whether the group may take a free place, given the places of all groups (-1: unplaced)."""
+        """Return whether the group may take a free place, given the places of all groups (-1: unassigned)."""
         free = [p for p in range(len(self.place_class)) if p not in where]
         for c in range(self.group_class[group] + 1, self.place_class[place] + 1):
             have = sum(self.place_class[p] >= c for p in free)

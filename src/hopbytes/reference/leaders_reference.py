@@ -1,4 +1,4 @@
-"""Twins of ``core/stored_routes.hpp`` and of ``ptram_order`` in ``core/ptram.hpp``."""
+"""Reference implementation of ``core/stored_routes.hpp`` and of ``ptram_order`` in ``core/ptram.hpp``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hopbytes.reference.groups import Fit
 
 
 def ptram_order(indptr: Any, targets: Any, volumes: Any, sizes: Any, capacities: Any, order: Any) -> None:
-    """Fill `order`: by rarity of size, then by volume to placed groups plus a share of that to the others."""
+    """Fill `order`: by rarity of size, then by volume to earlier groups plus a share of that to others."""
     arcs = [
         (a, int(targets[e]), int(volumes[e]) if len(volumes) else 1)
         for a in range(len(indptr) - 1) for e in range(int(indptr[a]), int(indptr[a + 1]))
@@ -31,7 +31,7 @@ def sum_over_routes(
     route_start: Any, route_link: Any, part: Any, parts: Any, shift: int, links: int, flow_start: Any,
     rows: Any, volumes: Any, start: Any, link: Any, amount: Any,
 ) -> int:
-    """Fill what the flows of every batch add to links, in the order of first use; return the entries."""
+    """Fill the contributions of every batch to links, in the order of first use; return their number."""
     entries = start[0] = 0
     for batch in range(len(flow_start) - 1):
         sums: dict[int, int] = {}
@@ -71,7 +71,7 @@ def hybrid_after_each(
 def peak_after_each(
     start: Any, link: Any, amount: Any, load: Any, price: Any, top: Any, count: Any
 ) -> None:
-    """Fill the highest load x price after each batch of changes, and the number of links with it (if any)."""
+    """Fill the maximum of load x price after each batch of changes, and the number of links with it."""
     for batch in range(len(start) - 1):
         loads = _changed(load, link, amount, int(start[batch]), int(start[batch + 1]))
         values = _priced(loads, price)

@@ -33,7 +33,7 @@ def _digits(number: int, sizes: list[int]) -> list[int]:
 
 
 def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
-    """Torus or mesh: dimension-ordered, positive direction at half a ring; spread uses both."""
+    """Dimension-ordered routes of a torus or mesh; at half a ring positive, or both directions if spread."""
     per_router, dimensions, *rest = numbers.tolist()
     sizes, wrapped, spread = rest[:dimensions], rest[dimensions : 2 * dimensions], rest[2 * dimensions]
 
@@ -44,7 +44,7 @@ def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
         return 1 if (forward <= sizes[d] - forward if wrapped[d] else there > here) else -1
 
     def all_ways(at: list[int], goal: list[int]) -> Path:
-        ways = [step(d, at[d], goal[d]) for d in range(dimensions)]  # decided once, at the source
+        ways = [step(d, at[d], goal[d]) for d in range(dimensions)]  # directions are decided at the source
         halfway = [d for d in range(dimensions) if wrapped[d] and 2 * abs(at[d] - goal[d]) == sizes[d]]
         taken: Path = []
         for turn in range(2 ** len(halfway)):
@@ -90,7 +90,7 @@ def grid(numbers: Int64, table: Int32, *_: Any) -> Router:
 
 
 def forwarding(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
-    """Destination-based forwarding tables."""
+    """Routes by destination-based forwarding tables."""
     endpoints, hosts = int(numbers[0]), numbers[3:]
 
     def path(source: int, target: int) -> Path | None:
@@ -124,14 +124,15 @@ def listed(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
 
 
 def fat_tree(numbers: Int64, *_: Any) -> Router:
-    """Fat trees by digit strings: a switch of level i has the upper digits of its nodes and i own digits."""
+    """Routes of fat trees by digit strings: a switch of level i has the upper digits of its nodes and i own.
+    """
     h, _nodes, rule, *rest = numbers.tolist()
     below, above, cables = rest[:h], rest[h : 2 * h], rest[2 * h :]
 
     number: dict[tuple[Any, ...], int] = {}  # (level, upper digits, own digits, parent, copy) -> cable
     for level in range(h):
-        # Upper digits: position among the units of `below`, outermost first; own digits: the last chosen
-        # first.
+        # The upper digits are the position among the units of `below`, outermost first. The own digits are
+        # listed with the last chosen one first.
         uppers = itertools.product(*(range(b) for b in reversed(below[level:])))
         for upper in uppers:
             for own in itertools.product(*(range(a) for a in reversed(above[:level]))):
@@ -164,7 +165,7 @@ def fat_tree(numbers: Int64, *_: Any) -> Router:
             parent, copy = port % above[level], port // above[level]
             ends = [upper_digits(node, level) for node in (source, target)]
             up, down = (number[level, upper, own, parent, copy] for upper in ends)
-            taken.insert(level, (2 * up, 1, 1))  # the ascent, then the descent from the top
+            taken.insert(level, (2 * up, 1, 1))  # links up, followed by links down from the top
             taken.insert(level + 1, (2 * down + 1, 1, 1))
             own = (parent, *own)
         return taken
@@ -173,7 +174,7 @@ def fat_tree(numbers: Int64, *_: Any) -> Router:
 
 
 def hyperx(numbers: Int64, *_: Any) -> Router:
-    """HyperX: one hop per differing coordinate."""
+    """Routes of a HyperX: one hop per differing coordinate."""
     per_router, dimensions, *sizes = numbers.tolist()
     routers = int(np.prod(sizes))
     number: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -217,7 +218,7 @@ def _dragonfly_cables(groups: int, ports: int, palm: bool) -> dict[tuple[int, in
 
 
 def dragonfly(numbers: Int64, *_: Any) -> Router:
-    """Dragonflies: groups of routers that are all linked with each other."""
+    """Routes of dragonflies: groups of routers, where every group has links to all others."""
     groups, routers, nodes, global_ports, palm, rule = numbers.tolist()
     cables = _dragonfly_cables(groups, routers * global_ports, bool(palm)) if groups > 1 else {}
     first_local = 2 * groups * routers * nodes
@@ -228,7 +229,7 @@ def dragonfly(numbers: Int64, *_: Any) -> Router:
     first_global = first_local + len(local)
 
     def leg(a: int, here: int, b: int, there: int | None, target: int, part: int) -> tuple[Path, int]:
-        """Return a link between groups with the links to and from it; `there` None: ends where it arrives."""
+        """Return a link between groups with the links to and from it; None as `there` ends at its router."""
 
         def length(cable: tuple[int, int]) -> int:
             out, back = cable[0] // global_ports, cable[1] // global_ports
@@ -267,7 +268,7 @@ def dragonfly(numbers: Int64, *_: Any) -> Router:
 
 
 def spread(numbers: Int64, table: Int32, first: Int32, head: Int32) -> Router:
-    """All shortest paths; every vertex divides a flow evenly."""
+    """Routes over all shortest paths; every vertex divides a flow evenly."""
     endpoints, vertices, *rest = numbers.tolist()
     out, hosts = rest[: int(first[vertices])], rest[int(first[vertices]) :]
 

@@ -1,6 +1,7 @@
-"""Twins of ``core/congestion_swap.hpp`` and ``core/ptram.hpp``: placement of groups by link loads.
+"""Reference implementation of ``core/congestion_swap.hpp`` and ``core/ptram.hpp``: mapping by link loads.
 
-Routes are a callable: the links from one place to another. Loads are recomputed for every proposal.
+Routes are a callable that returns the links from one place to another. Loads are recomputed for every
+exchange that is tried.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ Routes = Callable[[int, int], Sequence[int]]
 class World(NamedTuple):
     """Directed arcs (source, target, volume), routes, price per link, sizes, capacities, hops.
 
-    If places have several `ports`, routes lead from port to port (place x ports + port), and `doors` holds
-    the ports at which every arc begins and ends.
+    If places have several `ports`, routes lead from port to port (place x ports + port), and `doors` are the
+    ports at which every arc begins and ends.
     """
 
     arcs: Arcs
@@ -31,7 +32,7 @@ class World(NamedTuple):
     doors: Sequence[tuple[int, int]] = ()
 
     def way(self, arc: int, where: Sequence[int]) -> Sequence[int]:
-        """Return the links an arc uses for these places of the groups; none if an end is unplaced (-1)."""
+        """Return the links of an arc for given places of the groups; none if an end is unassigned (-1)."""
         a, b, _ = self.arcs[arc]
         out, in_ = self.doors[arc] if self.doors else (0, 0)
         if a == b or where[a] < 0 or where[b] < 0:
@@ -45,7 +46,7 @@ class World(NamedTuple):
 
 
 def loads(world: World, where: Sequence[int]) -> list[int]:
-    """Return the volume on every link; arcs with an unplaced end (-1) do not count."""
+    """Return the volume on every link; arcs with an unassigned end (-1) do not count."""
     found = [0] * len(world.prices)
     for arc, (_, _, volume) in enumerate(world.arcs):
         for link in world.way(arc, where):
@@ -64,7 +65,7 @@ def rank(world: World, where: Sequence[int], paper: bool) -> tuple[float, ...]:
 
 
 def congestion_swap(world: World, place: Sequence[int], delta: int, *, paper: bool = False) -> list[int]:
-    """Return the places after relief of the hottest links; see ``CongestionSwap``."""
+    """Return the places after exchanges that lower the load of the hottest links; see ``CongestionSwap``."""
     fit, where = Fit(world.sizes, world.capacities), list(place)
     partners: list[dict[int, int]] = [{} for _ in range(world.groups)]
     for a, b, volume in world.arcs:
@@ -101,7 +102,7 @@ def _relief(
 
 
 def hybrid_value(world: World, where: Sequence[int], weights: Sequence[float]) -> float:
-    """Return weighted hop-bytes, highest, mean and variance of congestion; prices are 1 over capacities."""
+    """Return the weighted sum of hop-bytes and of maximum, mean and variance of congestion (load x price)."""
     load = loads(world, where)
     values = [amount * price for amount, price in zip(load, world.prices, strict=True)]
     used = sum(value > 0 for value in values)
@@ -113,7 +114,7 @@ def hybrid_value(world: World, where: Sequence[int], weights: Sequence[float]) -
 
 
 def hybrid_greedy(world: World, weights: Sequence[float], *, by_share: bool = False) -> list[int]:
-    """Return the places that PTRAM's greedy construction chooses; see ``ptram_greedy``."""
+    """Return the places that the greedy construction of PTRAM chooses; see ``ptram_greedy``."""
     fit, where = Fit(world.sizes, world.capacities), [-1] * world.groups
     for kind in fit.by_rarity():
         while waiting := [g for g in range(world.groups) if where[g] < 0 and fit.group_class[g] == kind]:
@@ -141,7 +142,7 @@ def _put(where: Sequence[int], group: int, place: int) -> list[int]:
 def hottest_link_refine(
     world: World, place: Sequence[int], nearest: int, rounds: int, *, paper: bool = True, nearby: bool = False
 ) -> list[int]:
-    """Return the places after PTRAM's rounds of single exchanges; see ``ptram_refine``."""
+    """Return the places after the rounds of single exchanges of PTRAM; see ``ptram_refine``."""
     fit, where = Fit(world.sizes, world.capacities), list(place)
     for _ in range(rounds):
         values = [amount * price for amount, price in zip(loads(world, where), world.prices, strict=True)]

@@ -1,4 +1,4 @@
-"""Twins of the kernels on routes and link loads."""
+"""Reference implementations of the kernels on routes and link loads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _router(form: int, numbers: Int64, table: Int32, first: Int32, head: Int32) 
 def _shortest(form: int, numbers: Int64, path: Path | None, source: int, target: int, minimal: Router) -> int:
     if path is None:
         return -1
-    if ROUTERS[form] is dragonfly:  # for flows on detours count the links of the minimal route
+    if ROUTERS[form] is dragonfly:  # hops of flows on detours are those of the minimal route
         path = minimal(source, target) or []
         return len(path)
     links: Fraction = sum((Fraction(above, below) for _, above, below in path), Fraction(0))
@@ -93,7 +93,7 @@ def route_links(
     numerators: Int64,
     denominators: Int64,
 ) -> None:
-    """Fill links and shares of each route; callers sort them where the order differs from the kernel's."""
+    """Fill links and shares of each route; their order may differ from that of the kernel."""
     router = _router(form, numbers, table, first, head)
     for i, (source, target) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
         for place, entry in enumerate(router(source, target) or [], start=int(start[i])):
@@ -118,7 +118,7 @@ def link_amounts(
     shift: int,
     amounts: Int64,
 ) -> int:
-    """Add the share of every arc to the links it uses; return the first arc without a route or -1."""
+    """Add the share of every arc to the links of its route; return the first arc without a route or -1."""
     router = _router(form, numbers, table, first, head)
     unrouted = -1
     for i in range(len(indptr) - 1):
@@ -248,7 +248,7 @@ def summarize_links(amounts: Int64, prices: Int64) -> tuple[int, ...]:
 def change_links(
     prices: Int64, n_links: int, links: Int64, amounts: Int64, ask: Int64, result: Int64
 ) -> tuple[int, ...]:
-    """Apply changes one by one and recompute the sums where asked."""
+    """Apply changes one by one and recompute the requested sums."""
     held = np.zeros(n_links, np.int64)
     place = 0
     for link, amount, asked in zip(links.tolist(), amounts.tolist(), ask.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Twins of the searches by exchanges and of the greedy constructions (one task per slot)."""
+"""Reference implementations of searches by exchanges and greedy constructions (one task per slot)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt64 = NDArray[np.uint64]
 
-#: Arguments as compiled searches take them, see :class:`hopbytes.engine.call.Call`.
+#: Arguments in the form of compiled searches, see :class:`hopbytes.engine.call.Call`.
 Graph = tuple[Int64, Int32, Int64, Int64]
 Distances = tuple[UInt64, Int64, Int64]
 AssignmentCosts = tuple[Int64, Int32, Int64, Int64]
 ControlArrays = tuple[Int32, Int64]
 
-#: Assignment costs from this value on mean that the PE is forbidden (``core/linear_cost.hpp``).
+#: A linear assignment cost of this value or more means a forbidden PE (``core/linear_cost.hpp``).
 FORBIDDEN = 2**60
 
 #: Kinds of :func:`pair_search`.
@@ -69,12 +69,12 @@ class _Places:
         return int(self._bit_costs[(int(self._labels[p]) ^ int(self._labels[q])).bit_length()])
 
     def cost(self, pe: Int32) -> int:
-        """Return the cost with every edge counted twice, and therefore every assignment cost as well."""
+        """Return the cost, in which every edge and therefore every linear cost counts twice."""
         ways = sum(w * self.distance(pe[v], pe[t]) for v in range(self.n) for t, w in self.near[v])
         return ways + 2 * sum(self.assignment_cost(v, int(pe[v])) for v in range(self.n))
 
     def equally_far(self, p: int, q: int, *, single: bool) -> bool:
-        """Tell whether two PEs are equally far from all others, as the compiled search decides it."""
+        """Return whether two PEs are equally far from all others, by the rule of the compiled search."""
         if p == q:
             return True
         if len(self._table) or self.unlisted_costs:
@@ -83,7 +83,7 @@ class _Places:
 
 
 class _Search:
-    """Evaluates an exchange by computing the whole cost again."""
+    """A search that evaluates an exchange by computing the whole cost again."""
 
     def __init__(self, places: _Places, loads: Int64, capacities: Int64, pe: Int32, counted: Int64) -> None:
         self.places, self.pe, self.capacities, self.counted = places, pe, capacities, counted
@@ -106,7 +106,7 @@ class _Search:
         )
 
     def attempt(self, u: int, v: int) -> bool:
-        """Exchange u and v if that lowers the cost."""
+        """Exchange u and v if this lowers the cost."""
         if not self.allowed(u, v):
             return False
         self.counted[0] += 1
@@ -162,7 +162,7 @@ def pair_search(
     kind: int,
     reach: int, order: Int32, capacities: Int64, pe: Int32, counted: Int64,
 ) -> None:
-    """Exchange tasks of one kind of pairs until no exchange gains; count evaluations and exchanges."""
+    """Exchange pairs of one kind until no exchange has a gain; count evaluations and exchanges."""
     places = _Places(graph, distances, linear_cost)
     search = _Search(places, graph[3], capacities, pe, counted)
     n = len(pe)
@@ -170,7 +170,7 @@ def pair_search(
         _cyclic(search, 0, n)
     elif kind == BLOCKS:
         swaps = -1
-        while swaps < counted[1]:  # make another round over all blocks if the last one found an exchange
+        while swaps < counted[1]:  # another round over all blocks follows a round with an exchange
             swaps = int(counted[1])
             for first in range(0, n, reach):
                 _cyclic(search, first, min(n, first + reach))
@@ -180,7 +180,7 @@ def pair_search(
 
 
 class _Chains:
-    """Chains of exchanges that may pass through losses, started from one task each (``core/chains.hpp``)."""
+    """Chains of exchanges, also with losses, each started from one task (``core/chains.hpp``)."""
 
     def __init__(self, search: _Search, fruitless_exchanges: int, budget: int) -> None:
         self.search, self.fruitless_exchanges, self.budget = search, fruitless_exchanges, budget
@@ -190,7 +190,7 @@ class _Chains:
         self.heap: list[tuple[int, int, int]] = []
 
     def evaluate(self, u: int, v: int) -> int:
-        """Return the change of the cost, every edge once."""
+        """Return the change of the cost, where every edge counts once."""
         self.search.counted[0] += 1
         self.exchange(u, v)
         change = self.places.cost(self.pe) - self.search.now
@@ -254,7 +254,7 @@ def chain_search(
     graph: Graph, distances: Distances, linear_cost: AssignmentCosts, control_arrays: ControlArrays,
     fruitless_exchanges: int, budget: int, order: Int32, capacities: Int64, pe: Int32, counted: Int64,
 ) -> None:
-    """Start chains of exchanges from all tasks, and again from the tasks around a chain that gained."""
+    """Start chains of exchanges from all tasks, and again from the tasks around a chain with a gain."""
     places = _Places(graph, distances, linear_cost)
     search = _Search(places, graph[3], capacities, pe, counted)
     chains, queue = _Chains(search, fruitless_exchanges, budget), [int(v) for v in order]
@@ -270,7 +270,7 @@ def chain_search(
 def place_greedily(
     graph: Graph, distances: Distances, control_arrays: ControlArrays, linked: bool, room: Int64, pe: Int32
 ) -> None:
-    """Fill `pe` by Müller-Merbach's method, or by GreedyAllC with `linked`, from dense sums. O(n^2 + n k)."""
+    """Fill `pe` by the method of Müller-Merbach, or by GreedyAllC if `linked`. O(n^2 + n k)."""
     places = _Places(graph, distances)
     n, k, left = places.n, len(room), [int(r) for r in room]
     pe[:] = -1

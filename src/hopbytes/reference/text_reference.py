@@ -1,7 +1,7 @@
-"""Plain Python twins of the text parsers, and the numbers of states that both use.
+"""Reference implementations of the text parsers, and the state numbers that both implementations use.
 
-The compiled parsers accept text cut anywhere. The twins process whole lines only and leave an unfinished
-line for the next piece, so the caller's buffer must grow to the longest line.
+The compiled parsers accept text that is cut anywhere. The reference implementations process only whole lines
+and leave an unfinished line for the next call, so the buffer of the caller must grow to the longest line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_INT64 = 2**63 - 1
 
 
 class Status(IntEnum):
-    """Why a parser stopped (core/parse.hpp)."""
+    """The reason why a parser stopped (core/parse.hpp)."""
 
     DONE = 0
     ROOM = 1
@@ -121,7 +121,7 @@ def _run(text: UInt8, final: bool, state: Int64, line_parser: object) -> int:
 def parse_metis(
     text: UInt8, final: bool, state: Int64, indptr: Int64, targets: Int32, weights: Int64, loads: Int64
 ) -> int:
-    """Fill rows from the vertex lines of a METIS file; return how many bytes were used."""
+    """Fill rows from the vertex lines of a METIS file; return the number of bytes used."""
     n, sizes, ncon, weighted = (
         int(state[s]) for s in (Slot.VERTICES, Slot.SIZES, Slot.LOADS, Slot.EDGE_WEIGHTS)
     )
@@ -229,10 +229,10 @@ def _table(text: UInt8, final: bool, state: Int64, values: NDArray[np.generic], 
 
 
 def parse_table(text: UInt8, final: bool, state: Int64, values: Int64) -> int:
-    """Fill `values` with the integers of a table, row by row; return how many bytes were used."""
+    """Fill `values` with the integers of a table, row by row; return the number of bytes used."""
     return _table(text, final, state, values, real=False)
 
 
 def parse_real_table(text: UInt8, final: bool, state: Int64, values: NDArray[np.float64]) -> int:
-    """Fill `values` with the numbers of a table, row by row; return how many bytes were used."""
+    """Fill `values` with the numbers of a table, row by row; return the number of bytes used."""
     return _table(text, final, state, values, real=True)

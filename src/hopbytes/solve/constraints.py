@@ -1,4 +1,4 @@
-"""Where single tasks may or should be: fixed and forbidden PEs, and where they are now."""
+"""Constraints on single tasks: fixed and forbidden PEs, and the current mapping."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.mapping import Mapping
 
-#: What prices may sum to, so that they and twice the communication cost fit in 63 bits.
+#: Limit of the sum of migration prices, so that it and twice the communication cost fit in 63 bits.
 MOST_PRICE = 2**58
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constraints:
-    """What is said about single tasks.
+    """The constraints on single tasks.
 
     Parameters
     ----------
     fixed : int32[n] or None
         PE of every fixed task, -1 for the others.
     forbidden : (int64[e], int64[e]) or None
-        Pairs of a task and a PE it must not be on.
+        Pairs of a task and a PE that is forbidden to it.
     initial : int32[n] or None
-        Where every task is now.
+        Current PE of every task.
     price : int
-        What a task costs that is not where `initial` has it.
+        Cost of a task that is not on its PE of `initial`.
 
     Raises
     ------
     InfeasibleError
-        A fixed task on a PE forbidden to it; a task to which every PE is forbidden.
+        If a task is fixed to a PE that is forbidden to it, or every PE is forbidden to a task.
     """
 
     fixed: Int32 | None = None
@@ -50,7 +50,7 @@ class Constraints:
         return not (self.fixed is None and self.forbidden is None and self.initial is None)
 
     def usable(self, n: int, k: int) -> Int64:
-        """int64[...]: PEs that are not forbidden to every task, ascending."""
+        """Return int64[...], the PEs that are not forbidden to all tasks, ascending."""
         if self.forbidden is None or n == 0:
             return np.arange(k, dtype=np.int64)
         tasks, pes = self.forbidden
@@ -58,9 +58,9 @@ class Constraints:
         return np.flatnonzero(np.bincount(pairs // n, minlength=k) < n)
 
     def linear_cost(self, n: int, k: int) -> LinearCost | None:
-        """Return the costs of tasks on PEs; None when nothing is said.
+        """Return the linear assignment cost of the constraints; None if there are none.
 
-        Entries: one per fixed task, one per forbidden pair, one per task with a price. O(n + entries).
+        It has one entry per fixed task, per forbidden pair and per task with a price. O(n + entries).
         """
         rest = np.zeros(n, np.int64)
         tasks, pes, costs = [_NONE], [_NONE], [_NONE]
@@ -73,7 +73,7 @@ class Constraints:
             held = self.fixed >= 0
             at_home = 0 if self.initial is None else np.where(self.fixed == self.initial, 0, self.price)
             rest[held] = FORBIDDEN
-            # A fixed task lists its PE alone.
+            # A fixed task has no other entry than its PE.
             entries = np.concatenate(tasks)
             keep = ~held[entries]
             tasks, pes = [entries[keep], np.flatnonzero(held)], [
@@ -104,7 +104,7 @@ _NONE: Int64 = np.empty(0, np.int64)
 
 
 def _dearest(tasks: Int64, pes: Int64, costs: Int64, rest: Int64, k: int) -> LinearCost:
-    """Sort entries, of those for the same task and PE keep the dearest."""
+    """Sort the entries and keep the most expensive one for every pair of a task and a PE."""
     key = tasks * k + pes
     order = np.lexsort((-costs, key))
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
@@ -121,22 +121,22 @@ def collect_constraints(
     initial: Mapping | NDArray[Any] | None = None,
     migration_price: int = 0,
 ) -> Constraints:
-    """Check what the caller says about single tasks; see :func:`hopbytes.map_tasks` for the arguments.
+    """Check the constraints that the caller gives; see :func:`hopbytes.map_tasks` for the arguments.
 
     Raises
     ------
     FormatError
-        Tasks or PEs that do not exist, a wrong number of tasks.
+        If tasks or PEs do not exist or the number of tasks is wrong.
     UnsupportedError
-        A price that is not a whole number >= 0, or without an initial placement.
+        If the price is not a whole number >= 0 or is given without an initial mapping.
     ScaleError
-        Prices that sum to more than 2**58.
+        If the prices sum to more than 2**58.
     """
     price = migration_price
     if isinstance(price, bool) or not isinstance(price, (int, np.integer)) or price < 0:
         raise UnsupportedError(f"migration_price {price!r}, expected a whole number >= 0")
     if price and initial is None:
-        raise UnsupportedError("a migration price needs an initial placement to migrate from")
+        raise UnsupportedError("a migration price needs an initial mapping to migrate from")
     if price * n > MOST_PRICE:
         raise ScaleError(
             f"{n} tasks at a migration price of {price} cost more than 2^58: "
@@ -180,7 +180,7 @@ def _pairs(n: int, k: int, pairs: Iterable[tuple[int, int]], what: str = "forbid
 def _initial(n: int, where: Allocation, initial: Mapping | NDArray[Any]) -> Int32:
     pe = initial.pe if isinstance(initial, Mapping) else _integers("initial", initial)
     if pe.shape != (n,):
-        raise FormatError("initial", None, f"a placement of {pe.size} tasks, expected {n}")
+        raise FormatError("initial", None, f"a mapping of {pe.size} tasks, expected {n}")
     _in_range("initial", pe, 0, where.k)
     return pe.astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""Taking tasks off PEs that are forbidden to them, and telling why that cannot be done."""
+"""Moves of tasks off PEs that are forbidden to them, and the error if no such moves exist."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from hopbytes.model.capacities import group_sums
 def evict_forbidden(
     where: Allocation, pe: Int32, loads: Int64 | None, caps: Int64, linear_cost: LinearCost, *, exact: bool
 ) -> Int32:
-    """Return a placement with no task on a PE forbidden to it.
+    """Return a mapping with no task on a PE forbidden to it.
 
     Parameters
     ----------
     pe : int32[n]
-        Left as it is; keeps `caps` if `exact`.
+        PE of every task; the array is not changed. With `exact` it must satisfy `caps`.
     loads : int64[n] or None
-        None means 1 each.
+        Loads of the tasks; None means 1 each.
     caps : int64[k]
+        Maximum load of every PE.
     exact : bool
-        Caps are numbers of tasks that must stay met: where no PE that a task may use has room, others
-        give way, in a chain as short as possible. Otherwise such a task makes a PE overfull, which
-        :func:`hopbytes.algorithms.balancer.meet_bounds` mends.
+        Treat `caps` as numbers of tasks that must not be exceeded: if no allowed PE of a task has room, other
+        tasks are moved along a chain that is as short as possible. Without `exact` such a task makes a PE
+        overfull, which :func:`hopbytes.algorithms.balancer.meet_bounds` repairs.
 
     Raises
     ------
     InfeasibleError
-        With `exact`: the tasks cannot all be placed; the text names those that compete and for what.
+        With `exact`, if no mapping of all tasks exists; the text names the tasks that compete for PEs.
 
     Notes
     -----
-    O(n + entries) plus, for each task that must move, O(k) where there is room, and O(k x tasks met) for a
-    chain. Chains are augmenting paths of a bipartite matching: when there is none, no placement exists.
+    O(n + entries) plus, for each task that must move, O(k) if there is room, or O(k x visited tasks) for a
+    chain. Chains are augmenting paths of a bipartite matching; if there is none, no mapping exists.
     """
     moving = linear_cost.violated(pe)
     if not len(moving):
@@ -72,10 +73,10 @@ def _nearest(where: Allocation, pe: int, choices: Int64) -> int:
 
 
 def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, linear_cost: LinearCost, held: Bool) -> None:
-    """Move `task` to a PE it may use; who is there gives way, and so on until somebody finds room."""
+    """Move `task` to an allowed PE, a task from there to another PE, and so on until a PE has room."""
     k, old = len(room), int(pe[task])
     room[old] += 1  # the task leaves
-    sent_by = np.full(k, -2, np.int64)  # task that would come to each PE, -2 for not reached
+    sent_by = np.full(k, -2, np.int64)  # the task that would move to each PE; -2: the PE is not reached
     reached = deque(np.flatnonzero(allowed).tolist())
     sent_by[reached] = task
     competing = {task}
@@ -90,14 +91,14 @@ def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, linear_cost: Linear
                     return
                 at = came_from
         tasks = np.flatnonzero(pe == at)
-        tasks = tasks[np.argsort(held[tasks], kind="stable")]  # those that may go anywhere first
+        tasks = tasks[np.argsort(held[tasks], kind="stable")]  # unrestricted tasks come first
         for other in tasks.tolist():
             competing.add(other)
             further = np.flatnonzero(linear_cost.allowed(other, k) & (sent_by == -2))
             sent_by[further] = other
             reached.extend(further.tolist())
             if not held[other]:
-                break  # every PE is reached
+                break  # an unrestricted task reaches every PE
     places = int(np.count_nonzero(sent_by != -2))
     some = ", ".join(map(str, sorted(competing)[:5])) + (", …" if len(competing) > 5 else "")
     raise InfeasibleError(
@@ -107,7 +108,7 @@ def _chain(pe: Int32, task: int, allowed: Bool, room: Int64, linear_cost: Linear
 
 
 def check_fixed_loads(loads: Int64 | None, caps: Int64, linear_cost: LinearCost) -> Int64:
-    """Return int64[k]: load of the tasks that may use one PE only; InfeasibleError when it exceeds a cap."""
+    """Return int64[k], the load of the tasks fixed to each PE; raise InfeasibleError if it is too large."""
     alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
     tasks = np.flatnonzero(alone)
     pes = linear_cost.pes[linear_cost.indptr[tasks]]
@@ -117,7 +118,7 @@ def check_fixed_loads(loads: Int64 | None, caps: Int64, linear_cost: LinearCost)
         pe = int(over[0])
         what = "hold" if loads is None else "carry"
         raise InfeasibleError(
-            f"the tasks fixed to PE {pe} make {sums[pe]}, and it may {what} {caps[pe]}: "
-            "fix fewer there, or allow a larger imbalance or capacity"
+            f"the tasks fixed to PE {pe} sum to {sums[pe]}, but it may {what} {caps[pe]}: "
+            "fix fewer tasks there, or allow a larger imbalance or capacity"
         )
     return sums

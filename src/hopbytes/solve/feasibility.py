@@ -1,4 +1,4 @@
-"""Making a placement keep to its problem, and judging from scratch whether it does."""
+"""Feasibility of mappings: enforcing the bounds of a problem, and verifying a result from scratch."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from hopbytes.solve.problem import Problem
 
 
 def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, Bounds, list[str]]:
-    """Make a placement keep the bounds as far as its loads allow.
+    """Move tasks so that a mapping satisfies the bounds as far as the loads allow.
 
     Returns
     -------
     pe : int32[n]
+        The repaired mapping.
     bounds : Bounds
-        Those of the problem, relaxed where this placement could not meet them: what refiners must keep.
+        Bounds that refiners must keep: those of the problem, relaxed as far as this mapping exceeds them.
     notices : list of str
-        What had to be relaxed.
+        Sentences about bounds that were relaxed.
 
     Raises
     ------
     InfeasibleError
-        Strict, and the loads cannot be kept within the bound.
+        If the problem is strict and the loads cannot be kept within the bound.
     """
     graph, where, bounds = problem.graph, problem.where, problem.bounds
     linear_cost = bounds.linear_cost
@@ -39,7 +40,7 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
         pe = evict_forbidden(where, pe, graph.loads, bounds.load, linear_cost, exact=False)
     steps = [meet_bounds(graph, where, pe, graph.loads, bounds.load, linear_cost)]
     if linear_cost is not None and bounds.exact:
-        if overload(problem, steps[-1].pe):  # only others than those that may go could
+        if overload(problem, steps[-1].pe):  # only moves that ignore the constraints can meet the bounds
             steps.append(meet_bounds(graph, where, steps[-1].pe, None, bounds.load))
         steps.append(
             Rebalanced(evict_forbidden(where, steps[-1].pe, None, bounds.load, linear_cost, exact=True))
@@ -68,17 +69,17 @@ def enforce_bounds(problem: Problem, pe: Int32, effort: Effort) -> tuple[Int32, 
 
 
 def overload(problem: Problem, pe: Int32) -> int:
-    """How much the worst PE holds beyond its cap."""
+    """Return the largest load of a PE beyond its maximum load."""
     kept = group_sums(pe, problem.graph.loads, problem.where.k)
     return max(0, int((kept - problem.bounds.load).max()))
 
 
 def _empty_notice(problem: Problem, pe: Int32) -> list[str]:
-    """PEs that no task may fill."""
+    """Return a notice about PEs that stay empty because of constraints."""
     empty = np.flatnonzero(np.bincount(pe, minlength=problem.where.k) == 0)
     if problem.bounds.linear_cost is None or not problem.none_empty or not len(empty):
         return []
-    return [f"{len(empty)} PEs stay empty, since the places of single tasks leave them none"]
+    return [f"{len(empty)} PEs stay empty because of the constraints on single tasks"]
 
 
 def _count_work(effort: Effort, steps: list[Rebalanced]) -> None:
@@ -89,12 +90,12 @@ def _count_work(effort: Effort, steps: list[Rebalanced]) -> None:
 
 
 def verify(problem: Problem, pe: Int32) -> None:
-    """Recount what every PE holds, from nothing but the answer itself.
+    """Check a result against the problem by recounting the tasks of every PE.
 
     Raises
     ------
     HopbytesError
-        A count that is off or a PE that is empty: our own fault, never the caller's.
+        If a count is wrong or a PE is empty, which is an internal error and never the caller's.
     """
     k, n = problem.where.k, problem.graph.n
     if pe.shape != (n,) or (n and not 0 <= int(pe.min()) <= int(pe.max()) < k):
@@ -118,7 +119,7 @@ def verify(problem: Problem, pe: Int32) -> None:
 
 
 def migration_report(constraints: Constraints, placed: Int32) -> dict[str, Any]:
-    """Tasks that are not where they were, and what that costs; nothing without a present placement."""
+    """Return the number of migrated tasks and their cost; an empty dictionary without a current mapping."""
     if constraints.initial is None:
         return {}
     migrations = int(np.count_nonzero(placed != constraints.initial))
@@ -130,10 +131,10 @@ def _our_fault(what: str) -> HopbytesError:
 
 
 def balance_report(problem: Problem, pe: Int32) -> dict[str, Any]:
-    """Balance asked and kept: ``balance`` ("met" or "relaxed"), ``bound_asked``, ``bound_kept``.
+    """Return ``balance`` ("met" or "relaxed"), and the requested and the reached bound.
 
-    The bounds are the largest cap and the largest sum of a PE, in units of load for weighted tasks (a
-    heavy one counting as a full PE) and in tasks otherwise.
+    ``bound_asked`` is the largest maximum load of a PE and ``bound_kept`` the largest load, in units of load
+    for weighted tasks (a task heavier than a full PE counts as a full PE) and in tasks otherwise.
     """
     kept = group_sums(pe, problem.graph.loads, problem.where.k)
     met = bool(np.all(kept <= problem.bounds.load))

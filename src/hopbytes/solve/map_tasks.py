@@ -1,4 +1,4 @@
-"""map_tasks(): arguments become a problem and a method; the method solves it, and the answer is verified."""
+"""map_tasks(): it converts the arguments to a problem and a method, solves it and verifies the result."""
 
 from __future__ import annotations
 
@@ -64,81 +64,81 @@ def map_tasks(
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Mapping:
-    """Place every task on a PE so that tasks that talk much are close.
+    """Map every task to a PE so that tasks that communicate much are close to each other.
 
     Parameters
     ----------
-    graph : CommGraph, or what makes one
-        n tasks, directed or not, in any number of pieces: a square matrix of NumPy or SciPy (entry (i, j) is
-        what task i sends to task j), a graph of networkx, a file, or a generator such as ``"stencil:16x16"``.
-    where : Allocation, or what makes one
-        k PEs, see :func:`hopbytes.machine`; a Machine stands for all its cores, one per PE, a text for the
-        machine it describes: ``"node:6 core:12"``.
+    graph : CommGraph, or an object that can be converted to one
+        The pattern of n tasks, directed or undirected, connected or not: a CommGraph, a square matrix of
+        NumPy or SciPy (entry (i, j) is the volume that task i sends to task j), a graph of networkx, a file,
+        or a generator such as ``"stencil:16x16"``.
+    where : Allocation, or an object that can be converted to one
+        The k PEs, see :func:`hopbytes.machine`. A Machine means all its cores, one per PE; a text describes a
+        machine, such as ``"node:6 core:12"``.
     preset : str or Chain, optional
-        Ready-made chain of a mapper and refiners (default ``"eco"``). Not together with `mapper`.
+        Predefined chain of a mapper and refiners. The default is ``"eco"``. It excludes `mapper`.
     mapper : str or Mapper, optional
-        One algorithm instead: ``"random"``, ``"name:key=value,key=value"``, ``"module:Class"`` or a value
-        such as ``hopbytes.mappers.Multisection(runs=4)``.
+        A single algorithm in place of a preset: ``"random"``, ``"name:key=value,key=value"``,
+        ``"module:Class"`` or an object such as ``hopbytes.mappers.Multisection(repetitions=4)``.
     refine : str, Refiner or a sequence of them
-        Improvers to run after the mapper (and after the preset's own).
+        Refiners to run after the mapper (or after the refiners of the preset).
     objective : str
-        What to make small: ``"comm_cost"``, the sum over arcs of weight times distance, or one that needs
-        a machine with links: ``"hop_bytes"``, ``"hops"``, ``"max_congestion"``, ``"max_messages"``,
-        ``"hybrid"``. Presets choose their steps by it; a `mapper` is taken as it is. No step makes it
-        worse, but for a refiner in `refine` that lowers something else while this is ``"comm_cost"``.
+        The function to minimize: ``"comm_cost"``, the sum over arcs of weight times distance, or one that
+        requires a machine with links: ``"hop_bytes"``, ``"hops"``, ``"max_congestion"``,
+        ``"max_messages"``, ``"hybrid"``. Presets select their steps by the objective; a `mapper` is used as
+        it is. No step raises the objective, with one exception: if it is ``"comm_cost"``, a refiner in
+        `refine` that minimizes another function may raise it.
     weight : {"bytes", "messages", "unit", "time"}
-        What an arc weighs. ``"time"``: latency x messages + bytes / bandwidth of the level at which two PEs
-        part, on machines whose levels have both (:mod:`hopbytes.cost.message_time`).
+        Weight of an arc. ``"time"`` is latency x messages + bytes / bandwidth of the level at which two PEs
+        differ, on machines whose levels have both (:mod:`hopbytes.cost.message_time`).
     imbalance : float or str
-        Partition problem: each PE holds at most ``(1 + imbalance)`` times the mean load, as an integer
-        (:func:`hopbytes.model.capacities.load_bound`). ``0.03`` or ``"3%"``; 1 and more only in per cent.
+        For partitions: the load of a PE is at most ``(1 + imbalance)`` times the mean load, as an integer
+        (:func:`hopbytes.model.capacities.load_bound`). It is given as ``0.03`` or ``"3%"``; values of 1 and
+        more must be given in per cent.
     seed : int
-        Same input, options and seed: same mapping, for any `threads`.
+        Seed of all random numbers. The same input, options and seed give the same mapping for any `threads`.
     threads : int, optional
-        Workers side by side; by default as many as CPUs this process may use.
+        Number of parallel workers; the default is the number of CPUs that this process may use.
     time_limit : float, optional
-        Seconds for everything this function does, verification included; the best placement found by
-        then is returned; 0 asks for the first one. With a limit the answer may depend on the speed of
-        the machine.
+        Limit in seconds for the whole call, including verification. The best mapping found by then is
+        returned; with 0 the first one. With a limit the result may depend on the speed of the machine.
     work_limit : int, optional
-        Work after which no further search begins, in scanned edges (``info["work"]["arcs"]``): the measure
-        that, unlike seconds, gives the same placement on every machine. What has begun is completed,
-        a first placement always.
+        Limit in scanned edges (``info["work"]["arcs"]``) after which no further search begins. Unlike a time
+        limit it gives the same mapping on every machine. Searches that have begun are completed, and there
+        is always a first mapping.
     partition : bool, optional
-        False: processes, one task per PE. True: any number of tasks per PE within `imbalance`, no PE
-        empty when n >= k. By default a partition if and only if ``n >= 8 k`` and the tasks are not known to
-        be processes (:attr:`hopbytes.CommGraph.of_processes`); a notice then says so.
+        False means processes, one task per PE. True means any number of tasks per PE within `imbalance`, with
+        no PE empty if n >= k. By default the problem is a partition if and only if ``n >= 8 k`` and the tasks
+        are not known to be processes (:attr:`hopbytes.CommGraph.of_processes`); a notice then states this.
     oversubscribe : bool
-        Processes with n > k: allow it; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless
-        `partition` says otherwise it means processes, however large n.
+        Allow more processes than PEs; every PE then holds floor(n/k) or ceil(n/k) tasks. Unless `partition`
+        is set, this selects the processes problem for any n.
     pack, spread, tasks_per_node, per
-        Processes with n < k: which PEs are used, see :func:`hopbytes.machines.selection.slot_counts.spread`.
-        `pack` takes the
-        first n, as ``mpirun`` does; `spread` gives every node equally many, as ``srun`` does, which
-        leaves each process more memory bandwidth; the others are hard counts for every node, or for
-        every unit of a level (``"l3=2"`` or ``{"l3": 2, "package": 4}``).
-        By default all three are tried, nodes filled, spread, and any slots that the pattern prefers, and the
-        cheapest is taken (:mod:`hopbytes.solve.slot_choice`); ``info["slots"]`` says which. Where the job
-        says how
-        many tasks each node gets, that is kept.
+        Choice of the PEs for processes with n < k, see
+        :func:`hopbytes.machines.selection.slot_counts.spread`. `pack` uses the first n, like ``mpirun``.
+        `spread` gives every node the same number of tasks, like ``srun``, so that each process has more
+        memory bandwidth. `tasks_per_node` and `per` are exact counts for every node, or for every unit of a
+        level (``"l3=2"`` or ``{"l3": 2, "package": 4}``). By default filled nodes, spread tasks and a free
+        choice of slots by the pattern are tried, and the best is used (:mod:`hopbytes.solve.slot_choice`);
+        ``info["slots"]`` names it. If the job prescribes the number of tasks per node, it is kept.
     equal_nodes : bool
-        By default use only nodes with the same number of tasks each, which some launchers ask for.
+        Use by default only nodes with the same number of tasks each, which some launchers require.
     strict_balance : bool
-        Raise instead of relaxing the bound when weighted tasks cannot meet it.
+        Raise an error instead of relaxing the bound if weighted tasks cannot meet it.
     fixed : mapping from task to PE, or int[n] with -1 for free tasks, optional
-        Where these tasks must be.
+        PEs of fixed tasks.
     forbidden : pairs of a task and a PE, optional
-        Where they must not be. A PE forbidden to all tasks is left out.
+        PEs that tasks must not use. A PE that is forbidden to all tasks is excluded.
     initial : Mapping or int[n], optional
-        Where tasks are now. It is refined, a new placement is made to agree with it as far as possible,
-        and the cheaper of the two is kept.
+        The current mapping. It is refined, and a new mapping is relabelled to agree with it as far as
+        possible; the better of the two is returned.
     migration_price : int
-        What each task costs that is not where `initial` has it, in units of the communication cost.
+        Cost of each task that leaves its PE of `initial`, in units of the communication cost.
     progress : callable, optional
         Called with (stage, done, total).
     stop : callable, optional
-        Asked a few times a second, without arguments; once it says yes the best placement found so far is
-        returned soon, as at a time limit.
+        Called without arguments a few times per second. Once it returns True, the best mapping found so far
+        is returned soon, as at a time limit.
 
     Returns
     -------
@@ -146,28 +146,28 @@ def map_tasks(
         ``pe`` int32[n] and ``info``: problem, mapper with all its options, preset, refine, objective,
         weight, seed, threads, version, deterministic, seconds {map, verify}, work (counters), comm_cost,
         imbalance, balance ("met" or "relaxed"), bound_asked, bound_kept, notices, history (of the best
-        placement so far: seconds, scanned edges, J; one entry for other objectives); with `initial`
-        migrations and migration_cost; where slots were chosen, slots ("filled", "spread" or "free") and
-        alternatives (the best value of the objective under each).
+        mapping: seconds, scanned edges, J; one entry for other objectives); with `initial` also migrations
+        and migration_cost; if slots were chosen, also slots ("filled", "spread" or "free") and alternatives
+        (the best value of the objective under each policy).
 
     Raises
     ------
     InfeasibleError
-        More tasks than PEs, counts that cannot be met, fixed and forbidden places that leave a task none
-        or make a PE overfull, or (with `strict_balance`) loads that cannot be met.
+        If there are more tasks than PEs, counts cannot be met, fixed and forbidden PEs leave no PE for a task
+        or make a PE overfull, or (with `strict_balance`) loads cannot be met.
     FormatError
-        Constraints on tasks or PEs that do not exist.
+        If constraints name tasks or PEs that do not exist.
     UnsupportedError
-        An unknown name or a value out of range.
+        If a name is unknown or a value is out of range.
     WrongTypeError
-        An argument of a wrong kind.
+        If an argument has a wrong type.
     ScaleError
-        Volumes, distances or loads too large for 64-bit sums.
+        If volumes, distances or loads are too large for 64-bit sums.
 
     Warns
     -----
     HopbytesWarning
-        Each of ``info["notices"]``: a bound that was relaxed, tasks that had to be moved, a unit of J.
+        For each of ``info["notices"]``: a bound that was relaxed, tasks that had to be moved, the unit of J.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def map_tasks(
 
 
 def _request(**asked: Any) -> Request:
-    """Return what the caller asked of the counts, checked."""
+    """Return the checked arguments about numbers of tasks per PE."""
     if asked["tasks_per_node"] is not None:
         asked["tasks_per_node"] = whole("tasks_per_node", asked["tasks_per_node"], 1)
     truths = ("partition", "oversubscribe", "pack", "spread", "equal_nodes", "strict_balance")
@@ -227,7 +227,7 @@ def _request(**asked: Any) -> Request:
 
 
 def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: str) -> SearchForm:
-    """Return what searches work on instead of the graph and its place: the chosen weight on every arc."""
+    """Return the graph with the chosen weight on every arc, and the PEs, in the form that searches use."""
     if name_of("weight", weight) not in WEIGHTS:
         raise unknown_name("weight", weight, WEIGHTS)
     if weight != "time":

@@ -1,4 +1,4 @@
-"""By which algorithms a problem is solved: what the caller named, as one chain."""
+"""The method for a problem: the algorithms that the caller named, as one chain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.solve.presets import DEFAULT, QUICKEST, Chain, chain, for_objective, presets
 
-#: What ``info["preset"]`` is for a chain that no preset has.
+#: Value of ``info["preset"]`` for a chain that is not a preset.
 CUSTOM = "custom"
 
 
@@ -25,12 +25,12 @@ class Method:
     Parameters
     ----------
     objective : str
-        Its name.
+        Name of the objective.
     steps : Chain
     preset : str or None
-        Name of the preset, "custom" for another chain; None where the caller named a mapper.
+        Name of the preset, "custom" for another chain; None if the caller named a mapper.
     quick : Chain or None
-        A cheaper chain that judges ways of choosing slots first.
+        A cheaper chain that compares the policies of slot selection first.
     """
 
     objective: str
@@ -43,17 +43,17 @@ def method_of(
     preset: str | Chain | None, mapper: str | Mapper | None, refine: str | Refiner | Sequence[str | Refiner],
     objective: str,
 ) -> Method:
-    """Return the chain that the arguments of :func:`hopbytes.map_tasks` of these names stand for.
+    """Return the chain for the arguments of :func:`hopbytes.map_tasks` with these names.
 
     Raises
     ------
     WrongTypeError
-        Something that is neither a name nor an algorithm.
+        If an argument is neither a name nor an algorithm.
     UnsupportedError
-        An unknown name, or both a preset and a mapper.
+        If a name is unknown, or both a preset and a mapper are given.
     """
     objective = name_of("objective", objective).replace("-", "_")
-    objectives[objective]  # an unknown one is the first thing to say
+    objectives[objective]  # an unknown objective is reported before other errors
     if isinstance(refine, (str, Refiner)) or not isinstance(refine, Iterable):
         refine = (refine,)
     more = [name_of("refiner", each, Refiner) for each in refine]
@@ -62,7 +62,7 @@ def method_of(
         if preset is not None:
             raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
         own = chain(mapper)
-        name_of("mapper", own.mapper, Mapper)  # a class that a text names may be any
+        name_of("mapper", own.mapper, Mapper)  # "module:Class" may name a class that is not a mapper
         asked = chain(mapper, *more).refiners
         steps = dataclasses.replace(own, goal=objective, asked=asked, named=True)
         return Method(objective, steps, None, None)
@@ -83,7 +83,7 @@ def effort_of(
     seed: int, threads: int | None, work_limit: int | None, progress: Progress | None,
     stop: Callable[[], bool] | None, clock: Clock,
 ) -> Effort:
-    """Return how to run; see the arguments of :func:`hopbytes.map_tasks` of these names."""
+    """Return the settings of the run from the arguments of :func:`hopbytes.map_tasks` with these names."""
     if work_limit is not None:
         work_limit = whole("work_limit", work_limit, 0)
     check_functions(progress=progress, stop=stop)
@@ -94,7 +94,7 @@ def effort_of(
 
 
 def cpus_allowed() -> int:
-    """Number of CPUs this process may use."""
+    """Return the number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,6 +1,6 @@
-"""Ready-made chains of a mapper and refiners; every preset is defined here and nowhere else.
+"""Presets: predefined chains of a mapper and refiners; every preset is defined in this module.
 
-Refiners that only one preset has are imported by it, so that the others start without them.
+Refiners that only one preset uses are imported by it, so that the others start faster.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hopbytes.cost.objectives.base import objectives
 __all__ = ["Chain", "best", "chain", "eco", "fast", "presets", "routed", "strong"]
 
 DEFAULT = "eco"
-#: Judges ways of choosing slots before a stronger preset works on the best of them.
+#: The preset that compares the policies of slot selection before a stronger preset runs on the best of them.
 QUICKEST = "fast"
-#: How much longer the ways of messages may get, in percent, where the load of links is the objective.
+#: Percentage by which hop-bytes may rise if the load of links is the objective.
 LINK_ROOM = 10
-#: Mappers with refiners that take hundredths of a second, by objective: they compete in every preset.
+#: Mappers and refiners that take hundredths of a second, by objective: they compete in every preset.
 QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
     "hop_bytes": (("identity",), ("ug", "uwh")),
     "hops": (("identity",), ("ug", "uwh")),
@@ -36,38 +36,39 @@ QUICK: dict[str, tuple[tuple[str, ...], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A mapper, then refiners in order; for some objectives other chains compete, and the best goes on.
+    """A mapper followed by refiners; for some objectives the results of other chains compete with its result.
 
     Parameters
     ----------
     mapper : Mapper
     refiners : tuple of Refiner
     link_effort : int
-        How hard to work on links where the objective follows routes, see :class:`Routed`.
+        Effort for the congestion of links if the objective depends on routes, see :class:`Routed`.
     anytime : bool
-        Meant to be ended whenever its user likes: Ctrl-C is then no failure.
+        The user may end the chain at any time, so Ctrl-C is not a failure.
     weaker : str or None
-        Preset that promises less: for objectives of networks its result competes, see :func:`for_objective`.
+        The next weaker preset. For objectives of networks its result competes, see :func:`for_objective`.
     goes_on : bool
-        For objectives of networks only what the weaker preset lacks runs, from what that found.
+        For objectives of networks, start from the result of the weaker preset and run only the refiners that
+        the weaker preset does not have.
     goal : str
-        Objective that no step may make worse.
+        Objective that no step may raise.
     rivals : tuple of Chain
-        Their results compete with what mapper and refiners made.
+        Chains whose results compete with the result of mapper and refiners.
     own : bool
-        False: mapper and refiners are left out, the rivals alone compete.
+        Run mapper and refiners. If False, only the rivals compete.
     starts : int
-        How many of the competitors go on.
+        Number of competitors from which `finish` continues.
     finish : tuple of Refiner
-        What improves those.
+        Refiners for the best competitors.
     asked : tuple of Refiner
-        Refiners that the caller named, at the end.
+        Refiners that the caller named; they run at the end.
     drawn : Chain or None
-        A quick rival that also runs with other seeds.
+        A fast competing chain that also runs with other seeds.
     draws : int
-        With so many at most, as long as they take little beside the rest.
+        Maximum number of these runs; they end earlier if they exceed a share of the work.
     named : bool
-        The caller named the mapper, and is told when its placement had to be changed.
+        The caller named the mapper, so a notice is given if its mapping had to be changed.
     """
 
     mapper: Mapper
@@ -88,7 +89,7 @@ class Chain:
 
     @property
     def steps(self) -> tuple[Refiner, ...]:
-        """All refiners in order, without those of the rivals."""
+        """All refiners in order, without those of `rivals`."""
         return (*self.refiners, *self.finish, *self.asked)
 
 
@@ -109,9 +110,10 @@ def for_objective(base: Chain, name: str) -> Chain:
 
     Notes
     -----
-    For J that is the chain itself. For objectives of networks the quick chains (:data:`QUICK`) and the whole
-    of the next weaker preset compete with it under the same seed, so no preset is behind one of those. Where
-    the objective follows routes, a step for links goes on from the best.
+    For J this is the chain itself. For objectives of networks the fast chains (:data:`QUICK`) and the
+    complete next weaker preset compete with it under the same seed, so no preset gives a worse result than
+    these. If the objective depends on routes, a refiner for the congestion of links continues from the best
+    result.
     """
     if name == "comm_cost":
         return base
@@ -130,10 +132,11 @@ def for_objective(base: Chain, name: str) -> Chain:
 
 
 def _for_links(posed: Chain) -> Chain:
-    """Return the chain with a step for the load of links at its end, in the place of others that go on.
+    """Return the chain with a refiner for the load of links as its final step.
 
-    Groups of tasks that are equal for hops differ in how much leaves the busiest node, so other cuts are
-    drawn. Tasks in order are often regular, and a search over links from there keeps what is regular.
+    Partitions into groups of tasks with equal hop-bytes differ in the volume that leaves the busiest node, so
+    the chain also runs with other seeds. The in-order mapping is often regular, and a search over links that
+    starts from it preserves this regularity.
     """
     from hopbytes.algorithms.refiners.evolve import Evolve
     from hopbytes.algorithms.refiners.routed import Routed
@@ -157,7 +160,7 @@ def _for_links(posed: Chain) -> Chain:
 
 @presets.register("fast")
 def fast() -> Chain:
-    """Quickest useful placement."""
+    """Useful mappings in the shortest time."""
     return chain(
         Multisection(initial_partitions=2, flow_rounds=2),
         VCycle(cycles=0),
@@ -168,7 +171,7 @@ def fast() -> Chain:
 
 @presets.register("eco")
 def eco() -> Chain:
-    """Good placements at little cost; the default."""
+    """Good mappings with little work; this is the default."""
     return chain(
         Multisection(repetitions=2, coarse_recombinations=1, recombinations=1, flow_rounds=1),
         VCycle(cycles=1),
@@ -181,7 +184,7 @@ def eco() -> Chain:
 
 @presets.register("strong")
 def strong() -> Chain:
-    """Best placements when a few times the work does not matter."""
+    """Better mappings with several times the work of `eco`."""
     from hopbytes.algorithms.refiners.evolve import Evolve
 
     return chain(
@@ -202,10 +205,10 @@ def strong() -> Chain:
 
 @presets.register("best")
 def best() -> Chain:
-    """Goes on until `time_limit` or `work_limit` ends it; eight steps of `evolve` without either.
+    """Improve until `time_limit` or `work_limit` is reached; without a limit eight steps of `evolve`.
 
-    It starts as `eco` does, so that a limit which is short for the graph is not used up by the first cut; for
-    objectives of networks with what `strong` finds.
+    The preset starts like `eco`, so that the first cut does not use up a limit that is short for the graph.
+    For objectives of networks it starts from the result of `strong`.
     """
     from hopbytes.algorithms.refiners.evolve import Evolve
     from hopbytes.algorithms.refiners.tabu import Tabu
@@ -225,9 +228,9 @@ def best() -> Chain:
 
 @presets.register("routed")
 def routed() -> Chain:
-    """Like strong, then what the routes of the machine allow: less congestion at no more hop-bytes and J.
+    """Like `strong`, then lower the congestion of links without more hop-bytes or a higher J.
 
-    Under `time_limit` or `work_limit` it goes on until that ends it.
+    With `time_limit` or `work_limit` it runs until the limit is reached.
     """
     from hopbytes.algorithms.refiners.routed import Routed
 

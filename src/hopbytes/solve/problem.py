@@ -1,4 +1,4 @@
-"""Which problem is being solved: the PEs in play and what each may hold."""
+"""The formulation of a mapping problem: the PEs that are used and the bounds of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.evict_forbidden import check_fixed_loads, evict_forbidden
 
-#: From this many tasks per PE on, a request that does not say so is taken for a partition.
+#: From this many tasks per PE on, a request without `partition` is treated as a partition.
 TASKS_PER_PE_OF_A_PARTITION = 8
 
 NOTHING_SAID = Constraints()
@@ -31,10 +31,11 @@ NOTHING_SAID = Constraints()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the caller asked of the counts; see :func:`hopbytes.solve.map_tasks.map_tasks` for the fields.
+    """The options on numbers of tasks per PE; see :func:`hopbytes.solve.map_tasks.map_tasks`.
 
-    `mapper_chooses`: the mapper picks the PEs when there are fewer tasks and nobody has said which.
-    `slots`: int64[n], the PEs to use, one task each; None leaves the choice to the other fields.
+    With `mapper_chooses` the mapper selects the PEs if there are fewer tasks than PEs and the caller does not
+    select them. `slots` is int64[n], the PEs to use with one task each; None leaves the choice to the other
+    fields.
     """
 
     partition: bool | None = None
@@ -51,37 +52,38 @@ class Request:
 
     @property
     def chooses_slots(self) -> bool:
-        """Whether the caller said which PEs to use."""
+        """Whether the caller selects the PEs."""
         return self.pack or self.spread or self.counted or self.slots is not None
 
     @property
     def counted(self) -> bool:
-        """Whether the caller said how many tasks each unit of a level gets."""
+        """Whether the caller prescribes the number of tasks per unit of a level."""
         return self.tasks_per_node is not None or self.per is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """One mapping problem, posed.
+    """A formulated mapping problem.
 
     Parameters
     ----------
     name : {"processes", "partition"}
     graph : CommGraph
-        What mappers see: volumes by the chosen weight, loads with heavy tasks cut down to a full PE.
+        The pattern for mappers: volumes by the chosen weight, loads of heavy tasks reduced to a full PE.
     where : Allocation
-        The PEs in play, a part of the caller's allocation.
+        The PEs that may be used, a part of the caller's allocation.
     pes : int64[where.k]
-        Their numbers in the caller's allocation, ascending.
+        Numbers of these PEs in the caller's allocation, ascending.
     bounds : Bounds
-    idle_caps : int64[k] or None
-        Largest number of tasks without load per PE, so that they do not pile up; None: no such task.
+    zero_load_bounds : int64[k] or None
+        Maximum number of zero-load tasks per PE, so that they do not all end up on few PEs; None if there are
+        no such tasks.
     strict : bool
         A bound that cannot be met is an error.
     notices : tuple of str
         Sentences for the user.
     home : int32[n] or None
-        Where tasks are now, among the PEs in play, -1 for elsewhere.
+        Current PE of every task in `where`, -1 for a PE outside.
     """
 
     name: str
@@ -96,15 +98,15 @@ class Problem:
 
     @property
     def none_empty(self) -> bool:
-        """A partition with enough tasks leaves no PE empty."""
+        """Whether no PE may be empty, as in a partition with enough tasks."""
         return self.name == "partition" and self.graph.n >= self.where.k
 
     def comm_cost(self, pe: Int32) -> int:
-        """J of a placement on the PEs in play, from scratch."""
+        """Return J of a mapping, computed from scratch."""
         return CommCost().value(self.graph, self.where, pe)
 
     def cost(self, pe: Int32) -> int:
-        """J and the prices of single tasks, from scratch."""
+        """Return J plus the linear assignment cost, computed from scratch."""
         linear_cost = self.bounds.linear_cost
         return self.comm_cost(pe) + (0 if linear_cost is None else kernels.checked_sum(linear_cost.at(pe)))
 
@@ -112,15 +114,15 @@ class Problem:
 def formulate(
     graph: CommGraph, where: Allocation, request: Request, constraints: Constraints = NOTHING_SAID
 ) -> Problem:
-    """Decide the problem, choose the PEs and fix what each may hold.
+    """Return the problem of a request: choose processes or partition, select the PEs and set their bounds.
 
     Raises
     ------
     InfeasibleError
-        More tasks than PEs in the processes problem without `oversubscribe`; counts that do not fit;
-        fixed and forbidden places that cannot all be met, or loads of fixed tasks above a cap.
+        If the processes problem has more tasks than PEs without `oversubscribe`, counts do not fit, fixed and
+        forbidden PEs cannot all be met, or the load of fixed tasks exceeds a maximum load.
     ScaleError
-        Sums of volume x distance, or of loads, beyond 63 bits.
+        If sums of volume x distance, or of loads, exceed 63 bits.
     """
     imbalance = exact_imbalance(request.imbalance)
     check_scale(graph, where)
@@ -146,16 +148,16 @@ def formulate(
 
 
 def _renumbered(pe: Int32 | None, pes: Int64, k: int) -> Int32 | None:
-    """Numbers of PEs of 0..k-1 among `pes`, -1 for the others."""
+    """Return the positions in `pes` of PEs of 0..k-1, -1 for PEs that are not in `pes`."""
     if pe is None:
         return None
-    number = np.full(k + 1, -1, np.int32)  # the last entry is what -1 finds
+    number = np.full(k + 1, -1, np.int32)  # the last entry serves index -1
     number[pes] = np.arange(len(pes))
     return number[pe]
 
 
 def _check_places(problem: Problem, linear_cost: LinearCost) -> None:
-    """Refuse places that cannot be met before any work is done."""
+    """Raise an error for constraints that cannot be met, before any search begins."""
     bounds, where = problem.bounds, problem.where
     check_fixed_loads(problem.graph.loads, bounds.load, linear_cost)
     if bounds.exact and bounds.count is not None:
@@ -197,15 +199,16 @@ def _without_places(
 
 
 def _treated_as_partition(graph: CommGraph, k: int, request: Request) -> tuple[bool, tuple[str, ...]]:
-    """Whether a request that does not say so is a partition, and what to say then.
+    """Return whether a request without `partition` is treated as a partition, and the notice about it.
 
-    Processes of a program never are: a machine too small for them is a slip, not a wish.
+    Processes of a program are never treated as a partition, since a machine that is too small for them is
+    most likely a mistake.
     """
     n = graph.n
     if request.oversubscribe or graph.of_processes or n < TASKS_PER_PE_OF_A_PARTITION * k:
         return False, ()
     each = f"{n // k:,}" if n % k == 0 else f"about {n / k:,.1f}"
-    what = f"treated as a partition, {each} tasks per slot (`partition=False` says one each)"
+    what = f"treated as a partition, {each} tasks per slot (`partition=False` selects one each)"
     return True, (f"{n:,} tasks on {k:,} slot{'s' * (k > 1)}: {what}",)
 
 
@@ -213,7 +216,7 @@ MORE_TASKS_OR_SLOTS = "more nodes, or `oversubscribe=True`, or `partition=True` 
 
 
 def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS) -> InfeasibleError:
-    """Error for processes that have no slot of their own."""
+    """Return the error for a machine with fewer slots than processes."""
     per_node = np.bincount(where.node_of_pe)
     nodes, most = int(np.count_nonzero(per_node)), int(per_node.max())
     size = int(np.diff(where.core_start).max())
@@ -228,7 +231,7 @@ def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS)
 def _mapper_chooses(
     where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, home: Int32 | None
 ) -> bool:
-    """Whether nothing but the mapper decides which PEs n tasks use."""
+    """Return whether the mapper alone decides which PEs are used by n tasks."""
     constraints = request.chooses_slots or linear_cost is not None or home is not None
     by_job = where.tasks_of_nodes is not None and int(where.tasks_of_nodes.sum()) == n
     return request.mapper_chooses and n > 0 and not constraints and not by_job
@@ -237,7 +240,7 @@ def _mapper_chooses(
 def _slots(
     where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, home: Int32 | None
 ) -> Int64:
-    """PEs for n tasks, one each: those in use now, else spread, exchanged where places ask for others."""
+    """Return the PEs for n tasks, one each: those in use now, or a selection that meets the constraints."""
     if home is not None and not request.chooses_slots and len(np.unique(home[home >= 0])) == n:
         pes = np.sort(home).astype(np.int64)
     elif request.slots is not None:
@@ -263,7 +266,7 @@ def _slots(
 
 
 def _counts(where: Allocation, n: int) -> Int64:
-    """Tasks per PE when there are more of them: even, or by capacity (largest remainders)."""
+    """Return the number of tasks per PE for n > k: even, or by capacity (largest remainders)."""
     if where.capacity is None:
         return even_counts(where, n)
     whole = sum_of(where.capacity)
@@ -281,7 +284,7 @@ def _capacity(where: Allocation) -> Int64:
 def _counted(
     name: str, graph: CommGraph, where: Allocation, pes: Int64, counts: Int64, request: Request
 ) -> Problem:
-    """Every PE in play holds an exact number of tasks, so loads play no part."""
+    """Return a problem in which every PE holds an exact number of tasks, so that loads are ignored."""
     used = where if len(pes) in (0, where.k) else where.select(pes)
     chosen = pes if len(pes) else np.arange(where.k)
     counts = counts if len(pes) else np.zeros(where.k, np.int64)
@@ -292,14 +295,14 @@ def _counted(
 
 
 def _with_loads(graph: CommGraph, loads: Int64 | None) -> CommGraph:
-    # The same object where nothing changes, so that what it has already derived is kept.
+    # An unchanged graph is returned as the same object, which keeps its cached data.
     return graph if loads is graph.loads else dataclasses.replace(graph, loads=loads)
 
 
 def _bounded(
     name: str, graph: CommGraph, where: Allocation, bound: LoadBound, request: Request
 ) -> Problem:
-    """Every PE holds at most its cap of load."""
+    """Return a problem in which every PE has a maximum load."""
     notices = []
     if bound.heavy:
         tasks, have = ("task is", "it has") if bound.heavy == 1 else ("tasks are", "each has")

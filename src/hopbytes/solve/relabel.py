@@ -1,4 +1,4 @@
-"""Renaming units of a machine so that a new placement agrees with the present one as far as possible."""
+"""Relabelling of units of a machine for minimum migration between the current and a new mapping."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from hopbytes.model.allocation import Allocation
 
 
 def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int32:
-    """Let units of equal shape change places, from the outermost level inwards, for the most agreement.
+    """Permute units of equal shape, from the outermost level inwards, to minimize the number of migrations.
 
     Parameters
     ----------
     where : Allocation
     pe : int32[n]
-        A placement, left as it is.
+        A new mapping; the array is not changed.
     home : int32[n]
-        Where tasks are now; negative for those that are nowhere.
+        Current PE of every task; negative if a task has none.
     caps : int64[k]
-        Only units whose PEs have the same caps in the same order change places.
+        Maximum load of every PE. Only units whose PEs have the same values in the same order are permuted.
 
     Returns
     -------
     int32[n]
-        On a tree whose units of a level are alike this costs as much communication as `pe`; on other
-        machines the caller compares.
+        The relabelled mapping. On a tree whose units of a level are equal it has the same communication cost
+        as `pe`; on other machines the caller compares the costs.
 
     Notes
     -----
-    Per group of units one assignment problem (SciPy's Hungarian method) on the number of tasks that
-    two units, the new and the present one, have in common: O(n x levels + sum of children cubed).
+    For every group of units an assignment problem is solved (SciPy's Hungarian method). The weight of a pair
+    is the number of tasks that a new unit and a current unit have in common.
+    O(n x levels + sum of children cubed).
 
     Examples
     --------
@@ -58,13 +59,13 @@ def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int
 
 
 def _common(mine: Int32, theirs: Int32, children: int) -> dict[tuple[int, int], int]:
-    """Number of tasks per pair of a new and a present unit."""
+    """Return the number of common tasks per pair of a new and a current unit."""
     pairs, counts = np.unique(mine.astype(np.int64) * children + theirs, return_counts=True)
     return {(int(p) // children, int(p) % children): int(c) for p, c in zip(pairs, counts, strict=True)}
 
 
 def _alike(members: list[Int64], parent: Int64, caps: Int64) -> list[list[int]]:
-    """Units of one parent whose PEs have the same caps, where there is more than one."""
+    """Return sets of two or more units of one parent whose PEs have the same maximum loads."""
     found: dict[tuple[int, bytes], list[int]] = {}
     for child, pes in enumerate(members):
         found.setdefault((int(parent[child]), caps[pes].tobytes()), []).append(child)

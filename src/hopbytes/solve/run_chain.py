@@ -1,4 +1,4 @@
-"""One posed problem, solved: mapper, refiners, repair, and the placement there is now if there is one."""
+"""The solution of a formulated problem by a chain: mapper, refiners, repair, and relabelling."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hopbytes.solve.problem import Problem
 from hopbytes.solve.relabel import relabel_units
 from hopbytes.solve.zero_load import place_zero_load, refine_in_turns, zero_load_excess
 
-#: Draws of a quick chain end when they have taken one part in so many of the work before them,
+#: Runs of a fast chain with other seeds end when they have taken this fraction (1 / 8) of the work before,
 DRAWS_SHARE = 8
-#: but not before so many.
+#: but there are at least so many.
 FEWEST_DRAWS = 4
-#: Misplaced tasks, load beyond a cap, the objective, J with the prices of single tasks.
+#: Number of tasks on forbidden PEs, excess load, the objective, and J plus the linear assignment cost.
 Worth: TypeAlias = tuple[int, int, int | float, int | float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A placement, what had to be relaxed for it, and what it is compared by (see :func:`_worth`)."""
+    """A mapping, notices about relaxed bounds, and the key for comparisons (see :func:`_worth`)."""
 
     pe: Int32
     notices: list[str]
@@ -36,15 +36,16 @@ class Placed:
 
 
 def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
-    """Return a placement on the PEs in play, and what had to be relaxed for it.
+    """Return a mapping of the problem, and notices about relaxed bounds.
 
-    With a present placement (``problem.home``) two are made: that one refined, and a new one whose units
-    are renamed to agree with it as far as possible; the cheaper, by communication and migration, is kept.
+    With a current mapping (``problem.home``) two mappings are computed: the current one is refined, and the
+    units of a new one are relabelled to agree with it as far as possible. The better one by communication and
+    migration cost is returned.
 
     Notes
     -----
-    Of all placements that the steps of a chain pass through the best by ``steps.goal`` is returned, so no
-    step makes the objective worse than it was before.
+    The result is the best by ``steps.goal`` of all intermediate mappings of the chain, so no step makes the
+    objective worse.
     """
     if problem.graph.n == 0:
         return np.empty(0, np.int32), []
@@ -53,14 +54,15 @@ def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[s
     else:
         found = _improved(problem, _present(problem), steps, steps.steps, effort)
         if not effort.used_up:
-            found = min(found, _anew(problem, steps, effort), key=_by_worth)  # of equals the one there is
+            # In case of a tie min() returns the first, which is the current mapping.
+            found = min(found, _anew(problem, steps, effort), key=_by_worth)
     return found.pe, found.notices
 
 
 def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
-    """Let mapper and refiners compete with the rivals, go on from the best, and return the best of all.
+    """Let mapper and refiners compete with the rivals, continue from the best, and return the best of all.
 
-    Rivals come first: they are quick, and work on what they found is worth more than a better start.
+    Rivals run first, because they are fast and work on their results is worth more than a better start.
     """
     if not steps.rivals:
         return _improved(problem, _mapped(problem, steps, effort), steps, steps.steps, effort)
@@ -70,7 +72,7 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
             break
         try:
             found.append(_anew(problem, rival, effort))
-        except UnsupportedError:  # such as some pair of nodes without a route, which not all chains need
+        except UnsupportedError:  # for example a pair of nodes without a route, which some chains require
             if not steps.own:
                 raise
     if steps.own and not (found and effort.used_up):
@@ -86,9 +88,9 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
 
 
 def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
-    """Return the best that the quick rival finds with other seeds.
+    """Return the best result of the fast competing chain with other seeds.
 
-    It runs as often as a share of the work done so far allows, so the answer depends on no clock.
+    The number of runs is limited by a share of the work done so far, so the result does not depend on time.
     """
     if steps.drawn is None:
         return []
@@ -106,7 +108,7 @@ def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
 
 
 def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
-    """Return what the mapper finds, its units renamed to agree with the present placement if there is one."""
+    """Return the result of the mapper, relabelled to agree with the current mapping if there is one."""
     placed = steps.mapper.map(problem.graph, problem.where, problem.bounds, effort)
     pe = _placed(problem, describe(mappers, steps.mapper), placed)
 
@@ -115,7 +117,7 @@ def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
 
     if problem.home is not None:
         aligned = relabel_units(problem.where, pe, problem.home, problem.bounds.load)
-        pe = min((aligned, pe), key=worth)  # aligned if equal
+        pe = min((aligned, pe), key=worth)  # min prefers the first in case of a tie
     if zero_load_excess(problem, pe) and not effort.used_up:
         found = place_zero_load(problem, steps.mapper, pe, effort)
         found = _placed(problem, describe(mappers, steps.mapper), found)
@@ -127,7 +129,7 @@ def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
 def _improved(
     problem: Problem, pe: Int32, steps: Chain, chain: tuple[Refiner, ...], effort: Effort
 ) -> Placed:
-    """Repair, refiners, and repair again should one have broken the bound; the best they passed through."""
+    """Repair, refine, and repair again; return the best of the intermediate mappings."""
     mapped = pe
     pe, bounds, notices = enforce_bounds(problem, mapped, effort)
     moved = _moved_notice(mapped, pe) if steps.named and problem.home is None else []
@@ -140,7 +142,7 @@ def _improved(
         found = _placed(problem, describe(refiners, refiner), found)
         worth = _worth(problem, steps.goal, found)
         if bounds.linear_cost is not None and worth > passed[-1].worth:
-            continue  # it looks at communication alone
+            continue  # the refiner may ignore the linear assignment cost
         pe = found
         if _taken_at_its_word(refiner, steps):
             passed.clear()
@@ -154,13 +156,13 @@ def _improved(
 
 
 def _moved_notice(mapped: Int32, pe: Int32) -> list[str]:
-    """Say how many tasks are not where the mapper put them."""
+    """Return a notice with the number of tasks that were moved off the PEs that the mapper chose."""
     moved = int(np.count_nonzero(mapped != pe))
     return [f"{moved:,} of {len(pe):,} tasks were moved to keep the bound"] if moved else []
 
 
 def _note(problem: Problem, steps: Chain, found: Placed, effort: Effort) -> None:
-    """Add a placement that keeps the bounds to the history of J."""
+    """Add a mapping that satisfies the bounds to the history of J."""
     if steps.goal == "comm_cost" and found.worth[:2] == (0, 0):
         effort.note(
             problem.comm_cost(found.pe) if problem.bounds.linear_cost is not None else int(found.worth[2])
@@ -168,17 +170,18 @@ def _note(problem: Problem, steps: Chain, found: Placed, effort: Effort) -> None
 
 
 def _taken_at_its_word(refiner: Refiner, steps: Chain) -> bool:
-    """Tell whether a refiner that the caller named may raise J, since it lowers something else.
+    """Return whether a refiner may raise J, because the caller named it and it lowers another objective.
 
-    An objective asked for is stronger; J is also what nobody asked for.
+    This holds only for J, which is the default and need not be the caller's wish; another objective was
+    requested explicitly.
     """
     return refiner in steps.asked and steps.goal == "comm_cost" != refiner.objective
 
 
 def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
-    """Order placements: those that break less first, then by the objective, then by J and single tasks.
+    """Return the key for comparisons: violations first, then the objective, then J plus the linear cost.
 
-    Prices of single tasks are in units of J, so where there are any J comes before other objectives.
+    Linear costs are in units of J, so J comes before other objectives if there are linear costs.
     """
     linear_cost = problem.bounds.linear_cost
     misplaced = 0 if linear_cost is None else len(linear_cost.violated(pe))
@@ -194,7 +197,7 @@ def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
 
 
 def _uneven(problem: Problem, pe: Int32) -> int:
-    """Return by how much bounds are broken: load above a cap, tasks without load above theirs, empty PEs."""
+    """Return the sum of violations: excess load, zero-load tasks beyond their bound, and empty PEs."""
     over = overload(problem, pe)
     if problem.zero_load_bounds is not None and problem.graph.loads is not None:
         zero_load = np.bincount(pe[problem.graph.loads == 0], minlength=problem.where.k)
@@ -209,7 +212,7 @@ def _by_worth(one: Placed) -> Worth:
 
 
 def _present(problem: Problem) -> Int32:
-    """Where tasks are now; those on a PE that is not in play take turns on all."""
+    """Return the current mapping; tasks on PEs outside the problem are distributed over all PEs in turn."""
     assert problem.home is not None
     pe: Int32 = problem.home.copy()
     away = np.flatnonzero(pe < 0)

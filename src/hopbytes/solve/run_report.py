@@ -1,4 +1,4 @@
-"""What a mapping records of its run, and what its caller is told."""
+"""The record of a run in ``Mapping.info``, and the warnings for the caller."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def run_report(
     Parameters
     ----------
     graph : CommGraph
-        As the caller gave it.
+        The pattern as the caller gave it.
     weight : str
     task, form, method, found, effort
-        What was asked, what searches worked on, by which algorithms, what they found and with how much work.
+        The request, the form that searches used, the algorithms, their result, and their work.
     limited : bool
-        There was a time limit.
+        The run had a time limit.
     early : bool
-        Somebody asked to stop.
+        The run was stopped by request.
     seconds : dict of str to float
     """
     where, placed, steps = task.where, found.placed, method.steps
@@ -70,13 +70,13 @@ def run_report(
 
 
 def warn_of(notices: Iterable[str], stacklevel: int) -> None:
-    """Give each notice to the caller as a HopbytesWarning; `stacklevel` as for :func:`warnings.warn`."""
+    """Issue each notice as a HopbytesWarning; `stacklevel` is that of :func:`warnings.warn`."""
     for notice in notices:
         warnings.warn(notice, HopbytesWarning, stacklevel=stacklevel + 1)
 
 
 def _time_report(graph: CommGraph, task: Task, pe: Any, form: SearchForm) -> dict[str, float]:
-    """Say how long all messages take together, and how far the cost that was searched with is off."""
+    """Return the total time of all messages, and the relative error of the cost that searches used."""
     from hopbytes.cost.message_time.times import comm_time, times_of
 
     times = times_of(graph, task.where)
@@ -85,7 +85,7 @@ def _time_report(graph: CommGraph, task: Task, pe: Any, form: SearchForm) -> dic
 
 
 def _scale_notice(graph: CommGraph, weight: str) -> list[str]:
-    """Say by what decimals were multiplied, since J is in that unit."""
+    """Return a notice with the factor that made decimal volumes integers, since J is in that unit."""
     if graph.scale == 1 or weight not in ("bytes", "time"):
         return []
     zeros = len(str(graph.scale)) - 1
@@ -94,12 +94,12 @@ def _scale_notice(graph: CommGraph, weight: str) -> list[str]:
 
 
 def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
-    """Say how a run under a time limit, or one that was stopped, can be repeated."""
+    """Return notices that explain how a run with a time limit, or a stopped run, can be reproduced."""
     if not limited and not early:
         return []
     limit = "being stopped" if early else "the time limit"
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
-    said = ["stopped early: the best placement until then"] if early else []
+    said = ["stopped early: this is the best mapping found until then"] if early else []
     if cut_short:
         return [*said, f"{arcs} scanned edges; {limit} ended {cut_short} searches early: not repeatable"]
     return [*said, f"{arcs} scanned edges; `work_limit={arcs}` instead of {limit} repeats this run"]

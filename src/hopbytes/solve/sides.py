@@ -1,4 +1,4 @@
-"""The two sides of a mapping, from whatever says what they are: a pattern, and the place to map it to."""
+"""Conversion of the first two arguments of map_tasks: the pattern, and the machine to which it is mapped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopbytes.model.graph_sources import NetworkxGraph
 if TYPE_CHECKING:
     import scipy.sparse
 
-#: What :func:`hopbytes.map_tasks` takes as a pattern, and as a place to map it to.
+#: Types that :func:`hopbytes.map_tasks` accepts as a pattern, and as a machine.
 PatternLike: TypeAlias = Union[
     CommGraph, ArrayLike, "os.PathLike[str]", "scipy.sparse.sparray", "scipy.sparse.spmatrix",
     NetworkxGraph,
@@ -25,12 +25,12 @@ PlaceLike: TypeAlias = Union[Allocation, Machine, str, "os.PathLike[str]"]
 
 
 def pattern_side(graph: PatternLike) -> CommGraph:
-    """Return the pattern; a text is a file or the spec of a generator.
+    """Return the pattern; a text is a file name or the spec of a generator.
 
     Raises
     ------
     WrongTypeError
-        Something that is no pattern.
+        If `graph` is not a pattern.
     FormatError, ScaleError, UnsupportedError
         See :func:`hopbytes.read_pattern` and :meth:`hopbytes.CommGraph.of`.
 
@@ -47,12 +47,12 @@ def pattern_side(graph: PatternLike) -> CommGraph:
 
 
 def place_side(where: PlaceLike) -> Allocation:
-    """Return the slots; a machine stands for all its cores, one per PE, a text is a spec.
+    """Return the allocation; a machine means all its cores, one per PE, and a text is a spec.
 
     Raises
     ------
     WrongTypeError
-        Something that is no machine.
+        If `where` is not a machine.
     FormatError, InfeasibleError, UnsupportedError
         See :func:`hopbytes.machine`.
 
@@ -70,6 +70,6 @@ def place_side(where: PlaceLike) -> Allocation:
 
         return machine(os.fspath(where))
     raise WrongTypeError(
-        f"the place to map to is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a "
+        f"the machine is a {type(where).__name__}, expected an Allocation (hopbytes.machine), a "
         "Machine or a spec such as 'node:6 core:12'"
     )

@@ -1,4 +1,4 @@
-"""Which slots fewer processes than slots use: nodes filled, spread evenly, or chosen by the pattern."""
+"""Slot selection for fewer processes than slots: nodes filled, spread evenly, or chosen by the pattern."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from hopbytes.solve.problem import Problem, formulate
 from hopbytes.solve.run_chain import solve
 from hopbytes.solve.slot_policies import Policy, Task, Value, policies
 
-#: A policy is pursued with the whole chain if the quick chain came as near to the best one as this.
+#: The whole chain runs on a policy if its value under the fast chain is at most this factor above the best.
 WORTH_PURSUING = 1.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """What :func:`place` found.
+    """The result of :func:`place`.
 
     Parameters
     ----------
     problem : Problem
-        The problem with the slots that are used.
+        The problem with the selected slots.
     pe : int32[n]
-        PE of every task among those in play.
+        PE of every task, numbered in ``problem.where``.
     notices : list of str
     slots : str
-        Name of the policy that was taken.
+        Name of the policy that was chosen.
     value : (value, J)
-        What placements are compared by.
+        Key by which mappings are compared.
     values : dict of str to (value, J)
-        The best found under every policy that was tried.
+        The best key of every policy that was tried.
     """
 
     problem: Problem
@@ -48,11 +48,11 @@ class Placed:
 
     @property
     def placed(self) -> Int32:
-        """int32[n]: PE of every task in the caller's allocation."""
+        """The PE of every task in the caller's allocation, int32[n]."""
         return self.problem.pes[self.pe].astype(np.int32)
 
     def report(self) -> dict[str, Any]:
-        """Return what :func:`hopbytes.map_tasks` records of the choice; nothing where there was none."""
+        """Return the entries of ``Mapping.info`` about the choice; none if there was no choice."""
         if self.slots == "all":
             return {}
         values = {name: value[0] for name, value in self.values.items()}
@@ -60,20 +60,20 @@ class Placed:
 
 
 def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limited: bool) -> Placed:
-    """Try every policy of choosing slots and return the best placement by the objective asked for.
+    """Try every policy of slot selection and return the best mapping by the requested objective.
 
     Parameters
     ----------
     task : Task
     steps : Chain
-        What maps and refines.
+        The chain that maps and refines.
     quick : Chain or None
-        A cheaper chain that judges the policies first; `steps` then runs on those that came near the
-        best one. None: `steps` runs on every policy.
+        A cheaper chain that compares the policies first; `steps` then runs on those close to the best one.
+        With None `steps` runs on every policy.
     effort : Effort
     limited : bool
-        Time or work is limited, so `steps` runs on the best policy alone, after the weaker chains that it
-        goes on from have run on all that came near.
+        Time or work is limited, so `steps` runs only on the best policy. The weaker chains from which it
+        continues first run on all policies close to the best.
 
     Raises
     ------
@@ -82,9 +82,9 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
 
     Notes
     -----
-    One chain where the slots are given. With fewer tasks than slots the quick chain runs on up to four
-    policies, and the whole chain on those near the best of them.
-    Ties go to tasks in order on filled nodes, which need no launch file.
+    If the slots are given, only `steps` runs. With fewer tasks than slots the fast chain runs on up to four
+    policies, and the whole chain on those close to the best of them. In case of ties the in-order mapping on
+    filled nodes is preferred, because it needs no launch file.
     """
     tried = list(policies(task, silent=not steps.mapper.knows_tasks))
     if len(tried) == 1:
@@ -113,10 +113,11 @@ def place(task: Task, steps: Chain, quick: Chain | None, effort: Effort, *, limi
 def _narrowed(
     task: Task, near: list[Policy], steps: Chain, effort: Effort, found: list[Placed]
 ) -> list[Policy]:
-    """Return the one policy that a limit is spent on: the best by the chains that `steps` goes on from.
+    """Return the only policy on which `steps` runs: the best under the chains from which `steps` continues.
 
-    A chain that goes on until the limit ends it would leave nothing for other policies, and then be behind
-    the weaker preset, which pursues them all. What is found on the way is added to `found`.
+    A chain that runs until the limit is reached would leave no time for other policies, and its result could
+    be worse than that of the weaker preset, which tries all of them. Intermediate results are added to
+    `found`.
     """
     judged: list[tuple[Value, int]] = []
     for number, policy in enumerate(near):
@@ -128,7 +129,7 @@ def _narrowed(
 
 
 def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> Placed:
-    """Add what filled nodes would cost to a placement with the counts of the job, for its user to decide."""
+    """Add the value under filled nodes to a mapping with the counts of the job, so that users can compare."""
     filled = _run(task, Policy("filled", dataclasses.replace(task.request, pack=True)), steps, effort)
     if np.array_equal(filled.problem.pes, found.problem.pes):
         return found
@@ -153,9 +154,9 @@ def _solved(task: Task, problem: Problem, steps: Chain, effort: Effort) -> tuple
 
 
 def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64, list[str]]:
-    """Map the tasks together with silent ones, one for every other slot, so that all slots are candidates.
+    """Map the tasks together with tasks without messages, one per free slot, so that any slot may be used.
 
-    An exchange with a silent task is a move to a free slot, so every mapper and every refiner has such moves.
+    An exchange with such a task is a move to a free slot, so all mappers and refiners can make such moves.
     """
     n = task.graph.n
     constraints = dataclasses.replace(
@@ -174,7 +175,7 @@ def _with_empty_tasks(graph: CommGraph, n: int) -> CommGraph:
 
 
 def _with_homes_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | None:
-    """Number present places within `pes` and put silent tasks on the places that are free."""
+    """Return the current mapping as positions in `pes`, with the added tasks on the free slots."""
     if initial is None:
         return None
     free = np.setdiff1d(pes, initial)
@@ -182,7 +183,7 @@ def _with_homes_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | Non
 
 
 def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
-    """Return tasks in order of their numbers under every policy that names its slots beforehand."""
+    """Return the in-order mapping under every policy whose slots are known before the search."""
     if not task.in_order_counts or task.constraints:
         return []
     found = []
@@ -198,7 +199,7 @@ def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
 
 
 def _best(found: list[Placed]) -> Placed:
-    """Return the best placement, the first of equals, with the best value of every policy."""
+    """Return the best mapping, in case of ties the first, with the best value of every policy."""
     values: dict[str, Value] = {}
     for one in found:
         values[one.slots] = min(one.value, values.get(one.slots, one.value))

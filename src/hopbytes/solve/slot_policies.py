@@ -1,4 +1,4 @@
-"""Ways to choose the slots that fewer processes than slots use."""
+"""Policies of slot selection for fewer processes than slots."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.solve.constraints import Constraints
 from hopbytes.solve.problem import Problem, Request, formulate
 
-#: What placements are compared by: the objective asked for, then J with the costs of single tasks.
+#: Key by which mappings are compared: the requested objective, then J plus the linear assignment cost.
 Value: TypeAlias = tuple[int | float, int]
 
-#: The pattern chooses among so many times as many slots as there are tasks: a compact part of the machine,
-#: and a larger one with room for other shapes. The limit keeps the work in proportion to the tasks.
+#: With a free choice the search uses this multiple of the number of tasks as slots: a compact part of the
+#: machine, and a larger part with room for other shapes. The limit keeps the work proportional to the tasks.
 FREE_SLOTS = (1, 4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    """One way to choose slots.
+    """A policy of slot selection.
 
     Parameters
     ----------
     name : {"filled", "spread", "free", "asked", "job", "all"}
-        "free": tasks go to any slots of `window`; "asked": the caller or the mapper says which; "job": the
-        job says how many tasks each node gets; "all": there are no more slots than tasks.
+        With "free" tasks may use any slots of `window`; with "asked" the caller or the mapper selects them;
+        with "job" the job prescribes the number of tasks per node; with "all" every slot is used.
     request : Request
     window : int64[w] or None
-        PEs among which the search chooses; None: the request decides.
+        PEs among which the search chooses; None means that the request decides.
     """
 
     name: str
@@ -48,17 +48,17 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is to be mapped where, and what makes one placement better than another.
+    """The pattern, the machine, the request, and the objective by which mappings are compared.
 
     Parameters
     ----------
-    graph, where, request, said
-        As for :func:`hopbytes.solve.problem.formulate`.
+    graph, where, request, constraints
+        The arguments of :func:`hopbytes.solve.problem.formulate`.
     objective : str
-        Its name.
+        Name of the objective.
     goal : Objective
     in_order_counts : bool
-        Tasks in the order of their numbers are a candidate wherever one process has one slot.
+        The in-order mapping is a candidate if every process has one slot.
     """
 
     graph: CommGraph
@@ -70,11 +70,11 @@ class Task:
     in_order_counts: bool = True
 
     def posed(self, request: Request | None = None) -> Problem:
-        """Return the problem, by default as it was requested."""
+        """Return the formulated problem, by default for the original request."""
         return formulate(self.graph, self.where, request or self.request, self.constraints)
 
     def value(self, problem: Problem, pe: Int32) -> Value:
-        """Return what placements are compared by; exact integers for J."""
+        """Return the key by which mappings are compared; exact integers for J."""
         cost = problem.cost(pe)
         if self.objective == "comm_cost":
             return cost, cost
@@ -82,12 +82,12 @@ class Task:
 
 
 def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
-    """Yield the ways to choose slots: one where somebody has said which or all are needed.
+    """Yield the policies of slot selection: only one if the slots are given or all slots are needed.
 
-    With places or prices of single tasks the search cannot choose freely, nor without `silent` tasks, one for
-    every other slot: nodes are filled or spread over. A present placement keeps to its slots, or leaves
-    them for others where that costs nothing. Where the job says how many tasks each node gets, that is what
-    its user asked the scheduler for.
+    With constraints on single tasks the search cannot choose freely, and neither can it without `silent`
+    tasks (tasks without messages, one per free slot); then nodes are filled or tasks are spread. A current
+    mapping keeps its slots, or may leave them if migration is free. If the job prescribes the number of tasks
+    per node, it is kept, because the user requested it from the scheduler.
     """
     request, where, n = task.request, task.where, task.graph.n
     settled = request.chooses_slots or request.mapper_chooses or task.constraints.initial is not None
@@ -110,7 +110,7 @@ def policies(task: Task, *, silent: bool = True) -> Iterator[Policy]:
 
 
 def _free_to_leave(task: Task) -> bool:
-    """Whether tasks have one slot each now, others are free, and nothing is said against going there."""
+    """Return whether each task has its own slot now, other slots are free, and tasks may move there."""
     constraints, n = task.constraints, task.graph.n
     restricted = constraints.fixed is not None or constraints.forbidden is not None
     if constraints.initial is None or constraints.price or restricted:
@@ -120,7 +120,7 @@ def _free_to_leave(task: Task) -> bool:
 
 
 def _what_constrains(task: Task) -> str:
-    """Name who chooses the slots where no policy has to be tried."""
+    """Return the name of the only policy if there is no choice."""
     request = task.request
     if task.graph.n >= task.where.k:
         return "all"
@@ -132,7 +132,7 @@ def _what_constrains(task: Task) -> str:
 
 
 def _on_equal_nodes(task: Task) -> Iterator[Policy]:
-    """Yield the policies that give every node in use the same number of tasks."""
+    """Yield the policies that give every used node the same number of tasks."""
     ways = slot_choices(task.where, task.graph.n, equal_nodes=True)
     if not ways:
         yield Policy("spread", dataclasses.replace(task.request, spread=True))
@@ -141,7 +141,7 @@ def _on_equal_nodes(task: Task) -> Iterator[Policy]:
 
 
 def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, dict[str, Any]]:
-    """Return keywords of :func:`hopbytes.map_tasks` for "filled" and "spread"; {} without a choice.
+    """Return arguments of :func:`hopbytes.map_tasks` for "filled" and "spread"; {} without a choice.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
     n : int
         Number of tasks.
     equal_nodes : bool
-        Every node in use shall hold the same number of tasks: "filled" takes the fewest nodes that can,
-        "spread" the most.
+        Every used node must hold the same number of tasks: "filled" uses the fewest possible nodes, "spread"
+        the most.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def slot_choices(where: Allocation, n: int, *, equal_nodes: bool) -> dict[str, d
 
 
 def window(where: Allocation, wanted: int) -> Int64:
-    """Return PEs that lie close together, at least `wanted` of them where there are as many.
+    """Return at least `wanted` PEs that are close to each other, or all PEs if there are fewer.
 
     Parameters
     ----------
@@ -188,9 +188,8 @@ def window(where: Allocation, wanted: int) -> Int64:
 
     Notes
     -----
-    The machine is cut along its natural seams (:meth:`Allocation.split`) as long as a part is large
-    enough; of the last parts, which are too small by themselves, the largest are taken together.
-    O(k x number of cuts).
+    The machine is divided along its levels (:meth:`Allocation.split`) as long as a part is large enough. The
+    last parts are too small individually, so the largest of them are combined. O(k x number of cuts).
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""Tasks with load and tasks without: two bounds at once, taken in turns.
+"""Searches for patterns with zero-load tasks, which have two bounds per PE.
 
-Searches know one sum per PE. Where some tasks have no load their number is bounded as well, or they would
-pile up; so each search runs once for the tasks with load while the others stay, and once for the others.
+Searches support one bound per PE. If some tasks have no load, their number per PE is bounded as well, since
+they could otherwise all end up on few PEs. Each search therefore runs twice: for the tasks with load while
+the others are fixed, then for the others.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hopbytes.solve.problem import Problem
 
 
 def zero_load_excess(problem: Problem, pe: Int32) -> int:
-    """How many tasks without load the worst PE holds beyond its cap."""
+    """Return the largest number of zero-load tasks of a PE beyond its bound."""
     if problem.zero_load_bounds is None:
         return 0
     return max(
@@ -28,10 +29,9 @@ def zero_load_excess(problem: Problem, pe: Int32) -> int:
 
 
 def place_zero_load(problem: Problem, mapper: Mapper, pe: Int32, effort: Effort) -> Int32:
-    """Map the tasks without load anew around the others, which stay; PEs hold an even number of them.
+    """Map the zero-load tasks from scratch, evenly to all PEs, while the others are fixed.
 
-    The mapper must honour ``Bounds.linear_cost``, or the result is worth as little as the caller's check
-    says.
+    The mapper should respect ``Bounds.linear_cost``; otherwise the caller rejects the result.
     """
     assert problem.zero_load_bounds is not None
     graph, bounds = _zero_load_side(problem, problem.bounds, pe)
@@ -42,7 +42,7 @@ def place_zero_load(problem: Problem, mapper: Mapper, pe: Int32, effort: Effort)
 def refine_in_turns(
     problem: Problem, refiner: Refiner, pe: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
-    """Run a refiner under one bound, or first for tasks with load and then for those without."""
+    """Run a refiner once, or if there are zero-load tasks, first for the others and then for them."""
     if problem.zero_load_bounds is None:
         return refiner.refine(problem.graph, problem.where, pe, bounds, effort)
     for side in (_loaded_side, _zero_load_side):
@@ -57,13 +57,13 @@ def _zero_load(problem: Problem) -> Int64:
 
 
 def _loaded_side(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[CommGraph, Bounds]:
-    """The problem with all tasks without load where they are."""
+    """Return the problem in which zero-load tasks are fixed."""
     linear_cost = held(bounds.linear_cost, _zero_load(problem) > 0, pe)
     return problem.graph, dataclasses.replace(bounds, linear_cost=linear_cost)
 
 
 def _zero_load_side(problem: Problem, bounds: Bounds, pe: Int32) -> tuple[CommGraph, Bounds]:
-    """The problem with all tasks with load where they are, the others counting one each."""
+    """Return the problem in which tasks with load are fixed and each zero-load task has load 1."""
     assert problem.zero_load_bounds is not None
     zero_load = _zero_load(problem)
     caps = np.maximum(problem.zero_load_bounds, group_sums(pe, zero_load, problem.where.k))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -36,7 +35,7 @@ class Part:
     def __init__(self, target: str, mode: int) -> None:
         folder, name = os.path.split(target)
         self.target, self._folder, self._mode = target, folder or ".", mode
-        self._name = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.part")
+        self._name = os.path.join(folder, f".{name[:100]}.{os.urandom(8).hex()}.part")
         self._named = False
         self._descriptor = -1
         unnamed = getattr(os, "O_TMPFILE", None)

@@ -191,7 +191,7 @@ def test_a_trace_takes_the_place_of_a_trace_only(tmp_path):
     file = tmp_path / "app.csv"
     file.write_text("0,1\n1,0\n")
     method = f"multisection:schedule=layer,trace={file}"
-    with pytest.raises(FormatError, match="exists and is no trace"):
+    with pytest.raises(FormatError, match="exists and is not a trace"):
         hb.map_tasks(grid(10), WHERE, mapper=method, partition=True)
     assert file.read_text() == "0,1\n1,0\n"
     file.unlink()

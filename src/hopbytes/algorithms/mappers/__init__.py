@@ -1,7 +1,7 @@
-"""Algorithms that place tasks: one file each.
+"""Mappers: algorithms that compute a mapping, one file each.
 
-``hopbytes.mappers`` is this package. Every registered class is an attribute, those of other packages too;
-its file is loaded when it is first asked for.
+``hopbytes.mappers`` is this package. Every registered class is an attribute of it, including classes from
+other packages. The file of a class is loaded when the attribute is first used.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as _typing
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # what editors and type checkers can know beforehand
+if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that are loaded on demand.
     from hopbytes.algorithms.mappers.curve import Curve as Curve
     from hopbytes.algorithms.mappers.dual_recursive_bipartitioning import (
         DualRecursiveBipartitioning as DualRecursiveBipartitioning,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what editors and type checkers can know beforehand
 def __getattr__(name: str) -> _typing.Any:
     from hopbytes.algorithms.base import mappers
 
-    # Names of files are in small letters: they are imported as modules.
+    # Names of files are in lower case: they are imported as modules.
     found = mappers.class_named(name) if name[:1].isupper() else None
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Tasks along a space-filling curve through the nodes of a grid."""
+"""The mapper ``curve``: tasks along a space-filling curve through the nodes of a grid."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("curve")
 @dataclass(frozen=True, slots=True)
 class Curve(Mapper):
-    """Nodes along a space-filling curve; tasks in their own order, or along the same curve, fill them.
+    """Order nodes along a space-filling curve; assign tasks in their order, or along the same curve.
 
     Parameters
     ----------
     order : str
-        ``hilbert``, ``gray``, ``morton``, ``snake`` or ``row``, see
+        The curve: ``hilbert``, ``gray``, ``morton``, ``snake`` or ``row``, see
         :func:`hopbytes.machines.network.curves.curve_order`.
     tasks : str
-        Where tasks are: a grid ``16x16x4``, or a file with a line of coordinates per task. Empty: as the
-        pattern says (``stencil:``), else tasks keep their own order. ``own`` keeps it in any case.
+        Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
+        line. By default they are taken from the pattern (``stencil:``); if it has none, tasks keep their own
+        order. With ``own`` they keep it in any case.
 
     Raises
     ------
     UnsupportedError
-        An unknown curve; a machine whose nodes have no coordinates; a grid of another number of tasks.
+        If the curve is unknown, the nodes have no coordinates, or the grid has another number of tasks.
 
     Notes
     -----
-    Looks at places alone, not at who talks to whom. Nodes that a job does not have are skipped, so that
-    the curve jumps over holes. O(n log n + nodes x dimensions x bits).
+    The mapper uses only coordinates and ignores the communication. Nodes that do not belong to the job are
+    skipped, so the curve has gaps there. O(n log n + nodes x dimensions x bits).
     """
 
     needs_coordinates: ClassVar[bool] = True

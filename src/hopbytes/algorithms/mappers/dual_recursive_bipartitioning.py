@@ -1,4 +1,4 @@
-"""Dual recursive bipartitioning: cut the PEs in two, cut the tasks alike, and so on in both halves."""
+"""Dual recursive bipartitioning: bisect the PEs, bisect the tasks accordingly, continue in both halves."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("dual_recursive_bipartitioning")
 @dataclass(frozen=True, slots=True)
 class DualRecursiveBipartitioning(Mapper):
-    """Cut machine and tasks in two alike, again and again, until single PEs are left.
+    """Bisect the machine, and the tasks accordingly, recursively until single PEs are left.
 
     Parameters
     ----------
     initial_partitions : int
-        Partitions of the coarse graph per cut.
+        Number of initial partitions of the coarsest graph per bisection.
 
     Notes
     -----
-    Pellegrini (1994), Hoefler and Snir (2011). A unit of the machine with many children is cut between
-    its middle ones. Cuts see the tasks inside only, not where neighbours outside went. O(log k x (n + m))
-    for meshes.
+    The method is that of Pellegrini (1994) and of Hoefler and Snir (2011). A unit of the machine with many
+    children is divided in the middle of their order. A bisection considers only the tasks of its part, not
+    the PEs of neighbours in other parts. O(log k x (n + m)) for meshes.
     """
 
     initial_partitions: int = 4
@@ -45,7 +45,7 @@ class DualRecursiveBipartitioning(Mapper):
 def bisected(
     tree: Allocation, order: Int64, graph: CommGraph, bounds: Bounds, effort: Effort, tries: int
 ) -> Int32:
-    """Cut the tasks along a tree of halves whose leaf i is PE ``order[i]``; return the leaf of each task."""
+    """Divide the tasks along a bisection tree whose leaf i is PE ``order[i]``; return their leaves."""
     count = None if bounds.count is None else bounds.count[order]
     inside = Bounds(bounds.load[order], count, bounds.exact)
     return Multisection(initial_partitions=tries).map(graph, tree, inside, effort)

@@ -1,4 +1,4 @@
-"""Baseline: tasks in the order they came in."""
+"""Baseline: tasks in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("identity")
 @dataclass(frozen=True, slots=True)
 class Identity(Mapper):
-    """Tasks in their own order: each PE takes the next ones, as many as its count or its share of the load.
+    """Assign tasks in their own order; each PE gets its count of tasks or its share of the load.
 
-    What most launchers do by default (block by node, then core). O(n).
+    Most launchers do this by default (block by node, then core). O(n).
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

@@ -1,4 +1,4 @@
-"""The integrated mapper: coarsen once, cut ever deeper and refine the cost on the way back."""
+"""The integrated mapper: it coarsens once, and divides further and refines the cost during uncoarsening."""
 
 from __future__ import annotations
 
@@ -23,30 +23,33 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("integrated")
 @dataclass(frozen=True, slots=True)
 class Integrated(Mapper):
-    """Coarsen the whole graph once; cut it where it is coarse; refine the communication cost on the way back.
+    """Coarsen once, partition the coarsest graph, and refine the communication cost in uncoarsening.
 
     Parameters
     ----------
     repetitions, initial_partitions, recombinations : int
-        How hard to work on each cut, see the mapper ``multisection``.
+        Effort per cut, see the mapper ``multisection``.
     per_block : int
-        A graph of the coarsening is cut into as many groups of PEs as have this many vertices each.
+        Minimum number of vertices per group of PEs: a graph of the hierarchy is divided into more groups only
+        if it has this many vertices for each of them.
     fewest : int
-        Vertices of the coarsest graph, about, where fewer would do.
+        Approximate minimum number of vertices of the coarsest graph.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
-        Local search in cuts and under distances (:class:`hopbytes.engine.SearchSettings`).
+        Local search for the edge cut and for the communication cost
+        (:class:`hopbytes.engine.SearchSettings`).
 
     Notes
     -----
-    On the way back from the coarsest graph each graph is refined under the distances between the groups of
-    PEs it is cut into, then cut further along the machine if it has vertices enough, then refined again;
-    caps are such that later cuts can meet theirs. With few vertices per block all cuts are made on the
-    coarsest graph, as in integrated multilevel mapping (Faraj et al., 2020); with more, cuts follow as the
-    graph grows, as in deep multilevel partitioning (Gottesbüren et al., 2021), here under the machine's
-    distances; with very many it is multisection. Clusters are heavier than tasks, so graphs in between may
-    be over a cap for a while. Groups are taken to be as far from each other as their first PEs.
+    During uncoarsening each graph is refined under the distances between its groups of PEs, then divided
+    further along the machine if it has enough vertices, then refined again. The maximum block weights are
+    such that later cuts can meet theirs. With few vertices per block all cuts are made on the coarsest
+    graph, as in integrated multilevel mapping (Faraj et al., 2020). With more, cuts follow as the graph
+    grows, as in deep multilevel partitioning (Gottesbüren et al., 2021), but under the distances of the
+    machine. With very many it equals multisection. Clusters are heavier than tasks, so intermediate graphs
+    may temporarily exceed a maximum block weight. The distance between two groups is taken to be that of
+    their first PEs.
 
-    With exact counts (one task per slot) it is ``multisection``. O(levels x (n + m)) for meshes.
+    With exact counts (one task per slot) the mapper calls ``multisection``. O(levels x (n + m)) for meshes.
     """
 
     repetitions: int = 1
@@ -94,13 +97,13 @@ class Integrated(Mapper):
         return pe
 
     def _depth(self, n: int, levels: list[Level]) -> int:
-        """Return how many levels of cuts n vertices are enough for."""
+        """Return the number of levels of cuts for which n vertices suffice."""
         return max(1, sum(n >= self.per_block * len(level.parent) for level in levels))
 
     def _coarsened(
         self, whole: Subproblem, levels: list[Level], effort: Effort
     ) -> tuple[list[Subproblem], list[Int32]]:
-        """Return the graph on all levels, the finest first, and the maps between them."""
+        """Return the graphs of the coarsening, the finest first, and the maps between them."""
         maps = coarsen_once(
             *whole.csr, whole.loads, levels[0].leaf_bounds, per_block=self.per_block, fewest=self.fewest,
             seed=effort.seed, spend=effort.spend, linear_cost=whole.linear_cost,
@@ -119,7 +122,7 @@ def _refined(
     subproblem: Subproblem, level: Level, group: Int32, where: Allocation, each: int, search: SearchSettings,
     effort: Effort,
 ) -> Int32:
-    """Lower the cost of a placement on groups of PEs, which are as far from each other as their first PEs."""
+    """Refine a mapping on groups of PEs; the distance between two groups is that of their first PEs."""
     groups = len(level.parent)
     first = np.full(groups, where.k, np.int64)
     np.minimum.at(first, level.child_of_pe, np.arange(where.k))

@@ -1,4 +1,4 @@
-"""Multi-jagged geometric mapping: tasks and nodes are cut alike, by their coordinates."""
+"""Multi-jagged geometric mapping: tasks and nodes are divided in the same way, by their coordinates."""
 
 from __future__ import annotations
 
@@ -27,32 +27,33 @@ CUTS = ("multi", "two")
 @mappers.register("multi_jagged")
 @dataclass(frozen=True, slots=True)
 class MultiJagged(Mapper):
-    """Cut nodes and tasks by coordinates into the same slabs, again and again, until one node is left.
+    """Divide nodes and tasks by coordinates into corresponding slabs, recursively down to single nodes.
 
     Parameters
     ----------
     tasks : str
-        Where tasks are: a grid ``16x16x4``, or a file with a line of coordinates per task. Empty: as the
-        pattern says (``stencil:``).
+        Coordinates of the tasks: a grid such as ``16x16x4``, or a file with the coordinates of one task per
+        line. By default they are taken from the pattern (``stencil:``).
     cuts : str
-        ``multi``: one dimension after the other, each into as many slabs as makes the parts cubes (jagged:
-        every slab is cut on by itself). ``two``: halves, again and again.
+        ``multi`` divides one dimension after the other, each into the number of slabs for which the parts
+        become cubes; every slab is divided further on its own (jagged). ``two`` bisects recursively.
     rotations : int
-        Orders of the dimensions of nodes and of tasks that are tried; the one with the fewest weighted hops
-        (communication cost, where the machine knows no hops) is kept. At least 1.
+        Number of orders of the dimensions of nodes and tasks that are tried. The order with the fewest
+        hop-bytes (or the lowest communication cost if the machine has no routes) is kept. At least 1.
 
     Raises
     ------
     UnsupportedError
-        Tasks or nodes without coordinates, an unknown way to cut, a grid of another number of tasks.
+        If tasks or nodes have no coordinates, `cuts` is unknown, or the grid has another number of tasks.
 
     Notes
     -----
     Deveci, Rajamanickam, Leung, Pedretti, Olivier, Bunde, Çatalyürek, Devine, "Exploiting geometric
-    partitioning in task mapping for parallel computers", IPDPS 2014. As there, rings are opened at their
-    widest empty stretch before they are cut. Here both sides are cut at once, with as many tasks in a
-    slab as its nodes hold, so that numbers of parts agree by themselves also where counts have no good
-    roots. Tasks of a node are then cut along the tree inside it. O(rotations x (n log n x cuts + m)).
+    partitioning in task mapping for parallel computers", IPDPS 2014. As in that paper, rings are opened at
+    their widest gap before they are divided. Unlike there, nodes and tasks are divided at the same time, and
+    a slab gets as many tasks as its nodes hold, so the numbers of parts agree even if counts have no integer
+    roots. The tasks of a node are then divided along the levels inside it.
+    O(rotations x (n log n x cuts + m)).
     """
 
     needs_coordinates: ClassVar[bool] = True
@@ -74,8 +75,8 @@ class MultiJagged(Mapper):
         points = task_coordinates(graph, self.tasks, "multi_jagged")
         if points is None:
             raise UnsupportedError(
-                f"mapper 'multi_jagged' needs coordinates of tasks, and {graph.name[:40]!r} has none: give "
-                "multi_jagged:tasks=16x16x4 or tasks=FILE with a line per task; 'curve' works without"
+                f"mapper 'multi_jagged' needs coordinates of tasks, but {graph.name[:40]!r} has none: give "
+                "multi_jagged:tasks=16x16x4 or tasks=FILE with a line per task; 'curve' works without them"
             )
         nodes, share = nodes_of(where), capacity_of(graph, bounds)
         room = np.add.reduceat(room_for(graph, bounds)[nodes.pes], nodes.start[:-1])
@@ -94,14 +95,14 @@ class MultiJagged(Mapper):
         )
 
     def _rotated(self, places: Int64, points: Int64) -> list[tuple[Int64, Int64]]:
-        """Return both sides with their dimensions in other orders; as they are first."""
+        """Return the coordinates with permuted dimensions, beginning with the given order."""
         orders = product(permutations(range(len(points))), permutations(range(len(places))))
         chosen = islice(orders, self.rotations)
         return [(places[list(of_places)], points[list(of_points)]) for of_points, of_places in chosen]
 
 
 def _opened(geometry: Geometry) -> Int64:
-    """Return coordinates that begin behind the widest gap of every ring."""
+    """Return coordinates that are counted from the end of the widest gap of every ring."""
     rows = []
     for row, size, ring in zip(geometry.places, geometry.sizes, geometry.wrapped, strict=True):
         start, _ = occupied(row, size, ring)
@@ -115,14 +116,14 @@ def _hops(graph: CommGraph, where: Allocation, pe: Int32) -> int:
 
 
 def matched(places: Int64, points: Int64, room: Int64, cuts: str) -> Int32:
-    """Cut places and points side by side until every part has one place.
+    """Divide places (nodes) and points (tasks) in the same way until every part has one place.
 
     Parameters
     ----------
     places, points : int64[dimensions, P], int64[dimensions, n]
-        Coordinates; numbers of dimensions may differ.
+        Coordinates; the numbers of dimensions may differ.
     room : int64[P]
-        Points each place takes; their sum is n.
+        Number of points for each place; the sum is n.
     cuts : str
         ``multi`` or ``two``, see :class:`MultiJagged`.
 
@@ -133,7 +134,7 @@ def matched(places: Int64, points: Int64, room: Int64, cuts: str) -> Int32:
 
     Notes
     -----
-    All parts are cut side by side, one sort per round.
+    All parts of a round are divided by one sort.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def _sorted(coordinate: Int64, order: Int64, starts: Int64) -> Int64:
 
 
 def _slabs(starts: Int64, ends: Int64, dimensions: int) -> Int64:
-    """Return where the slabs of every part begin: halves (`dimensions` 0), or the root of its size."""
+    """Return the slab starts of every part: two slabs if `dimensions` is 0, else the root of its size."""
     found = []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         count = end - start

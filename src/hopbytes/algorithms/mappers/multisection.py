@@ -1,4 +1,4 @@
-"""Hierarchical multisection: cut the tasks like the machine is cut, from the outermost level inwards."""
+"""Hierarchical multisection: tasks are partitioned along the machine, from the outermost level inwards."""
 
 from __future__ import annotations
 
@@ -30,78 +30,80 @@ if TYPE_CHECKING:
 @mappers.register("multisection")
 @dataclass(frozen=True, slots=True)
 class Multisection(Mapper):
-    """Partition recursively along the machine's levels; leaves are PEs.
+    """Partition the tasks recursively along the levels of the machine down to single PEs.
 
     Parameters
     ----------
     repetitions : int
-        Full multilevel runs of the cuts that decide most of the cost, usually the outermost ones. 0:
-        one, and only where KaMinPar gave nothing.
+        Number of full multilevel runs for the cuts that determine most of the cost, usually the outermost
+        ones. With 0 there is one run, and only if an external partitioner such as KaMinPar has failed.
     initial_partitions : int
-        Partitions of the coarse graph per run there.
+        Number of initial partitions of the coarsest graph per run of these cuts.
     recombinations : int
-        Recombinations of the runs there (see ``core/multilevel.hpp``).
+        Number of recombinations of the runs of these cuts (see ``core/multilevel.hpp``).
     contraction_limit : int
-        Vertices of the coarse graph on which tries are made.
+        Number of vertices at which coarsening stops.
     coarse_recombinations : int
-        Recombinations of the tries on the coarse graph.
+        Number of recombinations of initial partitions on the coarsest graph.
     bisection_repetitions : int
-        Tries of every cut in two where sizes are exact, as with one task per slot.
+        Repetitions of every bisection if block sizes are exact, as with one task per slot.
     shared_hierarchies : int
-        Ways down from a large graph and back for all runs (:class:`hopbytes.engine.PartitionSettings`): where
-        there are more runs, some share one and are made on a graph of 4000 vertices. 0: each has its own.
+        Number of coarsening hierarchies of a large graph for all runs
+        (:class:`hopbytes.engine.PartitionSettings`). If there are more runs, some of them share a hierarchy
+        and are computed on its graph with 4000 vertices. With 0 every run has its own.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         Local search (:class:`hopbytes.engine.SearchSettings`).
     slack : {"outer", "even"}
-        Who may use the room that PEs have beyond an even share: the outer cuts, which decide most of the
-        cost, all that surely leaves the inner ones enough; or every level the same factor. Where tasks
-        may not go everywhere it is even.
+        Levels that may use the room of PEs beyond an even share. With ``outer`` the outer cuts, which
+        determine most of the cost, may use all of it that inner cuts are certain not to need. With ``even``
+        every level gets the same factor. If some tasks are restricted to certain PEs, it is always even.
     kaminpar_partitions : int
-        Partitions of the outermost cut by KaMinPar, which compete with the runs and are recombined
-        with them. Needs a bound on loads (never exact counts) and the package; without, the built-in
-        partitioner works alone. ``info["work"]`` says how many were used and how many failed.
+        Number of partitions by KaMinPar for the outermost cut. They compete with the runs and are recombined
+        with them. This needs the package kaminpar and a bound on loads (not exact counts); otherwise the
+        built-in partitioner works alone. ``info["work"]`` counts the partitions that were used and those
+        that failed.
     kaminpar_inner_partitions : int
-        The same for every further cut.
+        Number of partitions by KaMinPar for every further cut.
     kaminpar_preset : str
-        KaMinPar's setting: fast, default, eco or strong.
+        Preset of KaMinPar: fast, default, eco or strong.
     kaminpar_from : int
-        Vertices a group needs for KaMinPar to be called.
+        Minimum number of vertices of a group for which KaMinPar is called.
     partitioner : str
-        A partitioner that cuts every group instead: ``"kahip:eco"``, ``"mtkahypar:quality"``,
-        ``"kaminpar:strong"`` (:mod:`hopbytes.partitioners.backends`), once unless `kaminpar_partitions` and
-        `kaminpar_inner_partitions` say more. With ``repetitions=0`` the built-in one cuts only where it
-        fails.
+        External partitioner for every group in place of KaMinPar: ``"kahip:eco"``, ``"mtkahypar:quality"``,
+        ``"kaminpar:strong"`` (:mod:`hopbytes.partitioners.backends`). It is called once per cut unless
+        `kaminpar_partitions` and `kaminpar_inner_partitions` demand more. With ``repetitions=0`` the
+        built-in partitioner runs only if the external one fails.
     parallel_partitioner : str
-        A second one, for pieces that a schedule gives several threads: what SharedMap calls eco is
-        ``repetitions=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
-        ``parallel_partitioner=mtkahypar:quality``. The placement then depends on the number of threads.
+        External partitioner for subproblems to which a schedule assigns several threads. The configuration
+        eco of SharedMap is ``repetitions=0,slack=even,schedule=nb_layer,partitioner=kahip:eco`` with
+        ``parallel_partitioner=mtkahypar:quality``. The mapping then depends on the number of threads.
     schedule : {"level", "naive", "layer", "queue", "nb_layer"}
-        Who works on what: all groups of a level in one compiled call, or one of the four schedules of
-        the paper (:mod:`hopbytes.algorithms.multisection.scheduling`). The placement is the same.
+        Order of the work: ``level`` divides all groups of a level in one compiled call; the others are the
+        four schedules of SharedMap (:mod:`hopbytes.algorithms.multisection.scheduling`). All of them give
+        the same mapping.
     trace : str
-        With one of the four: a file for one line of JSON per cut, with `start`, `end` (seconds),
-        `worker`, `threads`, `path`, `vertices` and `arcs` looked at. Cuts made again are not in it.
+        File for one line of JSON per cut, with `start`, `end` (seconds), `worker`, `threads`, `path`,
+        `vertices` and `arcs` (scanned edges). It needs one of the four schedules. Cuts that are repeated with
+        other effort are not listed.
 
     Raises
     ------
     UnsupportedError
-        An unknown schedule, partitioner or setting of one, or a partitioner that is not installed.
+        If a schedule, a partitioner or its preset is unknown, or a partitioner is not installed.
 
     Notes
     -----
-    After SharedMap (Schulz and Woydt, 2025), with these differences: integer caps that every later
-    cut can meet (:func:`hopbytes.model.capacities.child_bounds`), the outer ones as roomy as that allows
-    (`slack`);
-    levels of equal distance are one cut; seeds
-    derive from the place in the hierarchy, so the answer does not depend on threads; every cut
-    keeps the best of several runs and recombines them; inner cuts, which decide less of the cost,
-    get proportionally fewer runs and tries; where a level then decides far more than expected
-    (:mod:`hopbytes.algorithms.multisection.effort_per_level`) all are cut again with what each deserves.
-    Where blocks have little
-    room, as deep in a hierarchy, cuts start from blocks of equal size. Blocks of exact sizes are made by
-    halves (``core/exact.hpp``).
+    The method is that of SharedMap (Schulz and Woydt, 2025) with these differences. Maximum block weights are
+    integers that every later cut can meet (:func:`hopbytes.model.capacities.child_bounds`), those of outer
+    cuts as large as this allows (`slack`). Levels of equal distance are one cut. Seeds derive from the
+    position in the hierarchy, so the result does not depend on the number of threads. Every cut keeps the
+    best of several runs and recombines them. Inner cuts, which determine less of the cost, get
+    proportionally fewer runs and repetitions. If a level then determines far more of the cost than estimated
+    (:mod:`hopbytes.algorithms.multisection.effort_per_level`), all cuts are repeated with the effort that
+    fits the measured shares. If blocks have little room, as deep in a hierarchy, cuts start from blocks of
+    equal size. Blocks of exact sizes are computed by recursive bisection (``core/exact.hpp``).
 
-    O(levels x (n + m)) for meshes; all groups of one level are one compiled call.
+    O(levels x (n + m)) for meshes; all groups of one level are partitioned in one compiled call.
     """
 
     repetitions: int = 1
@@ -144,7 +146,7 @@ class Multisection(Mapper):
 
     @property
     def deterministic(self) -> bool:
-        """Whether the same seed gives the same placement: not with every partitioner from elsewhere."""
+        """Whether the same seed gives the same mapping, which some external partitioners do not ensure."""
         if self._outside_tries() is None:
             return True
         from hopbytes.partitioners.backends import repeats_itself
@@ -157,7 +159,7 @@ class Multisection(Mapper):
         with self._outside(bounds, effort) as outside:
             leaf = self._cut(graph, levels, bounds, effort, outside)
         pe: Int32 = pe_of_leaf[leaf]
-        # A cut that is known would only be read off again where nothing is made beside it.
+        # Without further runs, a repetition would only return the known cuts.
         if effort.used_up or max(self.repetitions, self.recombinations) < 1:
             return pe
         shown = unexpected_shares(levels, graph, pe)
@@ -169,9 +171,10 @@ class Multisection(Mapper):
     def again(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, known: Sequence[Int32]
     ) -> Int32:
-        """Return int32[n], the PE of every task, where cuts of `known` placements compete with new ones.
+        """Return int32[n], the PE of every task, where cuts of `known` mappings compete with new ones.
 
-        The first of `known` tells how much each level decides. Ended early by the deadline it is the answer.
+        The share of the cost of each level is measured in the first of `known`, which is also the result if
+        the deadline ends the call early.
         """
         levels, pe_of_leaf = levels_of(where, bounds, graph.loads, even=self.slack == "even")
         shown = unexpected_shares(levels, graph, known[0])
@@ -181,7 +184,7 @@ class Multisection(Mapper):
         self, graph: CommGraph, levels: list[Level], pe_of_leaf: Int32, bounds: Bounds, effort: Effort,
         known: Sequence[Int32],
     ) -> Int32:
-        """Return what :meth:`again` does, where the effort of each level is known."""
+        """Return the result of :meth:`again` for levels whose effort is known."""
         before = effort.work.get("cut_short", 0)
         by_level, warm_start = replace(self, schedule="level", trace=""), WarmStart(levels, known)
         leaf = by_level._cut(graph, levels, bounds, effort, warm_start)
@@ -209,10 +212,10 @@ class Multisection(Mapper):
         self, subproblem: Subproblem, levels: list[Level], each: int, exact: bool, effort: Effort,
         outside: ExternalPartitions | WarmStart | None = None, group: Int32 | None = None,
     ) -> Int32:
-        """Return the group of the last of `levels` that holds each task of a piece.
+        """Return the group of the last of `levels` that holds each task of a subproblem.
 
-        `each` is how many arcs an edge stands for; `group` is the group of ``levels[piece.depth]`` that every
-        task is in already, unless all are in that of the piece.
+        `each` is the number of arcs that an edge represents; `group` is the known group of every task at
+        ``levels[subproblem.depth]``, None if all tasks are in the group of the subproblem.
         """
         csr, cost = subproblem.csr, 0
         low, high = subproblem.group, subproblem.group + 1  # groups are counted from the first one inside
@@ -221,7 +224,7 @@ class Multisection(Mapper):
         else:
             low, high = 0, levels[subproblem.depth].groups
         for depth in range(subproblem.depth, len(levels)):
-            if isinstance(outside, WarmStart) and effort.out_of_time:  # there is a placement already
+            if isinstance(outside, WarmStart) and effort.out_of_time:  # a known mapping is the result
                 effort.count(cut_short=1)
                 break
             level, count = levels[depth], high - low
@@ -250,19 +253,19 @@ class Multisection(Mapper):
         return found
 
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
-        if spent.used_up:  # a placement is owed, but nothing beyond
+        if spent.used_up:  # a mapping must be returned, but with the least effort
             return PartitionSettings(
                 repetitions=min(
                     1, self.repetitions
                 ), recombinations=0, initial_partitions=1, coarse_recombinations=0
             )
 
-        # The root of the share: several cheap inner cuts are worth more tries than their share says,
-        # measured on meshes, circuits and social graphs alike.
+        # The effort grows with the square root of the share: measurements on meshes, circuits and social
+        # graphs showed that several cheap inner cuts deserve more repetitions than their share suggests.
         def part(effort: int) -> int:
             return round(effort * float(share**0.5))
 
-        # What pays everywhere, and what only where much is decided.
+        # Flows and temporary overload are worth their time only for levels with a large share of the cost.
         search = SearchSettings(self.rounds, self.fruitless_moves, self.seeds)
         if share > 0.1:
             search = replace(
@@ -283,7 +286,7 @@ class Multisection(Mapper):
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[ExternalPartitions | None]:
-        """Return whom else to ask for partitions, None for nobody; a partitioner needs a bound on loads."""
+        """Return the external partitioners, None if there are none; they need a bound on loads."""
         tries = self._outside_tries()
         if tries is None:
             return nullcontext()
@@ -291,20 +294,20 @@ class Multisection(Mapper):
             effort.count(**{f"{name}_used": 0, f"{name}_failed": 0})
         if bounds.exact:
             return nullcontext()
-        # Imported only where it is wanted: worker processes need modules that take time to load.
+        # The import is here because worker processes need modules that take time to load.
         from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
 
         return ExternalPartitions(self._backends(), *tries, self._smallest())
 
     def _outside_tries(self) -> tuple[int, int] | None:
-        """Tries of the outermost and of every other cut; None when nobody is asked."""
+        """Return the number of external partitions of the outermost and of every other cut; None for none."""
         tries = self.kaminpar_partitions, self.kaminpar_inner_partitions
         if self.partitioner:
             return max(1, tries[0]), max(1, tries[1])
         return tries if max(tries) > 0 else None
 
     def _backends(self) -> list[tuple[str, str]]:
-        """Name and setting of the partitioner for one thread, then of that for several if it is another."""
+        """Return name and preset of the partitioner for one thread, then of that for several, if any."""
         if not self.partitioner:
             return [("kaminpar", self.kaminpar_preset)]
         named = [each.partition(":") for each in (self.partitioner, self.parallel_partitioner) if each]

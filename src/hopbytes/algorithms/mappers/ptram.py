@@ -1,4 +1,4 @@
-"""PTRAM's greedy mapping: groups of tasks go where the hybrid metric along real routes is least."""
+"""The greedy mapping of PTRAM: each group of tasks is assigned so that the hybrid metric is lowest."""
 
 from __future__ import annotations
 
@@ -33,34 +33,35 @@ Place = Callable[[Grouped, Routed, HybridTerms, Effort], Int32]
 @mappers.register("ptram")
 @dataclass(frozen=True, slots=True)
 class HybridGreedy(Mapper):
-    """Partition to nodes, then place group after group on the node with the lowest hybrid metric.
+    """Partition the tasks to nodes, then assign each group to the node with the lowest hybrid metric.
 
     Parameters
     ----------
     weights : str
-        Of hop-bytes, highest, mean and variance of congestion, such as ``1/1/1/1``.
+        Weights of hop-bytes and of maximum, mean and variance of congestion. The default is ``1/1/1/1``.
     raw : bool
-        Add the terms as published. By default each is divided by its value for groups in order first,
-        hop-bytes by the share of it that the groups placed so far would have. Raw terms depend on units:
-        where capacities are bytes per second (``ib:``), congestion is some seconds beside 10^9 and more
-        hop-bytes, so that only hop-bytes count unless `weights` make up for it.
+        Add the terms without normalization, as published. By default each term is first divided by its value
+        for the groups in order, hop-bytes by the share of this value that belongs to the groups assigned so
+        far. Raw terms depend on units: if capacities are bytes per second (``ib:``), congestion is a few
+        seconds and hop-bytes are 10^9 and more, so that only hop-bytes matter unless `weights` compensate.
     guarded : bool
-        Keep the groups in the order of the partition where that has a lower highest congestion.
+        Keep the groups in the order of the partition if this order has a lower maximum congestion.
     repetitions, initial_partitions : int
         Effort of the partition to nodes.
 
     Raises
     ------
     UnsupportedError
-        Weights that are not four numbers >= 0; a machine without routes.
+        If weights are not four numbers >= 0 or the machine has no routes.
 
     Notes
     -----
     Mirsadeghi and Afsahi, "PTRAM: a parallel topology- and routing-aware mapping framework", IPDPS
-    workshops 2016, algorithm 1. The group placed next talks most to placed groups plus 1/(placed + 1) of
-    what it says to others; the metric is that of everything placed so far; ties fall to the smaller
-    number. Of free nodes with the same routes but for their own links only one is evaluated, which
-    changes nothing but the time. O(groups x nodes x degree x route length).
+    workshops 2016, algorithm 1. The next group is the one with the largest communication volume with assigned
+    groups plus 1/(assigned + 1) of its volume with the others. The metric is that of all groups assigned so
+    far. In case of ties the smaller number is taken. Among free nodes whose routes differ only in their own
+    links one is evaluated, which saves time and does not change the result.
+    O(groups x nodes x degree x route length).
     """
 
     needs_routes: ClassVar[bool] = True
@@ -80,7 +81,7 @@ class HybridGreedy(Mapper):
     def carried_out(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, place: Place
     ) -> Int32:
-        """Return int32[n], the PE of every task, groups being placed by `place`."""
+        """Return int32[n], the PE of every task; the function `place` assigns the groups to nodes."""
         grouped = cut(graph, where, bounds, effort, settings_of(self.repetitions, self.initial_partitions))
         if grouped.nodes.count < 2:
             return finish(graph, grouped, grouped.start, bounds, effort)
@@ -98,7 +99,7 @@ class HybridGreedy(Mapper):
     def _beside_adapters(
         self, graph: CommGraph, grouped: Grouped, bounds: Bounds, effort: Effort, place: Place
     ) -> Int32:
-        """Map where nodes have several adapters: which of them a task uses is known once it has a PE."""
+        """Map to nodes with several adapters; the adapter of a task is known when the task has a PE."""
         where = grouped.nodes.where
         seated = finish(graph, grouped, grouped.start, bounds, effort)
         problem = routed_groups(graph, grouped, seated, "mapper ptram")
@@ -112,8 +113,8 @@ class HybridGreedy(Mapper):
         return seated if worse else moved
 
     def place(self, grouped: Grouped, problem: Routed, terms: HybridTerms, effort: Effort) -> Int32:
-        """int32[G]: place of every group."""
-        # Ports of a place have routes of their own, which classes of places do not know.
+        """Return int32[G], the node of every group."""
+        # If nodes have several ports, every port has its own routes, which classes of nodes do not cover.
         classes = np.arange(grouped.nodes.count, dtype=np.int32)
         if problem.routing.ports == 1:
             classes = route_classes(problem.routing, grouped.capacities)
@@ -125,13 +126,13 @@ class HybridGreedy(Mapper):
         return place
 
     def _terms(self, graph: CommGraph, where: Allocation, start: Int32, problem: Routed) -> HybridTerms:
-        """Return the weights of the terms, normalised by groups in order of their numbers unless raw."""
+        """Return the weights of the terms, normalized by their values for the groups in order unless raw."""
         metric = Hybrid(self.raw, parse_weights(self.weights))
         return HybridTerms(*metric.resolved(graph, where, start), problem.unit, problem.scale)
 
 
 def _top(graph: CommGraph, where: Allocation, pe: Int32) -> Fraction:
-    """Return the highest congestion."""
+    """Return the maximum congestion."""
     return traffic(graph, graph.volumes, where, pe, "mapper ptram", priced=True).most
 
 

@@ -1,4 +1,4 @@
-"""Baseline: tasks at random under the same counts."""
+"""Baseline: a random mapping with the given numbers of tasks per PE."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("random")
 @dataclass(frozen=True, slots=True)
 class Random(Mapper):
-    """Tasks in random order, then as `identity`: uniform among the placements with the same counts.
+    """Assign tasks in random order like `identity`: uniform among the mappings with the same counts.
 
-    The order comes from a hash of seed and task number, not from a library's generator, so it is the
-    same with every version of every library. O(n log n).
+    The order comes from a hash of seed and task number and not from the generator of a library, so it does
+    not depend on library versions. O(n log n).
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

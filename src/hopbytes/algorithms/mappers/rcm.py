@@ -1,4 +1,4 @@
-"""Tasks in reverse Cuthill-McKee order."""
+"""The mapper ``rcm``: tasks in reverse Cuthill-McKee order."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("rcm")
 @dataclass(frozen=True, slots=True)
 class Rcm(Mapper):
-    """Tasks in reverse Cuthill-McKee order, then as `identity`: neighbours get numbers close together.
+    """Assign tasks in reverse Cuthill-McKee order like `identity`, so that neighbours are close together.
 
     Notes
     -----
-    Cuthill and McKee (1969), by SciPy. Looks at who talks to whom, not at how much. O(n log n + m).
+    The order (Cuthill and McKee, 1969) is computed by SciPy. It depends on which tasks communicate, but not
+    on their volumes. O(n log n + m).
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
@@ -32,7 +33,7 @@ class Rcm(Mapper):
 
         csr = graph.symmetric_positive()
         ones = np.ones(len(csr.targets), np.int8)
-        # SciPy takes 32-bit row pointers only.
+        # SciPy accepts only 32-bit row pointers.
         pattern = csr_array((ones, csr.targets, csr.indptr.astype(np.int32)), shape=(graph.n, graph.n))
         order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
         return fill_in_order(graph, bounds, order.astype(np.int64))

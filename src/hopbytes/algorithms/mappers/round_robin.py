@@ -1,4 +1,4 @@
-"""Baseline: nodes take turns."""
+"""Baseline: tasks are assigned to the nodes in turn."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("round_robin")
 @dataclass(frozen=True, slots=True)
 class RoundRobin(Mapper):
-    """Tasks in their own order, dealt to the nodes in turn, as launchers do when asked for ``cyclic``.
+    """Assign tasks in their own order to the nodes in turn, as launchers do with the option ``cyclic``.
 
     Parameters
     ----------
     turn : int
-        Tasks a node takes before it is the next one's turn, >= 1.
+        Number of consecutive tasks that a node gets in its turn, >= 1.
 
     Notes
     -----
-    A node that is full is passed over. Within a node PEs are filled in machine order. O(n log n + k).
+    Full nodes are skipped. Within a node PEs are filled in machine order. O(n log n + k).
     """
 
     turn: int = 1

@@ -1,4 +1,4 @@
-"""Top-down construction: perfectly balanced partitions along the machine, from the outermost level in."""
+"""Top-down construction: perfectly balanced partitions, from the outermost level of the machine inwards."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("top_down")
 @dataclass(frozen=True, slots=True)
 class TopDown(Mapper):
-    """Cut the tasks once along every level of the machine, outermost first, every part exactly full.
+    """Partition the tasks once per level of the machine, outermost first, into perfectly balanced blocks.
 
     Parameters
     ----------
     initial_partitions : int
-        Partitions of the coarse graph per cut.
+        Number of initial partitions of the coarsest graph per cut.
 
     Notes
     -----
-    Schulz and Träff (2017). The mapper ``multisection`` with one run per cut and nothing else: what
-    that paper calls Top-Down, to compare with. O(levels x (n + m)) for meshes.
+    This is the algorithm Top-Down of Schulz and Träff (2017), provided for comparisons: the mapper
+    ``multisection`` with one run per cut. O(levels x (n + m)) for meshes.
     """
 
     initial_partitions: int = 4

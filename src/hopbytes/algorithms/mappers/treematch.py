@@ -1,4 +1,4 @@
-"""TreeMatch: groups of tasks for the innermost units, groups of groups for the next, up to the root."""
+"""TreeMatch: it groups tasks for the innermost units, then groups these groups level by level."""
 
 from __future__ import annotations
 
@@ -24,61 +24,63 @@ from hopbytes.machines.selection.slot_counts import spread
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph, Csr
 
-#: Listing more groups than this takes more memory than it can be worth.
+#: The largest permitted value of `list_up_to`, which limits the memory for the list.
 MOST_LISTED = 1_000_000
-#: Groups too many to list are also looked for by a balanced partition among at most so many objects.
+#: If groups are too many to list, a balanced partition is also tried with at most so many objects.
 PARTITIONED_UP_TO = 512
-#: Mean degree times groups beyond which a partition takes seconds; where measured it found nothing there.
+#: Limit of mean degree times groups for this partition. Beyond it a partition takes seconds, and in all
+#: measured cases it was not better.
 PARTITIONED_UP_TO_DEGREE = 8000
-#: With more tasks than this on each PE, groups of that size are partitions rather than groups.
+#: With more tasks per PE the mapper partitions top-down, because grouping is made for small groups.
 MOST_PER_PE = 64
 
 
 @mappers.register("treematch")
 @dataclass(frozen=True, slots=True)
 class TreeMatch(Mapper):
-    """Group tasks by the arity of the innermost level so that little leaves the groups, then the groups.
+    """Group tasks by the arity of the innermost level with little volume between groups, then the groups.
 
     Parameters
     ----------
     list_up_to : int
-        All possible groups of a level are listed when they are at most so many, and independent sets
-        looked for among them by three heuristics: smallest values first, largest values last, largest
-        weighted degree first; up to 12 objects the best grouping of all is found. Above it groups grow
-        along heavy edges, and up to 512 objects, not too dense, they are also the parts of a partition with
-        no imbalance, whichever leaves less.
+        If a level has at most so many possible groups, all of them are listed, and three heuristics search
+        for independent sets among them: smallest values first, largest values last, largest weighted degree
+        first. With up to 12 objects the optimal grouping is computed. If there are more possible groups,
+        groups grow along heavy edges. With up to 512 objects in a sparse graph they are compared with a
+        perfectly balanced partition, and the grouping with less volume between groups is used.
     credit : int
-        Thousandths by which keeping consecutive objects together may be worse and is still taken.
+        Thousandths by which the grouping of consecutive objects may be worse than another and is still used.
     initial_partitions : int
-        Partitions of the coarse graph, per level or per cut of an uneven tree.
+        Number of initial partitions of the coarsest graph, per level or per cut of an irregular tree.
     shapes : int
-        With fewer tasks than PEs: trees inside that of the machine which are tried (fewer cores of every
-        cache, fewer caches of every package, ...), the least J is taken. 1: the whole tree alone, as in the
-        paper, which fills innermost units and pads no further than to the next multiple of the arity.
+        Number of subtrees of the machine that are tried if there are fewer tasks than PEs (fewer cores of
+        every cache, fewer caches of every package, ...); the mapping with the lowest J is used. With 1 only
+        the whole tree is tried, as in the paper, which fills the innermost units and adds objects only up to
+        the next multiple of the arity.
 
     Raises
     ------
     UnsupportedError
-        `list_up_to` above a million, `credit` above 1000.
+        If `list_up_to` is above a million or `credit` above 1000.
 
     Notes
     -----
-    Jeannot and Mercier, "Near-optimal placement of MPI processes on hierarchical NUMA architectures"
-    (Euro-Par 2010), without any refinement. At each level objects without communication fill up the next
-    multiple of the arity; with fewer tasks than PEs the algorithm thereby chooses the PEs itself,
-    unless the caller says how many go where. Several tasks per PE are one more level.
+    Jeannot and Mercier, "Near-optimal mapping of MPI processes on hierarchical NUMA architectures"
+    (Euro-Par 2010), without any refinement. At each level objects without communication are added up to the
+    next multiple of the arity. With fewer tasks than PEs the algorithm thereby selects the PEs itself, unless
+    the caller prescribes the number of tasks per PE. Several tasks per PE form one more level.
 
-    Where the tree is uneven (unequal children, excluded cores, unequal shares, loads, constraints) tasks are
-    cut along it from the outside in instead (``top_down``), as the authors' program does where only some
-    leaves may be used; the counter ``uneven_tree`` says so.
-    Counters ``grouping_...`` name the heuristic that gave the groups of a level.
+    If the tree is irregular (unequal children, excluded cores, unequal capacities, loads, constraints), the
+    tasks are partitioned by ``top_down`` instead, as in the program of the authors if only some leaves may be
+    used; the counter ``uneven_tree`` is then 1. Counters ``grouping_...`` count the levels by the heuristic
+    that found their groups.
 
-    The weighted degree of a group is what the groups in conflict with it make together over its own value, as
-    in Kako et al. (2005), whom the paper cites; with their mean alone, as its text has it, the third
-    heuristic misses the pairs of the paper's example. Differs from the paper in ties (members in
-    lexicographic order), in ten starts for the first heuristic instead of one, and in the credit,
-    after the authors' own program; and small levels are solved
-    exactly (at most 12 objects). O(m log n) per level when groups grow.
+    The weighted degree of a group is the sum of the values of the groups in conflict with it, divided by
+    its own value, as in Kako et al. (2005), whom the paper cites. With the mean of these values, which the
+    text of the paper states, the third heuristic does not find the pairs of the paper's example. Further
+    differences from the paper are the order of ties (members in lexicographic order), ten starts for the
+    first heuristic instead of one, the credit, which follows the program of the authors, and the exact
+    solution of small levels (at most 12 objects). O(m log n) per level if groups grow.
 
     Examples
     --------
@@ -117,10 +119,10 @@ class TreeMatch(Mapper):
             found.append((cost.value(graph, where, pe) if self.shapes > 1 else 0, pe))
             if effort.used_up:
                 break
-        return min(found, key=itemgetter(0))[1]  # the first of equals
+        return min(found, key=itemgetter(0))[1]
 
     def _leaves(self, csr: Csr, arities: list[int], effort: Effort) -> Int64:
-        """int64[n]: leaf of the tree, counted from the left, that each task gets."""
+        """Return int64[n], the leaf of every task, counted from the left of the tree."""
         tree = _Groups()
         n = len(csr.indptr) - 1
         for arity in reversed(arities):
@@ -134,7 +136,7 @@ class TreeMatch(Mapper):
         return tree.positions()[:n]
 
     def _grouped(self, csr: Csr, arity: int, effort: Effort) -> tuple[Int32, str]:
-        """Group of each object, and which heuristic found it."""
+        """Return the group of each object and the name of the heuristic that found it."""
         group, which = group_objects(csr, arity, list_up_to=self.list_up_to, credit=self.credit)
         objects = len(group)
         listed = arity >= objects or comb(objects, arity) <= self.list_up_to
@@ -152,7 +154,7 @@ class TreeMatch(Mapper):
         credit = self.credit if which == "packed" else 0
         if 1000 * _leaving(csr, found) >= (1000 - credit) * _leaving(csr, group):
             return group, which
-        if int(np.bincount(found).max()) > arity:  # caps are promised as far as moves and swaps go
+        if int(np.bincount(found).max()) > arity:  # partitions need not meet exact sizes
             return group, which
         return _by_smallest_member(found), "partition"
 
@@ -166,7 +168,7 @@ class TreeMatch(Mapper):
 
 
 def _leaving(csr: Csr, group: Int32) -> int:
-    """Weight between groups, both directions."""
+    """Return the weight between groups in both directions."""
     crossing = np.repeat(group, np.diff(csr.indptr)) != group[csr.targets]
     return int(crossing.sum()) if csr.weights is None else checked_sum(csr.weights[crossing])
 
@@ -178,7 +180,7 @@ def _by_smallest_member(group: Int32) -> Int32:
 
 @dataclass(slots=True)
 class _Groups:
-    """Groups of every level, innermost first: group of each object and how many objects make one."""
+    """Groups of every level, innermost first: the group of each object and the group size."""
 
     levels: list[tuple[Int32, int]] = field(default_factory=list)
 
@@ -186,7 +188,7 @@ class _Groups:
         self.levels.append((group, arity))
 
     def positions(self) -> Int64:
-        """Leaf of each innermost object: children of a group in the order of their numbers."""
+        """Return the leaf of each innermost object; children of a group are ordered by their numbers."""
         position = np.zeros(1, np.int64)
         for group, arity in reversed(self.levels):
             order = np.argsort(group, kind="stable")
@@ -197,7 +199,7 @@ class _Groups:
 
 
 def _arities(groupings: list[Int32]) -> list[int] | None:
-    """Children per unit of every level, outermost first; None when units of a level differ."""
+    """Return the children per unit of every level, outermost first; None if units of a level differ."""
     arities, above = [], 1
     for grouping in groupings:
         sizes = np.bincount(grouping)
@@ -209,7 +211,7 @@ def _arities(groupings: list[Int32]) -> list[int] | None:
 
 
 def _tasks_per_pe(graph: CommGraph, where: Allocation, bounds: Bounds) -> int | None:
-    """How many tasks every PE takes (1 when there are fewer); None when that differs between PEs."""
+    """Return the number of tasks per PE (1 if there are fewer tasks); None if it differs between PEs."""
     if bounds.linear_cost is not None or (graph.loads is not None and not bounds.exact):
         return None
     if graph.n < where.k and not bounds.exact:

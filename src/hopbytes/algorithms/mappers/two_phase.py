@@ -1,4 +1,4 @@
-"""Two phases: cut the tasks into as many blocks as there are PEs, then place the blocks."""
+"""Two-phase mapping: partition the tasks into as many blocks as there are PEs, then map the blocks."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ NO_REFINER = "none"
 @mappers.register("two_phase")
 @dataclass(frozen=True, slots=True)
 class TwoPhase(Mapper):
-    """Make a model, the graph of k blocks of tasks, and map it one block per PE.
+    """Partition the tasks into k blocks and map the quotient graph with one block per PE.
 
     Parameters
     ----------
     model : str
-        How blocks are made: ``rb`` by recursive bisection that does not know the machine, ``rms`` by
-        recursive multisection along the machine, block i then being the one cut out for PE i. Without
-        effect when there is one task per PE: each is a block.
+        Partitioner of the tasks: ``rb`` is recursive bisection without regard to the machine, ``rms`` is
+        recursive multisection along the machine, where block i is the one computed for PE i. With one task
+        per PE every task is a block and this option has no effect.
     mapping : str
-        Mapper of the blocks, with at most one option: ``top_down``, ``bottom_up:initial_partitions=8``.
+        Mapper of the blocks with at most one option, for example ``bottom_up:initial_partitions=8``. The
+        default is ``top_down``.
     refine : str
-        Refiner of that placement, ``n_cd:d=10``, or ``none``.
+        Refiner of the mapping of blocks, for example ``n_cd:d=10``, or ``none``.
     initial_partitions : int
-        Partitions of the coarse graph per cut of the model.
+        Number of initial partitions of the coarsest graph per cut of the model.
 
     Raises
     ------
     UnsupportedError
-        An unknown model, mapper or refiner, or one that is two-phased itself.
+        If the model, mapper or refiner is unknown, or the mapper is ``two_phase`` itself.
 
     Notes
     -----
-    The pipeline of Schulz and Träff (2017), whose experiments are its settings. Multisection with V-cycles
-    (the presets) is better where there are many tasks per PE.
+    This is the pipeline of Schulz and Träff (2017), and the options are those of their experiments.
+    Multisection with V-cycles (the presets) is better if there are many tasks per PE.
     """
 
     model: str = "rb"
@@ -59,7 +60,7 @@ class TwoPhase(Mapper):
         if self.model not in MODELS:
             raise UnsupportedError(f"model={self.model}, expected one of {', '.join(MODELS)}")
         if isinstance(build(mappers, self.mapping), TwoPhase):
-            raise UnsupportedError("mapping=two_phase, expected a mapper of single blocks")
+            raise UnsupportedError("mapping=two_phase, expected another mapper")
         if self.refine != NO_REFINER:
             build(refiners, self.refine)
 

@@ -1,4 +1,4 @@
-"""UMPA's greedy mapping: groups of tasks grow over the nodes, each near those it talks to."""
+"""The greedy mapping of UMPA: each group of tasks is assigned near the groups it communicates with."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ WEIGHTS = ("volume", "messages")
 @mappers.register("ug")
 @dataclass(frozen=True, slots=True)
 class HopGreedy(Mapper):
-    """Partition to nodes, then place the group that talks most to placed ones near them (UG).
+    """Partition the tasks to nodes, then assign groups near those they communicate with (UG).
 
     Parameters
     ----------
     seeds : int
-        Groups placed far from each other before growth begins: all numbers from 0 to this are tried and
-        the one with the fewest weighted hops is kept.
+        Maximum number of groups that are assigned far from each other at the beginning. All numbers from 0 to
+        this one are tried, and the mapping with the fewest hop-bytes is kept.
     weight : str
-        ``volume`` (weighted hops) or ``messages`` (plain hops of all messages, UTH).
+        Weight of an arc: ``volume`` (minimizes hop-bytes) or ``messages`` (minimizes hops of messages, UTH).
     repetitions, initial_partitions, region_growings : int
-        Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`; 1 each costs about a
-        fifth of the time and some percent of hop-bytes.
+        Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`. With 1 for each it
+        takes about a fifth of the time, and hop-bytes are a few percent higher.
 
     Raises
     ------
     UnsupportedError
-        An unknown weight.
+        If the weight is unknown.
 
     Notes
     -----
-    Deveci, Kaya, Uçar, Çatalyürek, "Fast and high quality topology-aware task mapping", IPDPS 2015,
-    algorithm 1, with these decisions: the first group goes to the node from which the farthest other node
-    is nearest; `seeds` counts groups beyond the first; all ties fall to the smaller number. Groups of a
-    rare size are placed first. Works on every machine; hops are levels on a tree.
-    O(groups x nodes + arcs x nodes) at most. On more than 4096 nodes each knows only the 256 before and
-    after it in machine order as near.
+    This is the greedy mapping UG of Deveci, Kaya, Uçar, Çatalyürek, "Fast and high quality topology-aware
+    task mapping", IPDPS 2015, algorithm 1: the next group is the one that communicates most with assigned
+    groups. Details are decided as follows. The first group is assigned to a node in the centre of the network
+    (whose greatest distance to another node is least), `seeds` counts groups beyond the first, and in case of
+    ties the smaller number is taken. Groups of a rare size are assigned first. The mapper works on every
+    machine; on a tree hops are levels. O(groups x nodes + arcs x nodes) at most. With more than 4096 nodes
+    only the 256 nodes before and after a node in machine order count as near.
     """
 
     seeds: int = 1
@@ -67,7 +68,7 @@ class HopGreedy(Mapper):
         return finish(graph, grouped, self.place(grouped), bounds, effort)
 
     def place(self, grouped: Grouped) -> Int32:
-        """int32[G]: place of every group."""
+        """Return int32[G], the node of every group."""
         groups = weighed(grouped, self.weight)
         around, distances = neighbourhood_of(grouped.nodes), place_distances(grouped.nodes)
         found = [hop_greedy(groups, around, distances, seeds) for seeds in range(self.seeds + 1)]

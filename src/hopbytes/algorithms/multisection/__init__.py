@@ -1,1 +1,1 @@
-"""What hierarchical multisection cuts, how hard it works on each level, and who cuts what when."""
+"""Parts of hierarchical multisection: levels, subproblems, effort per level, schedules and their executor."""

@@ -1,4 +1,4 @@
-"""One level of the cuts of multisection: which groups of PEs fall into which, and what they may hold."""
+"""One level of multisection: the division of groups of PEs into smaller groups, and their maximum loads."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from hopbytes.model.capacities import child_bounds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """One level of cuts: into which groups of PEs each group falls, and what they may hold.
+    """One level of cuts: the groups of PEs into which each group is divided, and the load these may hold.
 
     Parameters
     ----------
     start : int64[groups+1]
         The children of group g are ``start[g]:start[g+1]``, which are groups of the next level.
     child_of_pe : int32[k]
+        Child that contains each PE.
     parent : int64[children]
-    shares, leaf_caps, held : int64[children]
-        Capacity of each child, what its PEs may hold together, and load fixed to them.
+        Group that contains each child.
+    shares, leaf_bounds, held : int64[children]
+        Capacity of each child, the sum of the maximum loads of its PEs, and the load of the tasks that are
+        fixed to these PEs.
     sure : int64[children]
-        What every child may hold at least, whatever it is made of.
+        Load that every child may hold for certain, whichever tasks this load consists of.
     left : int
-        Levels from here to the leaves, this one included.
+        Number of levels from here to the leaves, including this one.
     distance, inside : int
         Distance across this cut and across the next inner one.
     share : float
-        How much of the cost these cuts are likely to decide
+        Estimated share of the cost that these cuts determine
         (:mod:`hopbytes.algorithms.multisection.effort_per_level`).
     """
 
@@ -48,11 +51,11 @@ class Level:
 
     @property
     def groups(self) -> int:
-        """Number of groups that are cut."""
+        """Number of groups that are divided at this level."""
         return len(self.start) - 1
 
     def caps(self, loads: Int64, low: int, *, exact: bool) -> Int64:
-        """Cap of every child of the groups from `low` on, whose tasks make `loads`."""
+        """Return the maximum load of every child of the groups from `low` on, which have these `loads`."""
         high = low + len(loads)
         part = slice(int(self.start[low]), int(self.start[high]))
         if exact:
@@ -66,7 +69,7 @@ class Level:
         return np.maximum(caps, np.maximum(self.held, self.sure)[part])
 
     def linear_cost(self, linear_cost: LinearCost | None, group: Int32, each: int) -> LinearCost | None:
-        """Costs of tasks in each child of their group, in units of weight cut here."""
+        """Return the linear cost of tasks in the children of their group, in units of the edge cut."""
         if linear_cost is None:
             return None
         place = np.arange(len(self.parent)) - self.start[self.parent]

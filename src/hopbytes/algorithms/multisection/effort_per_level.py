@@ -1,4 +1,4 @@
-"""How much of the cost each level of cuts decides: as on meshes, or as a placement shows it."""
+"""The share of the cost that each level of cuts determines: an estimate, or measured in a mapping."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from hopbytes._arrays import Int32
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.model.comm_graph import CommGraph
 
-#: A level surprises that decides so many times what was expected of it,
+#: A level counts as unexpected if its share of the cost exceeds the estimate by this factor
 SURPRISE = 4.0
-#: and at least this part of what the level does that decides most.
+#: and is at least this fraction of the largest share of a level.
 WORTH = 0.25
 
 
 def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 0) -> list[float]:
-    """Guess how much of the cost each level of cuts decides, before anything is cut.
+    """Estimate the share of the cost that each level of cuts determines, before any cut is made.
 
     Parameters
     ----------
-    seams : sequence of int
+    cuts : sequence of int
         Distance across the cuts of each level, outermost first.
     counts : sequence of int
-        Groups that there are after the cuts of each level.
+        Number of groups after the cuts of each level.
     innermost : int
-        Distance of tasks that the last cut leaves together: 0 where they share a PE, that of the last cut
-        itself where they never do, as with one task per PE, so that it decides nothing.
+        Distance between tasks in the same group after the last cut. It is 0 if several tasks share a PE. With
+        one task per PE it is the distance across the last cut, so that this cut determines nothing.
 
     Returns
     -------
     list of float
-        One per level, relative to the level that decides most (1.0); 1.0 for all where no distance differs.
+        One share per level, relative to the largest (1.0). All are 1.0 if all distances are equal.
 
     Notes
     -----
-    A cut decides the difference between its distance and the next inner one, times the volume between
-    groups, taken to grow like the square root of their number as on two-dimensional meshes. A rule of our
-    own: SharedMap (Schulz and Woydt, 2025) works as hard on every level. O(levels).
+    The share of a cut is the difference between its distance and the next inner one, times the volume
+    between groups, which is assumed to grow like the square root of their number as on two-dimensional
+    meshes. This estimate is not from the literature: SharedMap (Schulz and Woydt, 2025) spends equal effort
+    on every level. O(levels).
 
     Examples
     --------
@@ -54,35 +55,35 @@ def shares_of_cost(cuts: Sequence[int], counts: Sequence[int], innermost: int = 
 
 
 def unexpected_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[Level]:
-    """Return the levels with the shares that a placement shows, if one of them is a surprise.
+    """Return the levels with the shares measured in a mapping, if one of them is unexpected.
 
     Parameters
     ----------
     levels : list of Level
-        With the shares that were expected.
+        Levels with the estimated shares.
     graph : CommGraph
     pe : int32[n]
-        PE of every task in a placement that was made with them.
+        PE of every task in a mapping that was computed with these levels.
 
     Returns
     -------
     list of Level
-        `levels` itself where no share is more than :data:`SURPRISE` times what was expected and more than
-        :data:`WORTH`, or where the path from the root to a PE takes more than 64 bits; else copies with
-        the shares of the placement.
+        `levels` itself if no share is more than :data:`SURPRISE` times its estimate and more than
+        :data:`WORTH`, or if the path from the root to a PE takes more than 64 bits; otherwise copies with
+        the shares of the mapping.
 
     Notes
     -----
-    Where few edges carry nearly all volume, outer cuts avoid them and cost next to nothing, while inner
-    ones, of which little was expected and for which little was done, decide everything. Where nothing
-    surprises, what was expected is as good, and the same for every placement. A rule of our own.
-    O(n + m + k levels).
+    If few edges carry nearly all volume, the outer cuts avoid these edges and cost next to nothing, while
+    the inner cuts, whose estimated share and effort were small, determine the cost. If no share is
+    unexpected, the estimates are kept, because they are equally good and the same for every mapping. The
+    rule is not from the literature. O(n + m + k levels).
     """
     parted = _volume_by_level(levels, graph, pe)
     if parted is None:
         return levels
-    # What is between the groups of a level was parted there or further out. No share, as of the last cut into
-    # single tasks, is no guess.
+    # Volume between the groups of a level was separated at this level or further out. A share of 0, as that
+    # of the last cut into single tasks, is exact and not an estimate.
     between = [
         volume if level.share > 0 else 0.0
         for level, volume in zip(levels, np.cumsum(parted, dtype=np.float64).tolist(), strict=True)
@@ -95,17 +96,17 @@ def unexpected_shares(levels: list[Level], graph: CommGraph, pe: Int32) -> list[
 
 
 def _relative(outer: Sequence[int], inner: Sequence[int], volumes: Sequence[float]) -> list[float] | None:
-    """Return what each level decides relative to the one that decides most, None if none decides anything."""
+    """Return the share of each level relative to the largest one, None if all shares are 0."""
     weights = [max(0, a - b) * volume for a, b, volume in zip(outer, inner, volumes, strict=True)]
     most = max(weights, default=0.0)
     return [weight / most for weight in weights] if most > 0 else None
 
 
 def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[int] | None:
-    """int64 per level, outermost first: volume between tasks that it parts; None where 64 bits are too few.
+    """Return the volume that each level separates, outermost first; None if labels need more than 64 bits.
 
-    Both arcs of an edge count. The label of a PE is its path from the root, a bit field per level, as in
-    :class:`hopbytes.machines.place_distances.TreeDistance`. O(n + m + k levels).
+    Both arcs of an edge count. The label of a PE is its path from the root with one bit field per level,
+    as in :class:`hopbytes.machines.place_distances.TreeDistance`. O(n + m + k levels).
     """
     labels, level_of_bit, bits = np.zeros(len(levels[0].child_of_pe), np.uint64), np.zeros(65, np.uint8), 0
     for number, level in enumerate(reversed(levels), start=1):

@@ -1,4 +1,4 @@
-"""Carrying a schedule out: threads that cut pieces, and a trace of who did what when."""
+"""The executor of a schedule: threads that divide subproblems, and a trace of these work items."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 from hopbytes.algorithms.multisection.scheduling import Schedule, WorkItem
 from hopbytes.errors import FormatError, no_thread
 
-#: Tasks and arcs below which a piece is cut down to single PEs at once: handing its parts round would
-#: take longer than cutting them.
+#: A subproblem with fewer tasks and arcs is divided down to single PEs in one work item, because
+#: distributing its parts among threads would take longer than dividing them.
 WHOLE_BELOW = 20_000
-#: What every trace begins with.
+#: Every trace file begins with these bytes.
 _BEGINNING = b'{"start": '
 
-#: Cuts a piece down to a level (exclusive) and returns the group of each task there.
+#: Divides a subproblem down to a level (exclusive) and returns the group of each task there.
 Cut = Callable[[Subproblem, int, Effort], Int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Done:
-    """What became of an order."""
+    """The result of a work item."""
 
     order: WorkItem
     groups: Int32 | None
@@ -45,22 +45,23 @@ def run_schedule(
     root: Subproblem, levels: list[Level], cut: Cut, schedule: Schedule, effort: Effort, trace: str,
     stop: Callable[[], None] | None = None,
 ) -> Int32:
-    """Cut `root` down to single PEs.
+    """Divide `root` down to single PEs.
 
     Parameters
     ----------
-    root : Piece
+    root : Subproblem
+        All tasks, before the first cut.
     levels : list of Level
     cut : callable
-        Must be safe to call from several threads at once, and return soon after ``effort.cancel`` of the
-        effort it was given is set.
+        It must be safe to call from several threads at once, and it must return soon after the flag
+        ``cancel`` of the effort that it was given is set.
     schedule : Schedule
     effort : Effort
-        ``threads`` work at once; counters are added from this thread alone.
+        ``threads`` threads work in parallel; only the calling thread updates the counters.
     trace : str
-        File for one line of JSON per order, in the order in which they ended; empty for none.
+        File that gets one line of JSON per work item, in the order of completion; empty for no trace.
     stop : callable or None
-        Called beside setting ``cancel``, for what does not look at it.
+        Called together with setting ``cancel``, to stop work that does not read this flag.
 
     Returns
     -------
@@ -70,13 +71,13 @@ def run_schedule(
     Raises
     ------
     FormatError
-        The trace cannot be written.
+        If the trace cannot be written.
     """
     last = len(levels)
     result = np.empty(root.n, np.int32)
     began = time.monotonic()
     cancel = np.zeros(2, np.int32)
-    # Whether the work is used up is asked once: inside, it would depend on who came first.
+    # The work limit is checked once, because inside the threads the result would depend on their timing.
     limit = 0 if effort.used_up else None
 
     def solve(order: WorkItem) -> _Done:
@@ -98,7 +99,7 @@ def run_schedule(
         try:
             orders = schedule.begin(root)
             while orders or pending:
-                # Each in a copy of this context, so that what asks to stop here does there.
+                # Every item runs in a copy of this context, so that stop requests reach it.
                 pending |= {_submitted(threads, solve, order) for order in orders}
                 ready, pending = wait(pending, return_when=FIRST_COMPLETED)
                 orders = []
@@ -106,7 +107,7 @@ def run_schedule(
                     effort.count(**done.work)
                     cuts += 1
                     if effort.progress is not None:
-                        effort.progress("pieces cut", cuts, cuts + len(pending))
+                        effort.progress("subproblems divided", cuts, cuts + len(pending))
                     _write(file, trace, done)
                     if done.groups is not None:
                         result[_members(done.order.subproblem)] = done.groups
@@ -133,15 +134,16 @@ def _members(subproblem: Subproblem) -> Int32 | slice:
 
 
 def _open(trace: str) -> IO[bytes]:
-    """Open a trace for writing, line by line; a file of other content is left alone."""
+    """Open a trace for writing, line by line; a file with other content is not overwritten."""
     import os
 
     try:
         if os.path.isfile(trace) and os.path.getsize(trace):
             with open(trace, "rb") as known:
                 if not known.read(len(_BEGINNING)).startswith(_BEGINNING):
-                    raise FormatError(trace, None, "exists and is no trace, expected another name")
-        return open(trace or os.devnull, "wb", buffering=0)  # closing cannot fail, lines are there at once
+                    raise FormatError(trace, None, "exists and is not a trace, expected another name")
+        # Without a buffer every line is written at once, and closing cannot fail.
+        return open(trace or os.devnull, "wb", buffering=0)
     except FormatError:
         raise
     except (OSError, ValueError) as error:

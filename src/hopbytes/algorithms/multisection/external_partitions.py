@@ -1,4 +1,4 @@
-"""Partitions from elsewhere for the cuts of multisection, from pools that belong to one thread each."""
+"""Partitions by external partitioners for the cuts of multisection; every thread has its own worker pool."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from hopbytes.partitioners.pool import START_WORK, WorkerPool
 
 
 class ExternalPartitions:
-    """Whom to ask for partitions, and how often.
+    """External partitioners for multisection, with the number of partitions to request from them.
 
     Parameters
     ----------
     backends : list of (name, setting)
-        See :data:`hopbytes.partitioners.backends.BACKENDS`. Of two the second is for callers with several
-        threads.
-    initial_partitions, inner_tries : int
-        Partitions of the outermost cut and of every other one.
+        See :data:`hopbytes.partitioners.backends.BACKENDS`. If there are two, the second one serves callers
+        with several threads.
+    tries, inner_tries : int
+        Number of partitions for the outermost cut and for every other one.
     smallest : int
-        Vertices a group needs to be asked about.
+        Groups with fewer vertices are not sent to the partitioner.
 
     Notes
     -----
-    No process starts before there is work for it; leaving the context ends all of them.
+    A worker process starts when there is work for it. All processes end when the context is left.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class ExternalPartitions:
             pool.close()
 
     def stop(self) -> None:
-        """Make all threads that wait for partitions go on without them."""
+        """Let all threads that wait for partitions continue without them."""
         for pool in list(self._pools):
             pool.stop()
 
     def candidates(self, problem: Problem, depth: int, effort: Effort) -> Int32 | None:
-        """Return partitions of all groups of one level; the arguments of :func:`partition_many` before."""
-        # Half of the time that is left, so that the built-in partitioner has its share.
+        """Return partitions of all groups of one level; `problem` has the arguments of ``partition_many``."""
+        # Partitioners get half of the remaining time, so that time remains for the built-in partitioner.
         now = time.monotonic()
         deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
         tries = self._tries if depth == 0 else self._inner_tries
@@ -70,7 +70,7 @@ class ExternalPartitions:
         return found.rows
 
     def _pool(self, threads: int, *, alone: bool) -> WorkerPool:
-        """Return this thread's pool. Libraries with threads of their own never run in this process."""
+        """Return the pool of this thread. Libraries with their own threads never run in this process."""
         name = "alone" if alone else "shared"
         if not hasattr(self._mine, name):
             made = WorkerPool(1 if alone else threads, start_work=0 if alone else START_WORK)

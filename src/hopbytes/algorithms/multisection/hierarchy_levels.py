@@ -1,4 +1,4 @@
-"""What multisection cuts and into what: the machine's seams level by level, and pieces of the graph."""
+"""Levels at which multisection divides the PEs of a machine, and subproblems of the communication graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, sure_loads
 from hopbytes.model.comm_graph import CommGraph, Csr
 
-#: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
+#: The graphs that are to be partitioned: the first arguments of :func:`hopbytes.engine.partition_many`.
 Problem: TypeAlias = tuple[
     Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, NDArray[np.uint64]
 ]
@@ -31,8 +31,8 @@ def levels_of(
 ) -> tuple[list[Level], Int32]:
     """Return the levels from the outermost on, and int32[k], the PE of each group of the last one.
 
-    Unless `even`, outer cuts may use up all slack that inner ones can surely do without; where tasks may not
-    go everywhere nothing is sure.
+    Unless `even` is set, outer cuts may use all slack that inner cuts are certain not to need. Nothing is
+    certain if some tasks are restricted to certain PEs, so `even` is assumed then.
     """
     groupings = where.groups()
     cuts = cut_distances(where, groupings)
@@ -47,7 +47,7 @@ def levels_of(
     for depth, (grouping, count, share) in enumerate(zip(groupings, counts, shares, strict=True)):
         parent = np.empty(count, np.int64)
         parent[grouping] = parents
-        # Children are numbered by parent; groups() promises as much only within one parent.
+        # Children must be numbered by parent, but groups() guarantees ascending numbers only within a parent.
         number = np.empty(count, np.int32)
         number[np.argsort(parent, kind="stable")] = np.arange(count, dtype=np.int32)
         child_of_pe, parent = number[grouping], np.sort(parent, kind="stable")
@@ -68,7 +68,7 @@ def levels_of(
 
 
 def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
-    """int64[k]: load of the tasks that may use one PE only."""
+    """Return int64[k], the load of the tasks that are fixed to each PE."""
     if linear_cost is None:
         return np.zeros(k, np.int64)
     alone = (linear_cost.rest >= FORBIDDEN) & (np.diff(linear_cost.indptr) == 1)
@@ -79,21 +79,22 @@ def _held(linear_cost: LinearCost | None, loads: Int64 | None, k: int) -> Int64:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subproblem:
-    """Tasks of one group of PEs and what lies between them.
+    """The tasks of one group of PEs and the communication between them.
 
     Parameters
     ----------
     depth, group : int
-        The level that cuts it next, and its number there.
+        The level that divides the subproblem next, and the number of its group of PEs there.
     path : tuple of int
-        Which child was taken at every level above.
+        The child to which the group belongs at every outer level.
     members : int32[s] or None
         Ascending task numbers; None for all tasks.
     csr : Csr
         Symmetric graph of the members, numbered by position.
     loads : int64[s] or None
+        Loads of the members; None if all are 1.
     linear_cost : LinearCost or None
-        Costs of the members on PEs.
+        Linear assignment costs of the members.
     """
 
     depth: int
@@ -106,7 +107,7 @@ class Subproblem:
 
     @classmethod
     def whole(cls, graph: CommGraph, bounds: Bounds) -> Subproblem:
-        """All tasks, before the first cut."""
+        """Return the subproblem of all tasks, before the first cut."""
         loads = None if bounds.exact else graph.loads
         return cls(0, 0, (), None, graph.symmetric_positive(), loads, bounds.linear_cost)
 
@@ -117,11 +118,11 @@ class Subproblem:
 
     @property
     def size(self) -> int:
-        """Tasks and arcs."""
+        """Number of tasks and arcs."""
         return self.n + len(self.csr.targets)
 
     def rescaled_to_63_bits(self) -> Subproblem:
-        """Scale weights that could overflow once for all, so that parts are cut as they are in the whole."""
+        """Rescale weights that could overflow, so that all parts of the subproblem have the same scale."""
         weights, arcs = self.csr.weights, len(self.csr.targets)
         seen, _ = rescale_to_63_bits(weights, arcs)
         linear_cost = rescale_linear_cost(self.linear_cost, weights, arcs, None)
@@ -130,9 +131,9 @@ class Subproblem:
         )
 
     def parts(self, group: Int32, first: int) -> Iterator[Subproblem]:
-        """Yield what each group of the next level holds, given the group of every member; O(size).
+        """Yield the subproblem of each group of the next level, given the group of every member; O(size).
 
-        `first` is the number of the first one.
+        `first` is the number of the first of these groups.
         """
         order = np.argsort(group, kind="stable").astype(np.int32)
         numbers, counts = np.unique(group, return_counts=True)
@@ -150,7 +151,7 @@ class Subproblem:
 
 
 def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
-    """Distance across each cut, read off the first group that is cut."""
+    """Return the distance across each cut, taken from the first group that is divided."""
     distances = []
     for depth, grouping in enumerate(groupings):
         inside = np.flatnonzero(groupings[depth - 1] == 0) if depth else np.arange(where.k)
@@ -160,6 +161,6 @@ def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
 
 
 def group_seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:
-    """One seed per group, from its place in the hierarchy alone."""
+    """Return one seed per group, which depends only on `seed` and the group's position in the hierarchy."""
     state = np.random.SeedSequence((seed % 2**64, depth))
     return state.generate_state(groups, np.uint64).astype(np.uint64)

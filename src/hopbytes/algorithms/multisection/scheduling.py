@@ -1,9 +1,9 @@
-"""The four schedules of shared-memory multisection: which piece is cut next, with how many threads.
+"""The four schedules of shared-memory multisection: order and number of threads of the subproblems.
 
-After Schulz and Woydt (2025, "SharedMap"). A schedule decides who works when and never what comes out:
-the threads given to a piece are tries of its cut side by side, and seeds derive from the piece's place.
-Here one thread of control hands out orders as pieces are done, so a schedule is plain bookkeeping
-without locks; theirs are loops of workers around shared counters.
+The schedules follow Schulz and Woydt (2025, "SharedMap"). A schedule does not affect the result: the threads
+of a subproblem compute repetitions of its cut in parallel, and seeds derive from the position of the
+subproblem in the hierarchy. In this implementation one thread distributes work items as others are completed,
+so schedules need no locks; in SharedMap the workers loop over shared counters.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkItem:
-    """Cut this piece now.
+    """The division of one subproblem, which is to start now.
 
     Parameters
     ----------
-    piece : Piece
+    subproblem : Subproblem
     threads : int
+        Number of threads for this item.
     worker : int
-        Lowest number that is free, for traces.
+        The lowest free worker number, for traces.
     """
 
     subproblem: Subproblem
@@ -35,17 +36,17 @@ class WorkItem:
 
 
 class Schedule(Protocol):
-    """What the four have in common."""
+    """The interface of the four schedules."""
 
     def begin(self, root: Subproblem) -> list[WorkItem]:
-        """Return what to start with."""
+        """Return the first work items."""
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
-        """Return what to start now that an order is carried out; `children` are still to be cut."""
+        """Return the items to start after `order` was completed; `children` are not yet divided."""
 
 
 def divided(threads: int, subproblems: int) -> list[int]:
-    """Threads of min(threads, pieces) workers: as even as can be, the first ones get one more.
+    """Divide threads among min(threads, subproblems) workers evenly; the first workers get one more.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def divided(threads: int, subproblems: int) -> list[int]:
 
 
 class Naive:
-    """All threads on one piece after another."""
+    """All threads work on one subproblem after another."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -68,13 +69,13 @@ class Naive:
         return [WorkItem(root, self._threads, 0)]
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
-        """Return the piece that has waited longest."""
+        """Return the subproblem that has waited longest."""
         self._waiting.extend(children)
         return [WorkItem(self._waiting.popleft(), self._threads, 0)] if self._waiting else []
 
 
 class Layer:
-    """Level by level, threads shared out over the pieces of a level; all wait for the last one."""
+    """The threads are divided among the subproblems of a level; the next level begins when all are done."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -88,7 +89,7 @@ class Layer:
         return self._start_layer()
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
-        """Give the worker the next piece of the level, or start the next level after the last one."""
+        """Give the worker the next subproblem of the level, or start the next level after the last one."""
         self._next.extend(children)
         if self._waiting:
             return [WorkItem(self._waiting.popleft(), order.threads, order.worker)]
@@ -103,7 +104,7 @@ class Layer:
 
 
 class Queue:
-    """The largest waiting piece first, with an even share of the threads that are free."""
+    """The largest waiting subproblem comes first and gets an even share of the free threads."""
 
     def __init__(self, threads: int) -> None:
         self._free = threads
@@ -115,7 +116,7 @@ class Queue:
         return self._add([root])
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
-        """Take the threads back and hand out what is free."""
+        """Take the threads back and assign all free threads."""
         self._free += order.threads
         heapq.heappush(self._workers, order.worker)
         return self._add(children)
@@ -133,7 +134,7 @@ class Queue:
 
 @dataclass(slots=True, eq=False)
 class _Team:
-    """Workers that take pieces from one list."""
+    """Workers that take subproblems from the same list."""
 
     subproblems: list[Subproblem]
     taken: int = 0
@@ -148,10 +149,10 @@ class _Worker:
 
 
 class NonBlockingLayer:
-    """Teams go down the levels on their own; who has nothing left to do leaves its threads to others.
+    """Teams proceed through the levels independently; workers that are done pass their threads to others.
 
-    A worker takes pieces of its team's list, each time with all threads that lie idle, and then, with
-    the pieces it found, splits into a team of its own.
+    A worker takes subproblems from the list of its team, each time together with all idle threads. When
+    the list is empty, it splits into a new team for the subproblems that it created.
     """
 
     def __init__(self, threads: int) -> None:
@@ -165,7 +166,7 @@ class NonBlockingLayer:
         return self._split(self._threads, [root])
 
     def finished(self, order: WorkItem, children: list[Subproblem]) -> list[WorkItem]:
-        """Let the worker go on; see the class."""
+        """Return the next item of the worker, as the class describes."""
         worker = self._workers[order.worker]
         worker.found.extend(children)
         return self._go_on(worker)

@@ -1,4 +1,4 @@
-"""Smaller trees inside an even one: how many children of every unit are used when tasks need fewer leaves."""
+"""Subtrees of a regular tree: the number of children used per unit when the tasks need only some leaves."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from hopbytes._arrays import Int64
 
 
 def shapes(arities: list[int], leaves: int, most: int) -> list[list[int]]:
-    """Return trees with at least `leaves` leaves inside one with children `arities`, the whole one first.
+    """Return the subtrees of the tree `arities` with at least `leaves` leaves, beginning with the whole tree.
 
     Parameters
     ----------
     arities : list of int
         Children per unit of every level, outermost first.
     leaves : int
-        At most the product of `arities`.
+        Required number of leaves, at most the product of `arities`.
     most : int
-        Longest list returned, >= 1.
+        Maximum length of the returned list, >= 1.
 
     Returns
     -------
     list of list of int
-        The whole tree, then those from which no child of any level can be taken away, those with fewest
-        leaves first, of these the ones that use more children outside.
+        The whole tree, followed by the subtrees from which no child of any level can be removed. These
+        are sorted by their number of leaves, and in case of ties those that use more children at outer
+        levels come first.
 
     Notes
     -----
@@ -46,7 +47,7 @@ def shapes(arities: list[int], leaves: int, most: int) -> list[list[int]]:
 
 
 def _least(arities: list[int], leaves: int) -> list[list[int]]:
-    """Return for all numbers of inner children the least numbers of outermost ones that suffice."""
+    """Return, for all numbers of inner children, the least sufficient numbers of outermost children."""
     if not arities:
         return [[]] if leaves <= 1 else []
     if len(arities) == 1:
@@ -60,13 +61,13 @@ def _least(arities: list[int], leaves: int) -> list[list[int]]:
 
 
 def _minimal(shape: list[int], leaves: int) -> bool:
-    """Tell whether no level can do with one child less."""
+    """Return whether every level needs all of its children."""
     whole = prod(shape)
     return all(whole // count * (count - 1) < leaves for count in shape if count > 1)
 
 
 def in_whole_tree(leaf: Int64, shape: list[int], arities: list[int]) -> Int64:
-    """Leaf of the whole tree, int64[n], that a leaf of one of the :func:`shapes` is.
+    """Return int64[n], the leaves of the whole tree that correspond to leaves of one of the :func:`shapes`.
 
     The first children of every unit are the ones in use.
 

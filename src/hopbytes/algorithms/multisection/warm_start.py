@@ -1,4 +1,4 @@
-"""Cuts remembered from earlier placements, offered to multisection as candidates."""
+"""Cuts of earlier mappings, which multisection uses as candidates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopbytes.model.capacities import group_sums
 
 
 class WarmStart:
-    """How earlier placements cut the groups of tasks that multisection comes to.
+    """The cuts of earlier mappings for the groups of tasks that multisection divides.
 
     Parameters
     ----------
@@ -24,19 +24,19 @@ class WarmStart:
 
     Notes
     -----
-    At the outermost level every placement has a cut to offer. Further inside it has one for those groups
-    that hold exactly the tasks which one of its own groups holds: there the cut is taken over or
-    improved, never lost.
+    At the outermost level every mapping provides a cut. At inner levels it provides a cut for every group
+    that consists of the same tasks as one of its own groups. Multisection adopts or improves such a cut, so
+    it never returns a worse one.
     """
 
     def __init__(self, levels: list[Level], placements: Sequence[Int32]) -> None:
         self._levels, self._placements = levels, placements
 
     def stop(self) -> None:
-        """Nothing to wait for."""
+        """Do nothing, because candidates are available at once."""
 
     def candidates(self, problem: Problem, depth: int, effort: Effort) -> Int32 | None:
-        """Return int32[c, n], the child of each task in its group, negative where there is no such cut."""
+        """Return int32[c, n], the child of each task in its group, negative if there is no such cut."""
         group = problem[4]
         rows = [self._row(group, pe, depth) for pe in self._placements]
         return np.array([row for row in rows if row.max(initial=-1) >= 0], np.int32).reshape(-1, len(group))

@@ -1,1 +1,1 @@
-"""Algorithms that exist only to repeat the experiments of papers; no preset uses them."""
+"""Algorithms that serve to reproduce the experiments of papers; no preset uses them."""

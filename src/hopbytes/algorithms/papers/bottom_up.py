@@ -1,4 +1,4 @@
-"""Bottom-up construction: groups of tasks for the innermost units, groups of groups for the next, …"""
+"""Bottom-up construction: it groups tasks for the innermost units, then groups these groups by level."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from hopbytes.model.comm_graph import CommGraph, Csr
 @mappers.register("bottom_up")
 @dataclass(frozen=True, slots=True)
 class BottomUp(Mapper):
-    """Cut the tasks into groups as large as innermost units, then the groups into larger ones, outwards.
+    """Partition the tasks into groups of the size of innermost units, then these into larger groups.
 
     Parameters
     ----------
     initial_partitions : int
-        Partitions of the coarse graph per level.
+        Number of initial partitions of the coarsest graph per level.
 
     Notes
     -----
-    Schulz and Träff (2017). Each partition is one cut of everything into very many parts, which makes
-    this the slowest of the constructions. Where units differ in size, groups may not fit them exactly;
-    tasks then fill the PEs in the order of the groups.
+    The algorithm is that of Schulz and Träff (2017). Each level is one partition of the whole graph into very
+    many blocks, so this is the slowest of their constructions. If units differ in size, groups may not fit
+    them exactly; tasks then fill the PEs in the order of the groups.
     """
 
     initial_partitions: int = 4
@@ -41,13 +41,13 @@ class BottomUp(Mapper):
             return np.zeros(graph.n, np.int32)
         room = room_for(graph, bounds)
         csr, size = graph.symmetric_positive(), np.ones(graph.n, np.int64)
-        unit = np.arange(graph.n, dtype=np.int32)  # of each task, on the level reached
+        unit = np.arange(graph.n, dtype=np.int32)  # the unit of each task on the current level
         keys = [unit]
         groupings = where.groups()
         order = np.argsort(groupings[-1])
         for grouping in reversed(groupings):
             caps = group_sums(grouping, room, int(grouping.max()) + 1)
-            if len(caps) == len(size):  # one task per PE: single tasks are the groups
+            if len(caps) == len(size):  # with one task per PE the innermost groups are single tasks
                 continue
             group = self._cut(csr, size, caps, len(groupings) - len(keys), effort)
             csr = quotient_csr(csr, group, len(caps))
@@ -58,7 +58,7 @@ class BottomUp(Mapper):
         return order.astype(np.int32)[fill_in_order(graph, inside, np.lexsort(keys))]
 
     def _cut(self, csr: Csr, size: Int64, caps: Int64, depth: int, effort: Effort) -> Int32:
-        """Cut the units of one level into groups that hold at most `caps` tasks each."""
+        """Partition the groups of one level into larger groups of at most `caps` tasks each."""
         group, _ = partition_many(
             *csr, None if int(size.max()) == 1 else size, np.zeros(len(size), np.int32),
             np.array([0, len(caps)], np.int64), caps, np.array([(effort.seed + depth) % 2**64], np.uint64),

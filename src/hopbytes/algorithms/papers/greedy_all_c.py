@@ -1,4 +1,4 @@
-"""GreedyAllC: the task that talks most next, on the PE where it is cheapest."""
+"""GreedyAllC: a greedy construction that assigns each task to the PE where it costs least."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("greedy_all_c")
 @dataclass(frozen=True, slots=True)
 class GreedyAllC(Mapper):
-    """Place the task that talks most with those placed on the free PE where this costs least.
+    """Assign the task that communicates most with assigned tasks to the free PE where it costs least.
 
     Notes
     -----
-    Glantz, Meyerhenke and Noe (2015): as ``mueller_merbach``, but the PE minimises the sum over placed
-    partners of volume times distance. Ties go to the smaller distance to all PEs in use, then to the
-    smaller number (the paper leaves them open). On a tree only subtrees that hold a partner are looked
-    into: O(degree x levels) a task; on a table O(k x degree).
+    The algorithm is that of Glantz, Meyerhenke and Noe (2015). It equals ``mueller_merbach`` except that the
+    chosen PE minimizes the sum of volume times distance over assigned partners. In case of ties the PE with
+    the smaller distance to all used PEs is taken, then the smaller number (the paper does not specify this).
+    On a tree only subtrees that hold a partner are searched, which takes O(degree x levels) per task; on a
+    table it is O(k x degree).
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

@@ -1,4 +1,4 @@
-"""What the three mappers of LibTopoMap share; not a mapper itself."""
+"""The base class and functions that the three mappers of LibTopoMap share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hopbytes.model.comm_graph import CommGraph
 
 @dataclass(frozen=True, slots=True)
 class TopologyMapper(Mapper):
-    """Partition to nodes, then place the groups on the graph of the network.
+    """Partition the tasks to nodes, then assign the groups to nodes on the graph of the network.
 
     Parameters
     ----------
     guarded : bool
-        Return tasks in order where those have the lower highest congestion, as Deveci et al. (2015) report of
-        the library.
+        Return the in-order mapping if its maximum congestion is lower, as the library does according to
+        Deveci et al. (2015).
     repetitions, initial_partitions : int
         Effort of the partition to nodes, see :class:`hopbytes.engine.PartitionSettings`.
     """
@@ -51,25 +51,25 @@ class TopologyMapper(Mapper):
 
     @abstractmethod
     def place(self, grouped: Grouped, hosts: HostGraph, effort: Effort) -> Int32:
-        """int32[G]: place of every group."""
+        """Return int32[G], the node of every group."""
 
 
 def classes(grouped: Grouped) -> tuple[Int64, Int64]:
-    """int64[G], int64[P]: groups may go to places of their class, which take as many tasks as their first.
+    """Return int64[G] and int64[P], classes of groups and of places (nodes) that have the same capacity.
 
-    Any exchange of groups within a class keeps what places may hold.
+    Groups within a class can be exchanged without exceeding the capacity of a place.
     """
     kinds = np.unique(grouped.capacities, return_inverse=True)[1].astype(np.int64)
     return kinds[grouped.start], kinds
 
 
 def in_step(groups: Int64, places: Int64, grouped: Grouped) -> Int32:
-    """Give the groups of an order the places of another, each class by itself.
+    """Assign groups in their order to places (nodes) in theirs, separately for each class.
 
     Parameters
     ----------
     groups, places : int64[G], int64[P]
-        Permutations.
+        Permutations that give the two orders.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""LibTopoMap's recursive bisection: the network and the groups are cut in two alike, again and again."""
+"""The recursive bisection of LibTopoMap: network and groups are bisected in the same way."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ Graph = tuple[Int64, Int32, Int64 | None]
 @mappers.register("libtopomap_bisection")
 @dataclass(frozen=True, slots=True)
 class TopologyBisection(TopologyMapper):
-    """Halve the graph of links where it is thinnest, the groups where they talk least, down to single nodes.
+    """Bisect the graph of links and the graph of groups with minimum cuts, recursively down to single nodes.
 
     Parameters
     ----------
     guarded : bool
-        Return tasks in order where those have the lower highest congestion.
+        Return the in-order mapping if its maximum congestion is lower.
     repetitions, initial_partitions : int
         Effort of the partition to nodes and of every bisection.
 
     Raises
     ------
     UnsupportedError
-        A machine whose links are not known.
+        If the links of the machine are unknown.
 
     Notes
     -----
     Hoefler and Snir, "Generic topology mapping strategies for large-scale parallel architectures", ICS 2011;
-    the variant that Deveci et al. (2015) found best. Unlike `dual_recursive_bipartitioning`, which cuts the
-    machine along its seams, this one knows nothing but the links: capacities are the weights of the network,
-    routers weigh nothing. Cuts by the built-in partitioner instead of METIS. Which half of the groups goes
-    to which half of the nodes is not looked at, as published. O(log nodes) calls of the partitioner on both
-    graphs.
+    Deveci et al. (2015) found this variant to be the best. Unlike `dual_recursive_bipartitioning`, which
+    follows the levels of the machine, it uses only the links: capacities are edge weights of the network, and
+    routers have no vertex weight. The built-in partitioner replaces METIS. As published, the assignment of
+    the two halves of the groups to the two halves of the nodes is not optimized. O(log nodes) calls of the
+    partitioner on both graphs.
     """
 
     def place(self, grouped: Grouped, hosts: HostGraph, effort: Effort) -> Int32:
-        """int32[G]: place of every group."""
+        """Return int32[G], the node of every group."""
         csr = grouped.graph.symmetric_positive()
         weightless = np.zeros(hosts.count, np.int64)
         weightless[: hosts.places] = 1
@@ -57,20 +57,20 @@ class TopologyBisection(TopologyMapper):
 
 
 def halves(graph: Graph, loads: Int64, settings: PartitionSettings, effort: Effort) -> Int32:
-    """Cut a graph in two until no part has more than one vertex with load.
+    """Bisect a graph recursively until no part has more than one vertex with load.
 
     Parameters
     ----------
     graph : (indptr, targets, weights)
-        Symmetric.
+        Symmetric graph.
     loads : int64[V]
-        1, or 0 for vertices that only come along.
+        1, or 0 for vertices that do not affect the balance.
 
     Returns
     -------
     int32[V]
-        Part of every vertex; the halves of a part have consecutive numbers. A part of c loaded vertices is
-        cut into ceil(c/2) and floor(c/2).
+        Part of every vertex; the halves of a part have consecutive numbers. A part with c vertices of load 1
+        is divided into ceil(c/2) and floor(c/2).
     """
     part = np.zeros(len(loads), np.int32)
     sizes, depth = np.array([int(loads.sum())], np.int64), 0
@@ -93,11 +93,11 @@ def halves(graph: Graph, loads: Int64, settings: PartitionSettings, effort: Effo
 
 
 def _even_out(part: Int32, loads: Int64, caps: Int64) -> None:
-    """Move loaded vertices with the highest numbers where a cut that ended early left a part too full."""
+    """Move vertices with the highest numbers out of overfull parts, which a deadline may leave."""
     loaded = np.flatnonzero(loads)
     held = np.bincount(part[loaded], minlength=len(caps))
     for full in np.flatnonzero(held > caps):
-        # The other half is the neighbour with room.
+        # Of the two neighbours in number order, the one with room is the other half.
         other = full + 1 if full + 1 < len(caps) and held[full + 1] < caps[full + 1] else full - 1
         moved = loaded[part[loaded] == full][caps[full] :]
         part[moved] = other

@@ -1,4 +1,4 @@
-"""LibTopoMap's greedy mapping: the heaviest edge next, its far end as near as loaded links allow."""
+"""The greedy mapping of LibTopoMap: it follows the heaviest edges over links whose lengths grow with load."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from hopbytes.algorithms.two_level import Grouped, HostGraph
 @mappers.register("libtopomap_greedy")
 @dataclass(frozen=True, slots=True)
 class TopologyGreedy(TopologyMapper):
-    """Grow from the group that talks most along the heaviest edges, over links that lengthen with load.
+    """Assign the neighbour over the heaviest edge to the nearest free node; loaded links are longer.
 
     Parameters
     ----------
     guarded : bool
-        Return tasks in order where those have the lower highest congestion.
+        Return the in-order mapping if its maximum congestion is lower.
     repetitions, initial_partitions : int
         Effort of the partition to nodes.
 
     Raises
     ------
     UnsupportedError
-        A machine whose links are not known.
+        If the links of the machine are unknown.
 
     Notes
     -----
-    Hoefler and Snir, "Generic topology mapping strategies for large-scale parallel architectures", ICS 2011,
-    from their description: the group with the largest volume begins, on the first node; then, of all edges
-    between a placed and an unplaced group, the heaviest brings its far end to the free node nearest to the
-    near end, by shortest paths (Dijkstra's) whose lengths grow with what was put on them. Decisions of ours:
-    a link has length 1 + load / capacity, in units of the heaviest edge and the largest capacity; when a
-    group is placed, all that it says to placed ones is put on shortest paths; ties fall to the smaller
-    number; a group without a placed neighbour goes near the group placed last. Real routes play no part.
-    Runs Dijkstra's algorithm twice per group: O(groups x links log links).
+    Hoefler and Snir, "Generic topology mapping strategies for large-scale parallel architectures", ICS 2011;
+    this implementation follows their description. The group with the largest volume is assigned to the first
+    node. Then the heaviest edge between an assigned and an unassigned group is selected, and the latter is
+    assigned to the free node nearest to the former by shortest paths (Dijkstra's), where the lengths of links
+    grow with their load. The paper does not specify the following decisions: a link has length
+    1 + load / capacity, in units of the heaviest edge and the largest capacity; when a group is assigned, its
+    volumes with assigned groups are added to the loads of the links on shortest paths; in case of ties the
+    smaller number is taken; a group without an assigned neighbour is assigned near the previous group. The
+    real routes are not used. Dijkstra's algorithm runs twice per group: O(groups x links log links).
     """
 
     def place(self, grouped: Grouped, hosts: HostGraph, effort: Effort) -> Int32:
-        """int32[G]: place of every group."""
+        """Return int32[G], the node of every group."""
         csr = grouped.graph.symmetric_positive()
         count = len(grouped.sizes)
         weights = np.ones(len(csr.targets), np.int64) if csr.weights is None else csr.weights
@@ -73,7 +74,7 @@ class TopologyGreedy(TopologyMapper):
 
 
 def _next(edges: list[tuple[int, int, int]], waiting: list[int], place: Int64) -> tuple[int, int]:
-    """Return the placed end (-1: none) and the group of the heaviest edge to an unplaced one."""
+    """Return the assigned end (-1: none) of the heaviest edge to an unassigned group, and that group."""
     while edges:
         _, near, group = heapq.heappop(edges)
         if place[group] < 0:
@@ -89,7 +90,7 @@ class _Roads:
     def __init__(self, hosts: HostGraph, heaviest: float) -> None:
         from scipy.sparse import csr_array
 
-        self._keys = hosts.sources() * hosts.count + hosts.targets  # ascending: rows are sorted
+        self._keys = hosts.sources() * hosts.count + hosts.targets  # ascending, because rows are sorted
         self._count = hosts.count
         self._price = hosts.capacity.max(initial=1) / hosts.capacity / heaviest
         self._links: Any = csr_array(
@@ -98,13 +99,13 @@ class _Roads:
         )
 
     def distances(self, source: int) -> Any:
-        """float64[V]: lengths of the shortest paths from a vertex."""
+        """Return float64[V], the lengths of the shortest paths from a vertex."""
         from scipy.sparse.csgraph import dijkstra
 
         return dijkstra(self._links, indices=source)
 
     def load(self, source: int, targets: Int64, volumes: Int64) -> None:
-        """Put volumes on the shortest paths to some vertices, all found before any grows longer."""
+        """Add volumes to the links of the shortest paths to some vertices; all paths are found beforehand."""
         from scipy.sparse.csgraph import dijkstra
 
         if not len(targets):
@@ -113,7 +114,7 @@ class _Roads:
         at, lengths = targets.astype(np.int64), self._links.data
         while len(at):
             back = before[at].astype(np.int64)
-            known = back >= 0  # negative: no way at all
+            known = back >= 0  # a negative number means that there is no path
             at, back, volumes = at[known], back[known], volumes[known]
             for one, other in ((back, at), (at, back)):
                 link = np.searchsorted(self._keys, one * self._count + other)

@@ -1,4 +1,4 @@
-"""Passes of exchanges after Kernighan and Lin: every task moves once, then the best prefix is kept."""
+"""Passes of exchanges after Kernighan and Lin: every task moves once, and the best prefix is kept."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import ScaleError
 from hopbytes.model.comm_graph import Csr
 
-#: Weight x distance, in all, stays below this, so that sums of four of them fit.
+#: Upper limit of the sum of weight x distance, so that a sum of four such values fits into 64 bits.
 LARGEST = 2**60
 
 
 class LockedPasses:
-    """Exchanges of PEs between tasks by passes.
+    """Exchanges of the PEs of two tasks, made in passes.
 
     Parameters
     ----------
     csr : (indptr, targets, weights)
-        Symmetric.
+        Symmetric graph.
     table : int64[k, k]
         Symmetric distances.
     movable : int
-        Tasks 0..movable-1 exist, further ones stand for free PEs: of two exchanged one has to exist.
+        Tasks 0..movable-1 exist; further ones represent free PEs. At least one task of an exchange exists.
 
     Raises
     ------
     ScaleError
-        Weights and distances too large for exact sums.
+        If weights and distances are too large for exact sums.
 
     Notes
     -----
     Chen et al., "MPIPP" (ICS 2006): all exchanges of two tasks that have not moved in this pass are compared,
-    the best one is made even if it loses, until all have moved; then everything after the least cost is
-    taken back. Passes go on while they win. Of equals the pair of smallest tasks is taken. Memory n (n + k)
-    numbers, O(n^2 (n + k)) per pass.
+    and the best one is made even if it is a loss, until all tasks have moved. Then all exchanges after the
+    state of least cost are undone. Passes are repeated as long as they have a gain. In case of ties the pair
+    of smallest tasks is taken. A pass takes O(n^2 (n + k)) time and n (n + k) numbers of memory.
     """
 
     def __init__(self, csr: Csr, table: Int64, movable: int) -> None:
@@ -51,9 +51,9 @@ class LockedPasses:
             raise ScaleError("mapper 'mpipp': volumes times distances exceed 2^60, expected smaller volumes")
 
     def once(self, pe: Int32, ended: Callable[[], bool] = bool) -> tuple[Int32, int, int]:
-        """Return the placement after one pass, what it saved (0 or more), and the exchanges it keeps.
+        """Return the mapping after one pass, its gain (0 or more), and the number of exchanges kept.
 
-        A pass is cut short as soon as `ended` says so, and its best prefix kept all the same.
+        A pass stops as soon as `ended` returns True; its best prefix is kept.
         """
         place, cost_at = pe.astype(np.int64), self._weight @ self._table[pe].astype(np.int64)
         free = np.ones(len(pe), bool)
@@ -75,9 +75,9 @@ class LockedPasses:
         return place.astype(np.int32), -best, kept
 
     def _best(self, place: Int64, cost_at: Int64, free: NDArray[np.bool_]) -> tuple[int, int, int]:
-        """Return the tasks whose exchange changes the cost least, and the change, each pair counted once."""
+        """Return the two tasks of the best exchange and its change of the cost; each pair counts once."""
         tasks = np.flatnonzero(free)
-        here = cost_at[np.ix_(tasks, place[tasks])]  # what each would cost at the place of each
+        here = cost_at[np.ix_(tasks, place[tasks])]  # the cost of each task on the PE of each other task
         stay = np.diagonal(here)
         apart = self._table[np.ix_(place[tasks], place[tasks])]
         own = np.diagonal(apart)

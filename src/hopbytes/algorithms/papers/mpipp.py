@@ -1,4 +1,4 @@
-"""MPIPP: exchanges from random placements."""
+"""MPIPP: exchanges of tasks in random mappings."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from hopbytes.kernels.best_swap import best_swap
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph, Csr
 
-#: Entries of the tables of n x k and k x k numbers, 8 bytes each.
+#: Limit of the entries of the tables of n x k and k x k numbers, 8 bytes each.
 MOST_ENTRIES = 2**27
 
 
 @mappers.register("mpipp")
 @dataclass(frozen=True, slots=True)
 class Mpipp(Mapper):
-    """Random placements, from each the best exchange of two tasks again and again; the cheapest result.
+    """Improve random mappings by repeating the best exchange of two tasks; return the best result.
 
     Parameters
     ----------
     starts : int
-        Random placements to start from: 1 and 5 are the MPIPP.1 and MPIPP.5 of the TreeMatch paper.
+        Number of random mappings to start from: 1 and 5 are MPIPP.1 and MPIPP.5 of the TreeMatch paper.
     free : bool
-        Tasks also exchange with free PEs, where there are fewer tasks than PEs and the caller does not say
-        which to use. The paper exchanges the cores of two processes only: ``free=no`` starts anywhere on the
-        machine and stays on the PEs of the start.
+        Exchange tasks with free PEs, too, if there are fewer tasks than PEs and the caller does not prescribe
+        the PEs. The paper exchanges only the cores of two processes: with ``free=no`` the start uses random
+        PEs of the machine, and the search stays on them.
     passes : bool
-        As in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): passes in which
-        every task
-        moves once, also where that loses, of which the best prefix is kept; for some hundred tasks.
+        Make passes as in the original (:class:`hopbytes.algorithms.papers.locked_passes.LockedPasses`): in a
+        pass every task moves once, also at a loss, and the best prefix is kept. This is feasible for a few
+        hundred tasks.
 
     Raises
     ------
     UnsupportedError
-        More than 2^27 pairs of a task and a PE.
+        If there are more than 2^27 pairs of a task and a PE.
 
     Notes
     -----
-    Chen et al., "MPIPP: an automatic profile-guided parallel process placement toolset" (ICS 2006), as
-    Jeannot and Mercier (Euro-Par 2010) describe it: it stops when no single exchange helps. Where
-    neither the pattern nor the distances are symmetric, both are taken as the mean of the two directions.
+    Chen et al., "MPIPP: an automatic profile-guided parallel process mapping toolset" (ICS 2006), as
+    Jeannot and Mercier (Euro-Par 2010) describe it: the search stops when no single exchange has a gain. If
+    neither the pattern nor the distances are symmetric, the mean of the two directions is used for both.
     """
 
     starts: int = 1
@@ -68,7 +68,7 @@ class Mpipp(Mapper):
         cost, best = CommCost(), None
         for start in range(max(1, self.starts)):
             seed = (effort.seed + start * 0x9E3779B97F4A7C15) % 2**64
-            if everywhere:  # tasks that do not exist hold the free PEs
+            if everywhere:  # tasks that do not exist represent the free PEs
                 pe = random_order(where.k, seed).astype(np.int32)[: None if self.free else graph.n]
             else:
                 pe = fill_in_order(graph, bounds, random_order(graph.n, seed))
@@ -84,7 +84,7 @@ class Mpipp(Mapper):
         tasks, csr, n = len(csr.indptr) - 1, with_isolated(csr, len(pe)), len(pe)
         if self.passes:
             return self._by_passes(LockedPasses(csr, table, tasks), pe, effort)
-        each = max(64, n)  # exchanges between two looks at the clock
+        each = max(64, n)  # number of exchanges between two checks of the limits
         while not effort.used_up and n > 1:
             pe, made = best_swap(csr, table, pe, each)
             effort.count(exchanges=made)
@@ -100,7 +100,7 @@ class Mpipp(Mapper):
         def ended() -> bool:
             if effort.used_up:
                 return True
-            effort.spend(pairs)  # each exchange compares all of them, so a pass alone may use up a limit
+            effort.spend(pairs)  # each exchange compares all pairs, so one pass may use up the limit
             return False
 
         while saved > 0 and not effort.used_up:

@@ -1,4 +1,4 @@
-"""Müller-Merbach's construction: the task that talks most next, on the nearest free PE."""
+"""The construction of Müller-Merbach: each task is assigned to the free PE nearest to the used ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hopbytes.model.comm_graph import CommGraph
 @mappers.register("mueller_merbach")
 @dataclass(frozen=True, slots=True)
 class MuellerMerbach(Mapper):
-    """Place the task that talks most with those placed on the free PE nearest to all PEs in use.
+    """Assign the task that communicates most with assigned tasks to the free PE nearest to all used PEs.
 
     Notes
     -----
-    Müller-Merbach (1970). The first task is the one with the largest volume, the first PE the most
-    central one; choices of task and PE do not know of each other. Ties go to the smaller number. On a
-    tree the nearest free PE is found from counts per subtree in O(levels) instead of from a sum for
-    every PE, so a placement takes O((n + m) log n); on a table O(n x k).
+    The algorithm is that of Müller-Merbach (1970). The first task is the one with the largest volume, and the
+    first PE is the most central one; tasks and PEs are chosen independently. In case of ties the smaller
+    number is taken. On a tree the nearest free PE is found by counts per subtree in O(levels) instead of by a
+    sum for every PE, so a mapping takes O((n + m) log n); on a table it takes O(n x k).
     """
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:

@@ -24,19 +24,19 @@ class NCd(Refiner):
     Parameters
     ----------
     d : int
-        Edges two tasks may be apart, at least 1.
+        Maximum distance of two tasks in edges, at least 1.
 
     Raises
     ------
     UnsupportedError
-        ``d`` below 1.
+        If ``d`` is below 1.
 
     Notes
     -----
-    Schulz and Träff (2017). Neighbourhoods are walked when a task's turn comes and never stored, so
-    memory is O(n) for any `d`. Tasks take turns in random order at first; a pair that failed rests
-    until an exchange has changed what one of the two would pay. The paper only wakes pairs of the two
-    tasks that were exchanged; we also wake those of their neighbours, so that the result is a true
+    The neighbourhood is that of Schulz and Träff (2017). It is enumerated when a task is visited and never
+    stored, so memory is O(n) for any `d`. Tasks are first visited in random order. A pair without a gain is
+    tried again only after an exchange has changed the cost of one of its tasks. The paper tries only pairs of
+    the exchanged tasks again; this refiner also tries pairs of their neighbours, so that the result is a true
     local optimum.
     """
 
@@ -47,6 +47,6 @@ class NCd(Refiner):
             raise UnsupportedError(f"d={self.d}, expected an integer >= 1")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that no exchange of two tasks so close improves."""
+        """Return a mapping that no exchange of two tasks within distance `d` improves."""
         order = random_order(graph.n, effort.seed).astype(np.int32)
         return search_pairs(NEAR_PAIRS, graph, where, pe, bounds, effort, reach=self.d, order=order)

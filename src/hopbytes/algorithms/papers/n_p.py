@@ -21,17 +21,18 @@ class NP(Refiner):
     Parameters
     ----------
     block : int
-        Tasks per block, at least 2; the last block may be shorter.
+        Number of tasks per block, at least 2; the last block may be smaller.
 
     Raises
     ------
     UnsupportedError
-        A block of fewer than two tasks.
+        If `block` is below 2.
 
     Notes
     -----
-    Brandfass, Alrutz and Gerhold (2013). Every block is searched as by the refiner ``n_square``, one
-    after the other, until a whole round over the blocks finds nothing. O(n x block) pairs a round.
+    The neighbourhood is that of Brandfass, Alrutz and Gerhold (2013). The blocks are searched one after the
+    other as by the refiner ``n_square``, until a round over all blocks has no gain. O(n x block) pairs per
+    round.
     """
 
     block: int = 64
@@ -41,5 +42,5 @@ class NP(Refiner):
             raise UnsupportedError(f"block={self.block}, expected an integer >= 2")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that no exchange inside a block improves."""
+        """Return a mapping that no exchange inside a block improves."""
         return search_pairs(BLOCKS, graph, where, pe, bounds, effort, reach=self.block)

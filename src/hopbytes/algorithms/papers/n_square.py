@@ -19,11 +19,12 @@ class NSquare(Refiner):
 
     Notes
     -----
-    Heider (1972): after (i, j) comes (i, j + 1), after the last j comes (i + 1, i + 2); it ends after
-    n(n-1)/2 failures in a row. Pairs inside one innermost unit of a tree are passed over. O(degree) a
-    pair, judged before anything is applied; O(n^2) pairs a round, so for a few thousand tasks at most.
+    The order is that of Heider (1972): the pair (i, j) is followed by (i, j + 1), and the last j by
+    (i + 1, i + 2). The search ends after n(n-1)/2 consecutive pairs without a gain. Pairs inside an innermost
+    unit of a tree are skipped. A gain takes O(degree) and is computed before an exchange is made. A round has
+    O(n^2) pairs, so the refiner is feasible for a few thousand tasks.
     """
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that no exchange of two tasks improves."""
+        """Return a mapping that no exchange of two tasks improves."""
         return search_pairs(ALL_PAIRS, graph, where, pe, bounds, effort)

@@ -1,4 +1,4 @@
-"""What the searches over fixed sets of pairs share."""
+"""The function that the searches over fixed sets of pairs share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def search_pairs(
     kind: int, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
     reach: int = 0, order: Int32 | None = None,
 ) -> Int32:
-    """Run one search, count its work, and return a placement that costs no more."""
+    """Run one search, count its work, and return a mapping that costs no more."""
     if where.k < 2 or graph.n < 2:
         return pe
     csr = graph.symmetric_positive()

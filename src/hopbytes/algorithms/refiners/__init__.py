@@ -1,7 +1,7 @@
-"""Algorithms that improve a placement: one file each.
+"""Refiners: algorithms that improve a mapping, one file each.
 
-``hopbytes.refiners`` is this package. Every registered class is an attribute, those of other packages too;
-its file is loaded when it is first asked for.
+``hopbytes.refiners`` is this package. Every registered class is an attribute of it, including classes from
+other packages. The file of a class is loaded when the attribute is first used.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as _typing
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # what editors and type checkers can know beforehand
+if TYPE_CHECKING:  # Editors and type checkers cannot know the attributes that are loaded on demand.
     from hopbytes.algorithms.refiners.chains import Chains as Chains
     from hopbytes.algorithms.refiners.congestion import Congestion as Congestion
     from hopbytes.algorithms.refiners.evolve import Evolve as Evolve
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what editors and type checkers can know beforehand
 def __getattr__(name: str) -> _typing.Any:
     from hopbytes.algorithms.base import refiners
 
-    # Names of files are in small letters: they are imported as modules.
+    # Names of files are in lower case: they are imported as modules.
     found = refiners.class_named(name) if name[:1].isupper() else None
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Chains of exchanges through losses, after Kernighan and Lin."""
+"""Chains of exchanges, also with losses, after Kernighan and Lin."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from hopbytes.model.comm_graph import CommGraph
 @refiners.register("chains")
 @dataclass(frozen=True, slots=True)
 class Chains(Refiner):
-    """Make the cheapest exchange on offer, lock its tasks, go on next to them; keep the best state met.
+    """Make the best exchange, lock its tasks, continue with their neighbours; keep the best prefix.
 
     Parameters
     ----------
     fruitless_moves : int
-        Exchanges without a new best after which a chain is taken back to its best state.
+        Number of exchanges without a new best state after which a chain ends and returns to its best state.
     work : int
-        Millions of arcs to look at, at most.
+        Maximum number of scanned edges, in millions.
 
     Notes
     -----
-    Every task begins a chain, in random order, and again after a chain nearby gained. On offer are exchanges
-    of the neighbours of what has moved with tasks in the innermost units of their neighbours. Kernighan and
-    Lin (1970) on bisections; here the step of a chain costs O(degree^3 x tasks of an innermost unit) and
-    not O(n^2).
+    A chain begins at every task, in random order, and again if a chain nearby had a gain. The candidates of a
+    step are exchanges of the neighbours of moved tasks with tasks in the innermost units of their neighbours.
+    Kernighan and Lin (1970) proposed such chains for bisections. Here a step costs
+    O(degree^3 x tasks of an innermost unit) and not O(n^2).
     """
 
     fruitless_moves: int = 10
     work: int = 1000
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that costs no more."""
+        """Return a mapping that costs no more."""
         if where.k < 2 or graph.n < 2 or effort.used_up:
             return pe
         csr = graph.symmetric_positive()

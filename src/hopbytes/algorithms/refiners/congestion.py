@@ -1,4 +1,4 @@
-"""Congestion taken off all hot links at once, by moving whole groups between nodes, then single tasks."""
+"""Reduction of the congestion of all hot links, by moves of whole groups, then of single tasks."""
 
 from __future__ import annotations
 
@@ -33,41 +33,43 @@ GOALS = ("max_congestion", "max_messages", "hybrid")
 @refiners.register("congestion")
 @dataclass(frozen=True, slots=True)
 class Congestion(Refiner):
-    """Lower the load of the hottest links, several at a time.
+    """Lower the congestion of the hottest links, several at a time.
 
     Parameters
     ----------
     goal : str
-        ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to in-order placement).
+        Objective: ``max_congestion``, ``max_messages`` or ``hybrid`` (relative to the in-order mapping).
     group_work : int
-        Exchanges looked at per node that move all tasks of a node; 0: none.
+        Number of evaluated exchanges per node in which all tasks of a node move; 0 turns this phase off.
     task_work : int
-        Exchanges of single tasks looked at per task afterwards; 0: none. Only where every PE holds one
-        task.
+        Number of evaluated exchanges of single tasks per task in the second phase; 0 turns it off. This phase
+        requires that every PE holds one task.
     nearest : int
-        Nodes (or PEs) around another that a group (or task) may go to.
+        Number of nodes (or PEs) near another one that are candidates for a group (or task).
     band_percent : int
-        Links with at least this share of the highest congestion are worked on.
+        Links with at least this percentage of the maximum congestion are selected for improvement.
     threshold : int
-        What an exchange may cost at first, in thousandths of what a hottest link counts; falls to 0.
+        Initial acceptance threshold for losses, in thousandths of the cost of a link with maximum congestion.
+        It falls to 0 during the search.
     hop_percent : int or None
-        How far hop-bytes (message hops with ``max_messages``) may rise; None: without limit.
+        Percentage by which hop-bytes (hops of messages with ``max_messages``) may rise; None: no limit.
     set_percent : int
-        Share of the looks at groups that go to sets of them which change places together: stretches of
-        nodes in machine order, all nodes around two nodes, clusters that talk, cycles.
+        Percentage of the group exchanges that move sets of groups together: ranges of nodes in machine order,
+        the neighbourhoods of two nodes, clusters of communicating groups, cycles.
 
     Raises
     ------
     UnsupportedError
-        An unknown goal; a machine without routes.
+        If the goal is unknown or the machine has no routes.
 
     Notes
     -----
-    Threshold accepting (Dueck and Scheuer, 1990) on the sum over links of (congestion / highest)^4: it
-    sees every hot link, so it leaves plateaus of the maximum, and weighs hop-bytes as well, since all
-    load counts. Random flows over random hot links are moved near the places they talk to. The best
-    placement by (highest congestion, links that have it, hop-bytes) is kept. Neither UMPA nor PTRAM moves
-    single tasks between nodes: both stop at the partition they were given.
+    The search is threshold accepting (Dueck and Scheuer, 1990) on the sum over links of
+    (congestion / maximum)^4. This function depends on every hot link, so the search leaves plateaus of the
+    maximum, and it also rewards fewer hop-bytes, since the load of every link counts. A step moves a random
+    flow over a random hot link near the nodes it communicates with. The best mapping by (maximum congestion,
+    number of links that have it, hop-bytes) is kept. UMPA and PTRAM do not move single tasks between nodes;
+    they keep the given partition.
     """
 
     needs_routes: ClassVar[bool] = True
@@ -86,7 +88,7 @@ class Congestion(Refiner):
         check_goal("congestion", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement with a goal no worse."""
+        """Return a mapping whose value of the goal is not higher."""
         nodes = nodes_of(where)
         if graph.n == 0 or nodes.count < 2:
             return pe
@@ -110,7 +112,7 @@ class Congestion(Refiner):
         return pe
 
     def _kept(self, graph: CommGraph, where: Allocation, before: Int32, after: Int32) -> Int32:
-        """Return `after` where its goal is no worse, and its hops have risen no further than they may."""
+        """Return `after` if its goal is not worse and its hops are within the limit, otherwise `before`."""
         if self.hop_percent is not None and not np.array_equal(after, before):
             hops = objectives["hop_bytes" if self._priced else "hops"]()
             most = hops.value(graph, where, before) * (100 + self.hop_percent)
@@ -145,6 +147,6 @@ class Congestion(Refiner):
 
 
 def check_goal(name: str, goal: str) -> None:
-    """Refuse a goal that does not exist (UnsupportedError)."""
+    """Raise UnsupportedError if the goal does not exist."""
     if goal not in GOALS:
         raise UnsupportedError(f"refiner {name!r}: goal={goal}, expected one of {', '.join(GOALS)}")

@@ -1,4 +1,4 @@
-"""A population of placements that improves for as long as there is time or work left."""
+"""An evolutionary search with a population of mappings, which runs until time or work is used up."""
 
 from __future__ import annotations
 
@@ -20,45 +20,46 @@ from hopbytes.model.comm_graph import CommGraph
 @refiners.register("evolve")
 @dataclass(frozen=True, slots=True)
 class Evolve(Refiner):
-    """Make new placements and recombine them with the best ones, region by region and cut by cut.
+    """Compute new mappings and recombine them with the best ones of a population.
 
     Parameters
     ----------
     size : int
-        Placements kept.
+        Number of mappings in the population.
     steps : int
-        New placements made when neither a time limit nor a work limit ends the search.
+        Number of new mappings if neither a time limit nor a work limit ends the search.
     work : int
-        Without a limit of the run: as many steps as about so many millions of arcs are enough for, and none
-        where they are not enough to fill the population, before which hardly anything is won; 0: `steps`.
+        Work in millions of scanned edges that limits the number of steps (approximately) if the run has no
+        limit. If it does not suffice to fill the population, no step is made, since the first steps hardly
+        improve the mapping. With 0 only `steps` counts.
     repetitions, initial_partitions : int
-        How hard each new placement is tried for, see the mapper ``multisection``.
+        Effort for each new mapping, see the mapper ``multisection``.
     chains : int
-        Sequences of V-cycles side by side after each, see the refiner ``vcycle``.
+        Number of independent sequences of V-cycles per recombination, see the refiner ``vcycle``.
     slots_only : bool
-        Partitions come back as they are, too.
+        Return partitions (many tasks per PE) unchanged, too.
     dense_up_to : int
-        Placements with exact counts of at most so many tasks come back as they are: see the refiner ``tabu``.
+        Mappings with exact counts and at most so many tasks are returned unchanged, since the refiner
+        ``tabu`` serves them.
     dense_pattern_up_to : int
-        The same where tasks talk to a quarter of all others at least; not with ``dense_up_to=0``.
-    perturbations : int
-        With exact counts: see the refiner ``swap``, which there follows every multisection.
-    subtrees, repartitionings : int
-        The same.
+        The same limit for patterns in which a task communicates with at least a quarter of all tasks on
+        average. It has no effect with ``dense_up_to=0``.
+    perturbations, subtrees, repartitionings : int
+        Options of the refiner ``swap``, which follows every multisection if counts are exact.
     flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
     Notes
     -----
-    A step is a multisection in which the cuts of all members compete with new ones at every level, and are
+    A step is a multisection in which the cuts of all members compete with new ones at every level and are
     recombined with them (:class:`hopbytes.algorithms.multisection.warm_start.WarmStart`). Its result is then
-    recombined with the
-    best placement: what both agree on is contracted, and refinement under true distances chooses between
-    them elsewhere. So the best never gets worse, and what follows it differs from it. Recombination of
-    partitions after KaFFPaE (Sanders and Schulz, 2012), here on the communication cost. With exact counts
-    every other step is a multisection from nothing, and ``swap`` takes the place of recombination.
+    recombined with the best mapping: vertices that are together in both are contracted, and refinement under
+    the distances of the machine chooses between the two mappings elsewhere. The best mapping therefore never
+    gets worse. Recombination of partitions follows KaFFPaE (Sanders and Schulz, 2012), but the objective is
+    the communication cost. With exact counts every other step is a new multisection, and ``swap`` replaces
+    the recombination.
 
-    Memory: `size` placements.
+    The population needs the memory of `size` mappings.
     """
 
     size: int = 5
@@ -78,7 +79,7 @@ class Evolve(Refiner):
     overload_percent: int = 10
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that costs no more."""
+        """Return a mapping that costs no more."""
         if where.k < 2 or graph.n == 0 or (bounds.exact and graph.n <= self.dense_up_to):
             return pe
         if self.slots_only and not bounds.exact:
@@ -103,10 +104,10 @@ class Evolve(Refiner):
         return population.best
 
     def _affordable(self, graph: CommGraph) -> int:
-        """Return the steps that `work` is enough for, at most `steps`."""
+        """Return the number of steps for which `work` suffices, at most `steps`."""
         if not self.work:
             return self.steps
-        # Measured with tries=4: what a multisection looks at, per arc and task.
+        # The factor 350 was measured: scanned edges of a multisection per repetition, arc and task.
         each = (350 * self.repetitions + self.perturbations) * (
             graph.n + len(graph.symmetric_positive().targets)
         )
@@ -128,7 +129,7 @@ class Evolve(Refiner):
         def new() -> Int32:
             if not bounds.exact:
                 known = population.members
-                # As many recombinations as there are candidates: so each takes part in one.
+                # With as many recombinations as candidates every candidate takes part in one.
                 more = replace(maker, recombinations=len(known) + self.repetitions)
                 pe = more.again(graph, where, bounds, own, known)
             elif population.full and step % 2:
@@ -153,7 +154,7 @@ class Evolve(Refiner):
             population.add(better)
 
     def _recombined(self, population: _Population, pe: Int32, others: list[Int32], effort: Effort) -> Int32:
-        """Return `pe` recombined with others, one after another, and after a V-cycle."""
+        """Return `pe` after a V-cycle and after recombination with one of `others` after another."""
         graph, where, bounds = population.graph, population.where, population.bounds
         if bounds.exact:  # only exchanges keep the counts
             options = (
@@ -177,7 +178,7 @@ class Evolve(Refiner):
 
 
 def _live(population: _Population, step: int, effort: Effort) -> Progress | None:
-    """Report what a step does beside what the best placement costs now."""
+    """Return a callback that reports the stages of a step with the cost of the best mapping."""
     report = effort.progress
     if report is None:
         return None
@@ -189,7 +190,7 @@ def _live(population: _Population, step: int, effort: Effort) -> Progress | None
 
 
 class _Population:
-    """Placements that differ, the best first."""
+    """Different mappings, the best first."""
 
     def __init__(self, graph: CommGraph, where: Allocation, bounds: Bounds, size: int) -> None:
         self.graph, self.where, self.bounds, self._size = graph, where, bounds, size
@@ -197,35 +198,35 @@ class _Population:
 
     @property
     def best(self) -> Int32:
-        """The cheapest of those that keep the bound."""
+        """The best mapping: lowest excess load, then lowest cost."""
         return self._members[0][1]
 
     @property
     def members(self) -> list[Int32]:
-        """All, the best first."""
+        """All mappings, the best first."""
         return [pe for _, pe in self._members]
 
     @property
     def cost(self) -> int:
-        """What the best costs."""
+        """Cost of the best mapping."""
         return self._members[0][0][1]
 
     @property
     def perfect(self) -> bool:
-        """Whether no placement can be better: all bounds kept, and no cost."""
+        """Whether no mapping can be better, because all bounds are met and the cost is 0."""
         return self._members[0][0] <= (0, 0)
 
     @property
     def full(self) -> bool:
-        """Whether a further member takes the place of another."""
+        """Whether the population has its full size, so that a new member replaces another."""
         return len(self._members) == self._size
 
     def another(self, seed: int) -> Int32:
-        """Return some member that is not the best, if there is one."""
+        """Return a member other than the best if there is one."""
         return self._members[1 + seed % (len(self._members) - 1) if len(self._members) > 1 else 0][1]
 
     def add(self, pe: Int32) -> None:
-        """Insert a placement, unless one of the same cost is here: that nearly always is the same one."""
+        """Insert a mapping unless a member has the same cost, since these are nearly always identical."""
         key = self.bounds.rank(self.graph, self.where, pe)
         if all(key != other for other, _ in self._members):
             self._members.append((key, pe))

@@ -1,4 +1,4 @@
-"""Pairs of units emptied and their tasks cut anew, exactly: one task per slot."""
+"""Repartitioning of the tasks of two units with exact block sizes, for one task per slot."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from hopbytes.model.comm_graph import CommGraph, Csr
 @refiners.register("pairwise_repartitioning")
 @dataclass(frozen=True, slots=True)
 class PairwiseRepartitioning(Refiner):
-    """Free the tasks of two units that talk much, bisect them with what they pay outside, keep what gains.
+    """Bisect the tasks of two units with a large volume between them again, and keep improvements.
 
     Parameters
     ----------
     initial_partitions : int
-        New bisections per pair, beside improving the one there is.
+        Number of new bisections per pair, in addition to improving the existing one.
     partners : int
-        Pairs per unit: those it talks to most.
+        Number of partners per unit: those with the largest communication volume.
     rounds : int
-        Passes over the pairs of a level.
+        Number of passes over the pairs of a level.
     smallest : int
-        Pairs of units of fewer PEs are improved only, not bisected anew.
+        For pairs of units with fewer PEs the existing bisection is improved, but no new one is computed.
     largest : int
-        Units of more PEs are left alone.
+        Units with more PEs are skipped.
     work : int
-        Millions of arcs to look at, at most.
+        Maximum number of scanned edges, in millions.
 
     Notes
     -----
-    Level by level from the outermost in, pairs with more traffic first. A task's price is what its neighbours
-    outside the pair cost from either unit, so the cut that is made smallest is, but for distances inside the
-    units, the communication cost. Tasks that change sides take the slots of those that go the other way,
-    the surroundings descend, and all is taken back unless the cost fell (``core/pairwise_repartition.hpp``).
-    The pairs of
-    a level cost O(partners x (n + m)) and the bisections.
+    Levels are visited from the outermost inwards, and pairs with a larger volume first. The terminal weight
+    of a task is the cost of the arcs to its neighbours outside the pair from either unit. The cut that is
+    minimized therefore equals the communication cost except for the distances inside the units. Tasks that
+    change sides take the slots of those that move in the opposite direction, a local search of their
+    neighbourhood follows, and the exchange is undone unless the cost has fallen
+    (``core/pairwise_repartition.hpp``). The pairs of a level take O(partners x (n + m)) plus the bisections.
     """
 
     initial_partitions: int = 1
@@ -54,7 +54,7 @@ class PairwiseRepartitioning(Refiner):
     work: int = 1000
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that costs no more."""
+        """Return a mapping that costs no more."""
         if not bounds.exact or where.k < 2 or graph.n < 2:
             return pe
         csr = graph.symmetric_positive()
@@ -83,7 +83,7 @@ class PairwiseRepartitioning(Refiner):
         return cheaper(graph, where, pe, now, bounds.linear_cost)
 
     def _pairs(self, traffic: Csr, units: Units) -> Int32:
-        """int32[p, 2]: every unit with those it talks to most, pairs with most traffic first."""
+        """Return int32[p, 2], the pairs of every unit and its partners, by decreasing volume."""
         assert traffic.weights is not None
         source = np.repeat(np.arange(units.count, dtype=np.int32), np.diff(traffic.indptr))
         order = np.lexsort((traffic.targets, -traffic.weights, source))

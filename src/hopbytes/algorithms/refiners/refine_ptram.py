@@ -1,4 +1,4 @@
-"""PTRAM's refinement: exchanges that take load off the hottest link."""
+"""The refinement of PTRAM: exchanges that reduce the congestion of the hottest link."""
 
 from __future__ import annotations
 
@@ -31,32 +31,33 @@ Search = Callable[[Grouped, Routed, Effort], tuple[Int32, int, int]]
 @refiners.register("ptram")
 @dataclass(frozen=True, slots=True)
 class HottestLink(Refiner):
-    """In each round, make the exchange of two nodes' groups that lowers the highest congestion most.
+    """In each round, make the exchange of the groups of two nodes that lowers the maximum congestion most.
 
     Parameters
     ----------
     nearest : int
-        Nodes each group may go to: the nearest by hops.
+        Number of candidate nodes per group: the nearest by hops.
     rounds : int
-        At most so many; it ends earlier when nothing helps.
+        Maximum number of rounds. The search ends earlier if no exchange is an improvement.
     rule : {"paper", "count"}
-        ``"paper"``: only what lowers the highest congestion helps, and groups over the first of the hottest
-        links are tried. ``"count"``: so does what leaves fewer links that hot, and groups over all of them
-        are tried, so ties do not end the search.
+        With ``paper`` an exchange must lower the maximum congestion, and groups with flows over the first of
+        the hottest links are tried. With ``count`` an exchange may also reduce the number of links with
+        maximum congestion, and groups on all these links are tried, so that ties do not end the search.
     ties : {"number", "nearby"}
-        Which of equally near nodes come first: those with low numbers, or with numbers near that of the
-        node, so that all nodes of a switch get their turn.
+        Order of equally near nodes: ``number`` takes low numbers first, ``nearby`` numbers near that of the
+        node, so that all nodes of a switch are tried.
 
     Raises
     ------
     UnsupportedError
-        A machine without routes.
+        If the machine has no routes.
 
     Notes
     -----
-    Mirsadeghi and Afsahi, IPDPS workshops 2016, algorithm 2, evaluated for one node after another: every
-    group with a flow over the hottest link (the lowest of equals) is tried on the nodes nearest to its
-    own; ties fall to the lower node. A free node counts as one, which the paper leaves open.
+    This is algorithm 2 of Mirsadeghi and Afsahi, IPDPS workshops 2016, evaluated for one node after another.
+    Every group with a flow over the hottest link (in case of ties the one with the lowest number) is tried on
+    the nodes nearest to its own, and in case of ties the lower node is taken. Free nodes are candidates, too,
+    which the paper does not specify.
     """
 
     needs_routes: ClassVar[bool] = True
@@ -72,13 +73,13 @@ class HottestLink(Refiner):
                 raise UnsupportedError(f"refiner 'ptram': {key}={value}, expected one of {', '.join(known)}")
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement with no higher maximum congestion."""
+        """Return a mapping with no higher maximum congestion."""
         return self.carried_out(graph, where, pe, bounds, effort, self.search)
 
     def carried_out(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, search: Search
     ) -> Int32:
-        """Return a placement with no higher maximum congestion, exchanges being found by `search`."""
+        """Return a mapping with no higher maximum congestion; `search` finds the exchanges."""
         grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
         if grouped is None or grouped.nodes.count < 2:
             return pe
@@ -89,7 +90,7 @@ class HottestLink(Refiner):
         return no_worse(graph, where, pe, after, self.objective)
 
     def search(self, grouped: Grouped, problem: Routed, effort: Effort) -> tuple[Int32, int, int]:
-        """int32[G]: place of every group; rounds won; exchanges evaluated."""
+        """Return int32[G], the node of every group, the number of successful rounds, and of evaluations."""
         return hottest_link_refine(
             problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start,
             nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",

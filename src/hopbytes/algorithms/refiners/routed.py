@@ -1,4 +1,4 @@
-"""What to do with a placement on a machine whose routes are known: hops first, then the links."""
+"""Refinement on machines with known routes: first hop-bytes, then the congestion of links."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-#: Thresholds of ``congestion`` that annealing takes in turn.
+#: Thresholds of ``congestion`` that rounds of annealing use in turn.
 HEATS = (10_000, 30_000, 3_000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """How many hop-bytes (hops of messages) a placement may have, and what it may cost; None: no limit."""
+    """Upper limits of hop-bytes (or hops of messages) and of the communication cost; None means no limit."""
 
     graph: CommGraph
     where: Allocation
@@ -37,17 +37,17 @@ class Limits:
     cost: int | None = None
 
     def of(self, pe: Int32) -> int:
-        """Hop-bytes of a placement."""
+        """Return the hop-bytes of a mapping."""
         return int(self.hops.value(self.graph, self.where, pe))
 
     def kept(self, pe: Int32) -> bool:
-        """Whether a placement keeps to the limits."""
+        """Return whether a mapping is within the limits."""
         if self.most is not None and self.of(pe) > self.most:
             return False
         return self.cost is None or CommCost().value(self.graph, self.where, pe) <= self.cost
 
     def room(self, now: int) -> int | None:
-        """Percent by which hop-bytes of `now` may rise, rounded down; 0 where they are too many already."""
+        """Return the percentage by which hop-bytes may rise from `now`, rounded down; at least 0."""
         if self.most is None:
             return None
         return max(0, 100 * (self.most - now) // now) if now else 0
@@ -56,34 +56,34 @@ class Limits:
 @refiners.register("routed")
 @dataclass(frozen=True, slots=True)
 class Routed(Refiner):
-    """Exchange groups for hops, then take load off the hottest links; nothing on machines without routes.
+    """Exchange groups to lower hop-bytes, then lower the congestion; no effect on machines without routes.
 
     Parameters
     ----------
     goal : str
-        As of ``congestion``.
+        The goal of the refiner ``congestion``.
     effort : int
-        Multiple of its group_work of 100 and task_work of 10.
+        Factor for the effort of ``congestion``: its group_work is 100 times and its task_work 10 times this.
     second_start : bool
-        Also start from ``ug``, keep the better result and go on from it with moves of sets of groups.
+        Also start from a mapping by ``ug``, keep the better result and continue with moves of sets of groups.
     stir : bool
-        Those moves of sets also without a second start.
+        Continue with moves of sets of groups also without a second start.
     hop_percent : int or None
-        How far hop-bytes may rise above those of the given placement for the sake of the links, whatever
-        the start; 0: J does not rise either. None: without limit.
+        Percentage by which hop-bytes may exceed those of the given mapping, for any start. With 0 the
+        communication cost J may not rise either; None means no limit.
     anneal : bool
-        Under `time_limit` or `work_limit` go on until it ends: rounds of ``congestion`` with new
+        With a time limit or a work limit continue until it is reached: rounds of ``congestion`` with new
         seeds anneal the best mapping again, at higher and lower temperatures in turn.
 
     Raises
     ------
     UnsupportedError
-        An unknown goal.
+        If the goal is unknown.
 
     Notes
     -----
-    A round of annealing that the deadline cuts short is as if it had never begun, so a work limit repeats
-    what a time limit ended.
+    The result and the counters of a round of annealing that the deadline ends early are discarded, so a work
+    limit can reproduce a run with a time limit.
     """
 
     objective: ClassVar[str] = "max_congestion"
@@ -98,7 +98,7 @@ class Routed(Refiner):
         check_goal("routed", self.goal)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement with a goal no worse, and hop-bytes within what `hop_percent` allows."""
+        """Return a mapping whose goal is not worse, with hop-bytes within the limit of `hop_percent`."""
         if where.machine.network() is None or graph.n == 0 or nodes_of(where).count < 2:
             return pe
         limits = self._limits(graph, where, pe)
@@ -154,7 +154,7 @@ class Routed(Refiner):
     def _stirred(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
     ) -> Int32:
-        """Return what sets of groups, moved together, make of a placement that single moves are done with."""
+        """Return the mapping after moves of sets of groups, made when single moves find no improvement."""
         room = None if self.hop_percent is None else 0
         links = Congestion(
             goal=self.goal, group_work=50 * self.effort, task_work=5 * self.effort, set_percent=40,
@@ -166,7 +166,8 @@ class Routed(Refiner):
     def _improved(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
     ) -> Int32:
-        # Fewer looks than these refiners take by themselves: what they leave is room for the links.
+        # The effort is lower than the default of these refiners, since fewer hop-bytes leave less room for
+        # lowering the congestion.
         near: Refiner = HopSwap(delta=8) if self.goal == "max_messages" else WeightedHopSwap(delta=8)
         pe = near.refine(graph, where, pe, bounds, effort)
         links = Congestion(
@@ -179,7 +180,7 @@ class Routed(Refiner):
         self, links: Congestion, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds,
         effort: Effort, limits: Limits,
     ) -> Int32:
-        """Move groups, then tasks; what single tasks win is given up where it costs more than allowed."""
+        """Move groups, then tasks; return the last of these mappings that is within the limits."""
         groups = replace(links, task_work=0).refine(graph, where, pe, bounds, effort)
         found = replace(links, group_work=0).refine(graph, where, groups, bounds, effort)
         return next((one for one in (found, groups) if limits.kept(one)), pe)

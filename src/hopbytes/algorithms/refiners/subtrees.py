@@ -1,4 +1,4 @@
-"""Exchanges of all that two units of the machine hold: nodes, packages, caches, level by level."""
+"""Exchanges of all tasks of two units of the machine (nodes, packages, caches), level by level."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ from hopbytes.model.comm_graph import CommGraph, Csr
 @refiners.register("subtrees")
 @dataclass(frozen=True, slots=True)
 class Subtrees(Refiner):
-    """Exchange whole units, from the outermost level in and out again, single PEs in between.
+    """Exchange the tasks of whole units, from the outermost level inwards and back, then of single PEs.
 
     Parameters
     ----------
     passes : int
-        Times from the outermost level in and out again, at most, each level only where something has changed.
+        Maximum number of passes from the outermost level inwards and back. A level is skipped if nothing
+        has changed since its last search.
     all_pairs_up_to : int
         With at most so many units on a level every pair of them is tried until none gains; with more,
-        those near the units of neighbours (see the refiner ``swap``, option `neighbourhood`).
+        units near those of neighbours are tried (see the refiner ``swap``, option `neighbourhood`).
     singles : bool
-        With one task per PE those are exchanged, too, where levels turn.
+        Exchange single tasks at the innermost point of a pass, too, if every PE has one task.
 
     Notes
     -----
-    Tasks of a unit are contracted to one vertex and vertices are exchanged, so every distance inside the
-    two units stays as it is; that is why only units built alike, with the same room, are exchanged. Between
-    children of one unit an exchange changes nothing. Schulz and Träff (2017) name such exchanges as future
-    work. O(levels x (n + m)) and the exchanges. On machines without levels (``table:``) single PEs only.
+    The tasks of a unit are contracted to one vertex and vertices are exchanged, so the distances inside the
+    two units do not change. For this reason only units of the same structure with the same room are
+    exchanged. Exchanges of children of the same unit have no effect. Schulz and Träff (2017) name such
+    exchanges as future work. O(levels x (n + m)) plus the exchanges. On machines without levels (``table:``)
+    only single tasks are exchanged.
     """
 
     passes: int = 2
@@ -44,11 +46,11 @@ class Subtrees(Refiner):
     singles: bool = True
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that costs no more."""
+        """Return a mapping that costs no more."""
         if where.k < 2 or graph.n < 2:
             return pe
         levels: list[Units | None] = list(units_of(where, bounds))
-        if bounds.exact and self.singles:  # elsewhere single tasks move, which other refiners do
+        if bounds.exact and self.singles:  # without exact counts other refiners move single tasks
             levels.append(None)
         now, changes, searched = pe, 0, [-1] * len(levels)
         for _ in range(self.passes):
@@ -56,7 +58,7 @@ class Subtrees(Refiner):
                 break
             for at in [*range(len(levels)), *range(len(levels) - 2, -1, -1)]:
                 if effort.used_up or searched[at] == changes:
-                    continue  # nothing has changed since no exchange gained there
+                    continue  # nothing has changed since the last search of this level
                 units = levels[at]
                 if units is None:
                     moved = self._tasks(graph, where, now, bounds, effort)
@@ -69,7 +71,7 @@ class Subtrees(Refiner):
     def _tasks(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
-        """Return the placement after exchanges of single tasks."""
+        """Return the mapping after exchanges of single tasks."""
         csr = graph.symmetric_positive()
         weights, linear_cost = priced(graph, where, bounds.linear_cost)
         found = swap_refine(
@@ -83,7 +85,7 @@ class Subtrees(Refiner):
     def _units(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, units: Units
     ) -> Int32:
-        """Return the placement after exchanges of units of one level."""
+        """Return the mapping after exchanges of units of one level."""
         whole = graph.symmetric_positive()
         weights, linear_cost = priced(graph, where, bounds.linear_cost)
         own, kind = units.of_pe(), units.kind
@@ -92,7 +94,7 @@ class Subtrees(Refiner):
             linear_cost, staying = units.linear_cost(linear_cost, pe)
             kind = kind.copy()
             kind[staying] = kind.max() + 1 + np.arange(len(staying))
-        # Kinds as loads and as caps: only units of one kind fit each other's place.
+        # Kinds serve as loads and as maximum loads, so that only units of the same kind can be exchanged.
         found = swap_refine(
             csr.indptr, csr.targets, csr.weights, kind, np.arange(units.count, dtype=np.int32), kind,
             exact=False, **units.near, seed=effort.seed, all_pairs_up_to=self.all_pairs_up_to,

@@ -1,4 +1,4 @@
-"""Exchanges of tasks: the local search of one task per slot."""
+"""Exchanges of tasks: the local search for one task per slot."""
 
 from __future__ import annotations
 
@@ -24,63 +24,66 @@ from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-#: Constructions that compete as starts, in this order, again with other seeds when more are wanted.
+#: Mappers whose results compete as starts, in this order; if more starts are requested, they are repeated
+#: with other seeds.
 RIVALS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
-#: A rival that costs more than the best by more than one part in so many is not worth a descent.
+#: A start is discarded if it costs more than the best by more than this fraction (1 / 6), because a descent
+#: from it is not expected to win.
 HOPELESS = 6
-#: On networks of nodes these compete besides, each after whole groups were exchanged between nodes.
+#: Further mappers on networks of nodes; each is followed by exchanges of whole groups between nodes.
 RIVALS_ON_NODES = ("ug", "curve", "multi_jagged")
 
 
 @refiners.register("swap")
 @dataclass(frozen=True, slots=True)
 class Swap(Refiner):
-    """Exchange tasks: descend, anneal, shake; with one task per PE also from other starts.
+    """Exchange tasks by descent, annealing and perturbation; with one task per PE also from other starts.
 
     Parameters
     ----------
     all_pairs_up_to : int
-        With at most this many tasks every pair is tried in the descent, so its end is optimal under
-        exchanges (unless 2^32 looks at an arc do not suffice: dense patterns of unequal volumes).
+        With at most this many tasks the descent tries every pair, so its result is a local optimum with
+        respect to exchanges (unless 2^32 scanned edges do not suffice, as for dense patterns of unequal
+        volumes).
     neighbourhood : int
-        With more, partners are the tasks in the unit of at most this many PEs around the PE of a
-        neighbour (off trees: on as many PEs nearest to it). A larger partition (many tasks per PE) is
-        left to the refiner ``vcycle``.
+        With more tasks, the candidates for an exchange are the tasks in the unit of at most this many PEs
+        around the PE of a neighbour (on other machines than trees: on that many nearest PEs). Larger
+        partitions (many tasks per PE) are returned unchanged, since the refiner ``vcycle`` serves them.
     starts : int
-        Placements by other constructions (:data:`RIVALS`) that compete with the given one; the cheapest
-        after a descent goes on. On networks of nodes :data:`RIVALS_ON_NODES` are made, too, and the cheapest
-        `starts` of all compete. This and the next six with one task per PE only.
+        Number of mappings by other mappers (:data:`RIVALS`) that compete with the given one; the search
+        continues from the best one after a descent. On networks of nodes :data:`RIVALS_ON_NODES` are used,
+        too, and the best `starts` of all compete. This option and the next six apply only to one task per PE.
     chains : int
-        Anneals from there, side by side; the cheapest result is kept.
+        Number of independent annealing runs; the best result is kept.
     steps : int
-        Exchanges proposed per task in each.
+        Number of proposed exchanges per task in each annealing run.
     anneal_up_to : int
-        With more tasks nothing is annealed.
+        With more tasks there is no annealing.
     subtrees : int
-        Passes of the refiner ``subtrees`` over the best start, before anything is annealed or shaken.
+        Number of passes of the refiner ``subtrees`` over the best start, before annealing and perturbation.
     repartitionings : int
-        Partners per unit of the refiner ``pairwise_repartitioning``, which then follows.
+        Number of partners per unit for the refiner ``pairwise_repartitioning``, which follows ``subtrees``.
     perturbations : int
-        Arcs to look at while shaking, per arc and task of the graph: a few neighbouring tasks are exchanged
-        at random, their surroundings descend again, and what got worse is taken back. Ends once a third of
-        that has gone by without any gain.
+        Number of scanned edges for perturbation (iterated local search), per arc and task of the graph: a few
+        neighbouring tasks are exchanged at random, a descent of their neighbourhood follows, and changes that
+        raise the cost are undone. The phase ends early after a third of this work without a gain.
     perturbation_work : int
-        Millions of arcs to look at while shaking, at most.
+        Maximum number of scanned edges for perturbation, in millions.
     dense_pattern_up_to : int
-        With more than :data:`FEW_TASKS` (400) and at most so many tasks, where most talk to each other, a
-        short tabu search (the refiner ``tabu``, twice as many exchanges as tasks) takes the place of
-        everything else: it looks at all pairs for what one task costs here.
+        For dense patterns with more than :data:`FEW_TASKS` (400) and at most so many tasks, a short tabu
+        search (the refiner ``tabu`` with twice as many exchanges as tasks) replaces all other phases, because
+        it evaluates all pairs at the cost of one task here.
     one_way : int
-        Millions of arcs that :class:`Tabu` may look at in the end where neither volumes nor distances are the
-        same in both directions: exchanges here see means of such distances, tabu search sees both. Of
-        up to 400 tasks, one per PE; 0: never.
+        Work in millions of scanned edges of a final tabu search (:class:`Tabu`) if neither volumes nor
+        distances are symmetric. Exchanges use the mean of both directions, but tabu search is exact. It
+        applies to one task per PE and up to 400 tasks; 0 turns it off.
 
     Notes
     -----
-    Gains cost O(degree) and are computed before anything is applied (Schulz and Träff, 2017, applied
-    and took back); a queue holds the tasks whose surroundings changed, and a bound on what a task could
-    gain anywhere spares most evaluations. Annealing after Kirkpatrick, Gelatt and Vecchi (1983); it
-    proposes partners near neighbours, on any level of the machine.
+    A gain costs O(degree) and is computed before an exchange is made (Schulz and Träff, 2017, make and undo
+    it). A queue holds the tasks whose neighbourhood has changed, and an upper bound on the gain of a task
+    saves most evaluations. Annealing follows Kirkpatrick, Gelatt and Vecchi (1983); it proposes partners near
+    neighbours, on any level of the machine.
     """
 
     all_pairs_up_to: int = 1024
@@ -97,7 +100,7 @@ class Swap(Refiner):
     one_way: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that costs no more."""
+        """Return a mapping that costs no more."""
         found = self._refined(graph, where, pe, bounds, effort)
         if not self.one_way or effort.used_up or not both_ways_differ(graph, where):
             return found
@@ -133,20 +136,20 @@ class Swap(Refiner):
                 graph, where, best, bounds, effort
             )
         if chains + self.perturbations > 0 and not effort.used_up:
-            # All pairs were looked at before; what has moved since is found by its neighbours.
+            # All pairs were tried before; tasks that have moved since are reached through their neighbours.
             near = self if chains else replace(self, all_pairs_up_to=0)
             best = near._exchange(graph, where, best, bounds, effort, chains, self.perturbations)
         if not self.starts:
             return best
         value, order = CommCost().value, np.arange(graph.n, dtype=np.int32)
-        # Who gains nothing by being moved stays where every launcher puts him.
+        # If the result is not better than the in-order mapping, the launcher's default is preferred.
         same = bounds.linear_cost is None and value(graph, where, order) == value(graph, where, best)
         return order if same else best
 
     def _best_start(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
-        """Return the cheapest after a descent: the placement given, or one of its rivals."""
+        """Return the best mapping after a descent from the given one and from its competitors."""
         value = CommCost().value
         best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
         least = value(graph, where, best)
@@ -161,7 +164,7 @@ class Swap(Refiner):
     def _competitive(
         self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
     ) -> Iterator[Int32]:
-        """Yield the rivals to descend from: the `starts` cheapest where some were made on nodes."""
+        """Yield the competing starts; on networks of nodes only the `starts` cheapest of them."""
         if not self.starts or bounds.linear_cost is not None or where.machine.network() is None:
             yield from self._rivals(graph, where, bounds, effort)
             return
@@ -171,7 +174,7 @@ class Swap(Refiner):
         yield from (found[i] for i in sorted(cheapest))
 
     def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
-        """Yield exact placements by other constructions; none where tasks have prices they do not know."""
+        """Yield exact mappings by other mappers; none with a linear cost, which these mappers ignore."""
         if bounds.linear_cost is None:
             yield from _on_nodes(graph, where, bounds, effort)
         for i in range(self.starts if bounds.linear_cost is None else 0):
@@ -205,7 +208,7 @@ class Swap(Refiner):
 
 
 def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
-    """Yield placements made from groups of tasks on the nodes of a network."""
+    """Yield mappings by mappers that assign groups of tasks to the nodes of a network."""
     if where.machine.network() is None:
         return
     from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES
@@ -220,7 +223,7 @@ def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effor
         try:
             rival = build(mappers, name).map(graph, where, bounds, quiet)
             rival = build(refiners, "uwh").refine(graph, where, rival, bounds, quiet)
-        except UnsupportedError:  # tasks without coordinates, nodes without a route between them
+        except UnsupportedError:  # tasks have no coordinates, or nodes have no route between them
             continue
         if np.all(np.bincount(rival, minlength=where.k) == 1):
             yield rival

@@ -1,4 +1,4 @@
-"""Tabu search for few tasks that all talk to each other: one task per PE, any table of distances."""
+"""Tabu search for dense patterns of few tasks, with one task per PE and any table of distances."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ DEFAULT_WORK = 10
 @refiners.register("tabu")
 @dataclass(frozen=True, slots=True)
 class Tabu(Refiner):
-    """Exchange tasks, also at a loss, never back to where they just were; a population of such searches.
+    """Improve a population of mappings by robust tabu search with exchanges of two tasks.
 
     Parameters
     ----------
     work : int
-        How much to do at most, in millions of scanned edges (an exchange looks at all n² / 2 pairs of
-        tasks, of which eight count as one arc); 0: until the deadline or the work limit of the whole
-        run, and the default when there is neither. Small problems end earlier, see `renewals`.
+        Maximum work in millions of scanned edges (an exchange evaluates all n² / 2 pairs of tasks, and eight
+        pairs count as one edge). With 0 the search runs until the deadline or the work limit of the whole
+        run; if there is neither, the default applies. Small problems end earlier, see `renewals`.
     largest : int
-        Placements of more tasks are returned as they are: an exchange costs O(n²) time here, and memory
-        is eight matrices.
+        Mappings of more tasks are returned unchanged, since an exchange takes O(n²) time and the search needs
+        the memory of eight matrices.
     sparse_up_to : int
-        With more tasks only where they talk to a quarter of all others at least, on average: elsewhere
-        searches that look at fewer pairs do better.
+        With more tasks the search runs only if a task communicates with at least a quarter of all tasks on
+        average. For sparser patterns searches that evaluate fewer pairs are better.
     population, short, long, fruitless_generations, renewals : int
         See :class:`hopbytes.engine.assignment.EvolutionSettings`.
 
     Notes
     -----
-    Works where every PE in play holds exactly one task, and returns other placements as they are.
-    Asymmetric volumes and distances and what a task costs on its own PE are exact here (the other
-    refiners see the mean of both directions; `swap` ends with this one where that would matter). Robust
-    tabu search is Taillard's (1991); see ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
+    The refiner requires that every used PE holds exactly one task, and returns other mappings unchanged.
+    Asymmetric volumes and distances and linear costs are exact (other refiners use the mean of both
+    directions; `swap` ends with this refiner if that makes a difference). Robust tabu search is due to
+    Taillard (1991); see ``core/tabu.hpp`` and :func:`hopbytes.engine.assignment.evolve`.
     """
 
     work: int = DEFAULT_WORK
@@ -58,7 +58,7 @@ class Tabu(Refiner):
     renewals: int = 20
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that costs no more."""
+        """Return a mapping that costs no more."""
         n = graph.n
         if not bounds.exact or not 2 <= n == where.k <= self.largest or len(np.unique(pe)) != n:
             return pe
@@ -82,11 +82,11 @@ class Tabu(Refiner):
             further = 0 if linear_cost is None else int(linear_cost[np.arange(n), place].sum())
             return CommCost().value(graph, where, place) + further
 
-        # Numbers too large for exact search were rounded; the true cost decides.
+        # The search rounds very large numbers, so the exact cost decides.
         return better if cost(better) <= cost(pe) else pe
 
     def _limit(self, effort: Effort) -> int | None:
-        """Arcs this search may look at; None: the deadline alone ends it."""
+        """Return the work limit of this search in scanned edges; None if only the deadline ends it."""
         own = self.work * MILLION if self.work else None
         if effort.work_limit is not None:
             left = max(0, effort.work_limit - effort.work.get("arcs", 0))
@@ -95,16 +95,17 @@ class Tabu(Refiner):
 
 
 def dense_flow(graph: CommGraph) -> Int64:
-    """int64[n, n]: volume from every task to every other."""
+    """Return int64[n, n], the volume from every task to every other."""
     flow = np.zeros((graph.n, graph.n), np.int64)
     flow[graph.sources(), graph.targets] = graph.arc_volumes()
     return flow
 
 
 def dense_linear_cost(linear_cost: LinearCost | None, n: int, largest: int) -> Int64 | None:
-    """int64[n, n]: cost of each task on each PE; forbidden ones cost more than all else together.
+    """Return int64[n, n], the linear cost of each task on each PE.
 
-    `largest` is an upper bound of the communication cost.
+    A forbidden PE costs more than all other costs together, where `largest` is an upper bound of the
+    communication cost.
     """
     if linear_cost is None:
         return None

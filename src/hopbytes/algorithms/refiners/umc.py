@@ -1,4 +1,4 @@
-"""UMPA's UMC: exchanges that relieve the most congested link."""
+"""UMC of UMPA: exchanges that reduce the congestion of the most congested link."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from hopbytes.model.comm_graph import CommGraph
 @refiners.register("umc")
 @dataclass(frozen=True, slots=True)
 class CongestionSwap(Refiner):
-    """Exchange the groups on two nodes while the highest volume over capacity of a link falls (UMC).
+    """Exchange the groups of two nodes as long as the maximum congestion of a link falls (UMC).
 
     Parameters
     ----------
     delta : int
-        Nodes tried per group.
+        Number of nodes tried per group.
     rule : str
-        What counts as better: ``lexicographic`` compares highest congestion, number of links that have it,
-        sum of squares, hop-bytes; ``paper`` highest congestion, then mean congestion of links in use.
+        Comparison of mappings: ``lexicographic`` compares the maximum congestion, the number of links that
+        have it, the sum of squares and hop-bytes; ``paper`` compares the maximum congestion, then the mean
+        congestion of links in use.
 
     Raises
     ------
     UnsupportedError
-        An unknown rule; a machine without routes.
+        If the rule is unknown or the machine has no routes.
 
     Notes
     -----
-    Algorithm 3 of Deveci et al., IPDPS 2015, whose text is lost: reconstructed from its description. The
-    groups with traffic over the hottest link, those with most there first, look for places near those they
-    talk to; all links at the maximum are tried before it ends. The paper's rule stalls on ties and can be
-    met by using more links, so it is not the default. Loads are integers, so that a proposal costs the
-    links of the rerouted flows and its rejection nothing.
+    The refiner follows algorithm 3 of Deveci et al., IPDPS 2015. The listing of that algorithm was not
+    available, so it was reconstructed from its description. Groups with traffic over the hottest link, those
+    with most traffic first, are tried on nodes near the groups they communicate with. All links with maximum
+    congestion are tried before the search ends. The rule of the paper stops at ties and can be met by using
+    more links, so it is not the default. Loads are integers, so a proposal costs only the links of the
+    rerouted flows, and its rejection costs nothing.
     """
 
     needs_routes: ClassVar[bool] = True
@@ -48,7 +50,7 @@ class CongestionSwap(Refiner):
         check_rule("umc", self.rule)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement with no higher maximum congestion."""
+        """Return a mapping with no higher maximum congestion."""
         return swap_for_congestion(
             graph, where, pe, bounds, effort, delta=self.delta, rule=self.rule, messages=False
         )

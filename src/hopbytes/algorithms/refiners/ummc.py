@@ -1,4 +1,4 @@
-"""UMPA's UMMC: exchanges that relieve the link with the most messages."""
+"""UMMC of UMPA: exchanges that reduce the number of messages on the busiest link."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hopbytes.model.comm_graph import CommGraph
 @refiners.register("ummc")
 @dataclass(frozen=True, slots=True)
 class MessageCongestionSwap(Refiner):
-    """Like ``umc`` for the number of messages over a link, whatever its capacity (UMMC).
+    """Like ``umc``, for the number of messages on a link regardless of its capacity (UMMC).
 
     Parameters
     ----------
     delta, rule
-        As of ``umc``.
+        The options of ``umc``.
     """
 
     needs_routes: ClassVar[bool] = True
@@ -32,7 +32,7 @@ class MessageCongestionSwap(Refiner):
         check_rule("ummc", self.rule)
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement with no more messages over the busiest link."""
+        """Return a mapping with no more messages on the busiest link."""
         return swap_for_congestion(
             graph, where, pe, bounds, effort, delta=self.delta, rule=self.rule, messages=True
         )

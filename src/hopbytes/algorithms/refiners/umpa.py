@@ -1,4 +1,4 @@
-"""What UMPA's refinements share: whole groups of tasks change nodes, for hops or for the busiest link."""
+"""Functions shared by the refinements of UMPA: exchanges of whole groups of tasks between nodes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 RULES = ("lexicographic", "paper")
-#: Exchanges that relieve links, per group: far more than are ever found.
+#: Limit of the number of exchanges per group in congestion refinement, far above what searches reach.
 MOST_EXCHANGES = 1000
 
 
 def relocated(
     graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
-    """Return the placement with every group at its new place."""
+    """Return the mapping with every group on its new node."""
     if np.array_equal(place, grouped.start):
         return pe
     return move_groups(
@@ -42,7 +42,7 @@ def relocated(
 def swap_for_hops(
     graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, delta: int, weight: str
 ) -> Int32:
-    """Exchange what nodes hold as long as weighted hops fall."""
+    """Exchange the groups of nodes as long as hop-bytes (or hops of messages) fall."""
     grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
     if grouped is None or grouped.nodes.count < 2:
         return pe
@@ -54,7 +54,7 @@ def swap_for_hops(
     )
     record_work(effort, grouped.graph, evaluations)
     after = relocated(graph, grouped, pe, place, bounds, effort)
-    if where.machine.network() is None:  # nodes may differ inside, and J counts that, too
+    if where.machine.network() is None:  # J also counts distances inside nodes, which may differ
         return no_worse(graph, where, pe, after, "comm_cost")
     return no_worse(graph, where, pe, after, "hops" if weight == "messages" else "hop_bytes")
 
@@ -62,8 +62,9 @@ def swap_for_hops(
 def no_worse(graph: CommGraph, where: Allocation, before: Int32, after: Int32, *goals: str) -> Int32:
     """Return `after` unless one of the objectives is higher there than with `before`.
 
-    Searches know nodes by their first PE where they look for hops, links by rounded prices and nodes that
-    differ inside by what they guess: here all is counted as it is. O(arcs x length of a route) per goal.
+    The searches represent a node by its first PE, round the costs of links, and estimate the cost inside
+    nodes of different structure. This function evaluates the objectives exactly.
+    O(arcs x length of a route) per goal.
     """
     if after is before or np.array_equal(after, before):
         return before
@@ -78,7 +79,7 @@ def swap_for_congestion(
     graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
     *, delta: int, rule: str, messages: bool,
 ) -> Int32:
-    """Exchange what nodes hold as long as the busiest link gets relief."""
+    """Exchange the groups of nodes as long as the maximum load of a link falls."""
     grouped = groups_of_placement(graph, where, pe, capacity_of(graph, bounds)) if graph.n else None
     who = "refiner ummc" if messages else "refiner umc"
     if grouped is None or grouped.nodes.count < 2:
@@ -94,6 +95,6 @@ def swap_for_congestion(
 
 
 def check_rule(name: str, rule: str) -> None:
-    """Refuse a rule that does not exist (UnsupportedError)."""
+    """Raise UnsupportedError if the rule does not exist."""
     if rule not in RULES:
         raise UnsupportedError(f"refiner {name!r}: rule={rule}, expected one of {', '.join(RULES)}")

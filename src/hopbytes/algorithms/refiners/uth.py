@@ -1,4 +1,4 @@
-"""UMPA's UTH: exchanges that save hops of messages."""
+"""UTH of UMPA: exchanges that reduce the hops of messages."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hopbytes.model.comm_graph import CommGraph
 @refiners.register("uth")
 @dataclass(frozen=True, slots=True)
 class HopSwap(Refiner):
-    """Like ``uwh`` for the hops of all messages, whatever their size (UTH).
+    """Like ``uwh``, for the hops of all messages regardless of their size (UTH).
 
     Parameters
     ----------
     delta : int
-        Nodes tried per group.
+        Number of nodes tried per group.
     """
 
     objective: ClassVar[str] = "hops"
     delta: int = 64
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement with no more message hops."""
+        """Return a mapping with no more hops of messages."""
         return swap_for_hops(graph, where, pe, bounds, effort, self.delta, "messages")

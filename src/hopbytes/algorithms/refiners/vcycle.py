@@ -1,4 +1,4 @@
-"""V-cycles: coarsen inside PEs, move clusters between PEs on the way back, under true distances."""
+"""V-cycles: coarsening inside PEs, and moves of clusters between PEs during uncoarsening."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from hopbytes.model.comm_graph import CommGraph
 @refiners.register("vcycle")
 @dataclass(frozen=True, slots=True)
 class VCycle(Refiner):
-    """Local search and minimum cuts on the communication cost, on every level of a coarsening inside PEs.
+    """Refine the communication cost by local search and minimum cuts on every level of V-cycles.
 
     Parameters
     ----------
     cycles : int
-        Coarsenings; 0 works on the tasks themselves only.
+        Number of V-cycles; with 0 only the graph of the tasks is refined.
     chains : int
-        Independent sequences of cycles, side by side; the cheapest result is kept.
+        Number of independent sequences of cycles in parallel; the best result is kept.
     coarsest : int
-        Clusters per PE where a cycle turns round.
+        Number of clusters per PE at which coarsening stops.
     rounds, fruitless_moves, seeds, flow_rounds, flow_width, overload_percent : int
         See :class:`hopbytes.engine.SearchSettings`.
 
     Notes
     -----
-    Placements with exact counts (one task per slot) are returned as they are: there only exchanges
-    help, see the refiner ``swap``. V-cycles after Walshaw (2004); gains are those of the
-    communication cost instead of the cut.
+    Coarsening contracts only tasks of the same PE. Mappings with exact counts (one task per slot) are
+    returned unchanged, because only exchanges can improve them (see the refiner ``swap``). V-cycles follow
+    Walshaw (2004), but gains are those of the communication cost instead of the edge cut.
     """
 
     cycles: int = 1
@@ -46,7 +46,7 @@ class VCycle(Refiner):
     overload_percent: int = 0
 
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:
-        """Return a placement that costs no more."""
+        """Return a mapping that costs no more."""
         if bounds.exact or where.k < 2 or graph.n == 0:
             return pe
         if effort.progress is not None:

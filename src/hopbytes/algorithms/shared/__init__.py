@@ -1,1 +1,1 @@
-"""What several mappers and refiners use and nobody asks for by name."""
+"""Functions and classes that several mappers and refiners share."""

@@ -1,4 +1,4 @@
-"""Machines that stand for a series of cuts in two: what recursive bisection follows."""
+"""Binary trees that represent the cuts of recursive bisection as a machine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def halved(groupings: list[Int32]) -> Allocation:
     Parameters
     ----------
     groupings : list of int32[k]
-        Numbers that ascend and refine each other (:meth:`hopbytes.model.allocation.Allocation.groups` with
-        the
-        PEs in the order of its last grouping); a unit is cut between the children of its outermost cut
-        that splits it, as near to half of them as possible.
+        Ascending group numbers, where every grouping refines the one before it
+        (:meth:`hopbytes.model.allocation.Allocation.groups` with the PEs in the order of its last grouping).
+        A unit is divided between the children of the outermost grouping that splits it, as near to half of
+        them as possible.
 
     Notes
     -----
-    O(k log k). Distances name the depth of a cut and mean nothing else.
+    O(k log k). Distances only number the depth of a cut.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def halved(groupings: list[Int32]) -> Allocation:
 
 
 def _middles(groupings: list[Int32], starts: Int64, ends: Int64) -> Int64:
-    """Where to cut each range of PEs; its start when it is a single one."""
+    """Return where each range of PEs is divided; for a single PE this is its start."""
     middles: Int64 = starts.copy()
     undecided = ends - starts > 1
     for grouping in groupings:

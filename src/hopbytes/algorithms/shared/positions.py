@@ -1,4 +1,4 @@
-"""Coordinates of nodes and of tasks, for mappers that work by geometry; not a mapper itself."""
+"""Coordinates of nodes and tasks for geometric mappers."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.textio.open_input import open_stream
 
 GRID = re.compile(r"[0-9]{1,9}(x[0-9]{1,9})*", re.ASCII)
-#: Coordinates of a file are rounded to so many steps along the longest side.
+#: Coordinates from a file are rounded to so many steps along the longest side.
 STEPS = 2**20
 #: More dimensions than any physical space or logical grid has.
 MOST_DIMENSIONS = 16
 
 
 def place_geometry(where: Allocation, wanted: str) -> Geometry:
-    """Return the coordinates of the places of an allocation (see
-    :class:`hopbytes.algorithms.two_level.Nodes`).
+    """Return the coordinates of the nodes (:class:`hopbytes.algorithms.two_level.Nodes`) of an allocation.
 
     Raises
     ------
     UnsupportedError
-        The machine is no grid of nodes.
+        If the nodes of the machine have no coordinates.
     """
     found = geometry_of(where.machine)
     if found is None:
         raise UnsupportedError(
-            f"mapper {wanted!r} needs coordinates of nodes, and '{where.machine.spec()}' has none: expected "
-            "a torus, mesh or hyperx; 'multisection' and 'ug' work everywhere"
+            f"mapper {wanted!r} needs coordinates of nodes, but '{where.machine.spec()}' has none: expected "
+            "a torus, mesh or hyperx; 'multisection' and 'ug' work on all machines"
         )
     nodes = nodes_of(where)
     return found._replace(places=found.places[:, where.node_of_pe[nodes.first]])
 
 
 def task_coordinates(graph: CommGraph, told: str, wanted: str) -> Int64 | None:
-    """int64[dimensions, n]: where tasks are, from 0; None when nobody knows.
+    """Return int64[dimensions, n], the coordinates of tasks, counted from 0; None if they are unknown.
 
     Parameters
     ----------
     told : str
-        ``16x16x4``: a grid whose numbers ascend fastest in the last dimension. A file otherwise: a line per
-        task with its coordinates. Empty: the grid a generated pattern says it has.
+        ``16x16x4`` is a grid whose task numbers ascend fastest in the last dimension. An empty text means the
+        grid stated in a generated pattern. Any other text is the name of a file with the coordinates of one
+        task per line.
     wanted : str
-        Who asks, for messages.
+        Name of the mapper, for error messages.
 
     Raises
     ------
     UnsupportedError
-        A grid of another number of tasks.
+        If the grid has another number of tasks.
     FormatError
-        A file that is not a table of finite numbers with a line per task.
+        If the file is not a table of finite numbers with one line per task.
     """
     if told and not GRID.fullmatch(told):
         return _scaled(_from_file(told, graph.n))
@@ -73,7 +73,7 @@ def task_coordinates(graph: CommGraph, told: str, wanted: str) -> Int64 | None:
 
 
 def _is_grid(sizes: object, n: int) -> bool:
-    """Whether what a pattern says of itself is a grid of its tasks: anybody may have written the file."""
+    """Return whether `sizes`, metadata of a file that may be wrong, is a grid of n tasks."""
     if not isinstance(sizes, list) or not 1 <= len(sizes) <= MOST_DIMENSIONS:
         return False
     return all(type(size) is int and 0 < size <= n for size in sizes) and math.prod(sizes) == n
@@ -103,14 +103,14 @@ def _from_file(path: str, n: int) -> Float64:
 
 
 def _scaled(points: Float64) -> Int64:
-    """Whole numbers as they are, moved to begin at 0; others in steps of the longest side."""
+    """Shift integers so that they begin at 0; round other coordinates to steps of the longest side."""
     if points.size == 0:
         return np.zeros((max(1, len(points)), points.shape[1]), np.int64)
     low = points.min(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):  # infinite extents are refused
+    with np.errstate(over="ignore"):  # infinite extents are refused below
         extent = float((points.max(axis=1, keepdims=True) - low).max())
     if not math.isfinite(extent):
-        raise FormatError("tasks", None, "coordinates that far apart, expected a range of finite size")
+        raise FormatError("tasks", None, "the coordinates are too far apart, expected a finite range")
     if extent < STEPS and bool(np.all(np.rint(points) == points)):
         scale = 1.0
     else:

@@ -10,7 +10,7 @@ from hopbytes.model.comm_graph import CommGraph, Csr
 
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
-    """Return the weight between every two blocks, without that inside blocks. O(n + m)."""
+    """Return the graph of the weights between blocks, without the weights inside blocks. O(n + m)."""
     sources, targets = np.repeat(block, np.diff(csr.indptr)), block[csr.targets]
     between = sources != targets
     weights = np.ones(len(targets), np.int64) if csr.weights is None else csr.weights
@@ -21,7 +21,7 @@ def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
 
 
 def with_isolated(csr: Csr, n: int) -> Csr:
-    """Return the graph with vertices without edges appended, n vertices in all."""
+    """Append isolated vertices, so that the returned graph has n vertices."""
     missing = n - (len(csr.indptr) - 1)
     if not missing:
         return csr
@@ -30,6 +30,6 @@ def with_isolated(csr: Csr, n: int) -> Csr:
 
 
 def quotient_graph(graph: CommGraph, block: Int32, blocks: int) -> CommGraph:
-    """Return the pattern of the blocks: what tasks of one send to tasks of another. O(n + m)."""
+    """Return the quotient graph as a pattern: the volumes that blocks send to each other. O(n + m)."""
     arcs = Csr(graph.indptr, graph.targets, graph.volumes)
     return CommGraph(*quotient_csr(arcs, block, blocks), undirected=graph.undirected)

@@ -1,4 +1,4 @@
-"""What refiners share: distances as compiled code takes them, and the choice of the cheaper placement."""
+"""Functions that refiners share: distances for compiled code, and the choice of the cheaper mapping."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "price
 def priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[
     Int64 | None, LinearCost | None
 ]:
-    """Return weights of ``graph.symmetric_positive()`` and the prices that belong beside them.
+    """Return the weights of ``graph.symmetric_positive()`` and the linear cost on the same scale.
 
-    Searches count every edge once, J both of its arcs: so prices are halved where the two arcs weigh the
-    same, and where a price is odd weights are doubled instead.
+    Searches count every edge once, but J counts both of its arcs. Linear costs are therefore halved if the
+    two arcs have the same weight; if one of these costs is odd, the edge weights are doubled instead.
     """
     csr = graph.symmetric_positive()
     if linear_cost is None:
@@ -30,7 +30,7 @@ def priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) 
     times, over = (2 if csr.indptr is graph.indptr else 1), 1
     distance = where.distance
     if isinstance(distance, TableDistance) and not np.array_equal(distance.table, distance.table.T):
-        over = 2  # the search sees the sum of both directions
+        over = 2  # the search uses the sum of both directions
     if times == over:
         return csr.weights, linear_cost
     if times < over:
@@ -43,9 +43,9 @@ def priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) 
 
 
 def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
-    """Whether neither volumes nor distances are symmetric, so that no sum of directions stands for both.
+    """Whether neither volumes nor distances are symmetric, so that the sum over both directions is not exact.
 
-    O(k^2 + m log m), and only on tables.
+    O(k^2 + m log m) for distance tables, O(1) otherwise.
     """
     distance = where.distance
     if not isinstance(distance, TableDistance) or np.array_equal(distance.table, distance.table.T):
@@ -59,24 +59,23 @@ def both_ways_differ(graph: CommGraph, where: Allocation) -> bool:
 
 
 def is_dense(graph: CommGraph) -> bool:
-    """Whether tasks exchange messages with a quarter of all others at least, on average."""
+    """Whether a task on average exchanges messages with at least a quarter of all tasks."""
     return 4 * len(graph.symmetric_positive().targets) >= graph.n**2
 
 
 def cheaper(
     graph: CommGraph, where: Allocation, before: Int32, after: Int32, linear_cost: LinearCost | None = None
 ) -> Int32:
-    """Return `after` unless it costs more, prices of single tasks included.
+    """Return `after` unless it costs more than `before`, where linear costs count, too.
 
-    Compiled searches compare exactly, with two exceptions: volumes and distances so large that they were
-    rounded (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a diagonal,
-    of which
-    searches see the mean of both directions. Only then the costs are computed here.
+    Compiled searches compare exactly, with two exceptions: volumes and distances that were rounded because
+    they are very large (:func:`hopbytes.engine.rescale_to_63_bits`), and tables that are asymmetric or have a
+    diagonal, since searches use the mean of both directions. Only in these cases are the costs computed here.
     """
     distance = where.distance
     table = distance.table if isinstance(distance, TableDistance) else None
     plain = table is None or (np.array_equal(table, table.T) and not np.diagonal(table).any())
-    # Both directions are stored, both distances added.
+    # The factor 8 covers that both directions are stored and both distances are added.
     if plain and graph.total_volume * distance.largest * 8 <= MOST:
         return after
     cost = CommCost()

@@ -1,4 +1,4 @@
-"""Tasks poured over PEs in a given order: what baselines and orderings have in common."""
+"""Assignment of tasks to PEs in a given order, which baselines and ordering mappers share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 def random_order(n: int, seed: int) -> Int64:
-    """Return a random permutation of 0..n-1 (int64), the same everywhere for the same seed.
+    """Return a random permutation of 0..n-1 (int64), the same on all systems for the same seed.
 
-    Sorts by the SplitMix64 sequence (Steele, Lea, Flood 2014) of the seed.
+    The numbers are sorted by the SplitMix64 sequence (Steele, Lea, Flood 2014) of the seed.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def _mixed(values: UInt64) -> UInt64:
 
 
 def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64) -> Int32:
-    """Give PEs, one after the other, the next tasks of `order` (int64[n], a permutation)."""
+    """Assign tasks in the given `order` (int64[n], a permutation) to one PE after the other."""
     pe = np.empty(graph.n, np.int32)
     if bounds.exact and bounds.count is not None:
         pe[order] = np.repeat(np.arange(len(bounds.count), dtype=np.int32), bounds.count)
@@ -43,9 +43,10 @@ def fill_in_order(graph: CommGraph, bounds: Bounds, order: Int64) -> Int32:
 
 
 def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
-    """int64[k]: how many tasks each PE takes, n in all, for mappers that place one task after the other.
+    """Return int64[k], the number of tasks per PE with sum n, for mappers that assign one task at a time.
 
-    Exact counts as they are; under a bound on loads shares as the caps, as if all tasks were equal.
+    These are the exact counts if there are any. Under a bound on loads they are proportional to the maximum
+    loads of the PEs, as if all tasks had the same load.
 
     Examples
     --------
@@ -59,9 +60,9 @@ def room_for(graph: CommGraph, bounds: Bounds) -> Int64:
 
 
 def fill_along(graph: CommGraph, bounds: Bounds, pes: Int64, order: Int64) -> Int32:
-    """Give the PEs of the sequence `pes` (int64[k], a permutation) the next tasks of `order`.
+    """Assign tasks in the given `order` to the PEs in the order of `pes` (int64[k], a permutation).
 
-    Counts as :func:`room_for` says.
+    The number of tasks per PE is that of :func:`room_for`.
     """
     pe = np.empty(graph.n, np.int32)
     pe[order] = np.repeat(pes, room_for(graph, bounds)[pes])
@@ -69,7 +70,7 @@ def fill_along(graph: CommGraph, bounds: Bounds, pes: Int64, order: Int64) -> In
 
 
 def _by_load(loads: Int64, caps: Int64) -> Int32:
-    """Cut the sequence where the running load passes each PE's share of the total (shares as the caps)."""
+    """Divide the sequence so that the load of each PE is proportional to its maximum load."""
     total, whole, below = int(loads.sum()), sum(caps.tolist()), 0
     ends = np.empty(len(caps), np.int64)
     for pe, cap in enumerate(caps.tolist()):

@@ -1,4 +1,4 @@
-"""Units of a machine as searches over groups of tasks see them: equal distances to everything outside."""
+"""Units of a machine for searches over groups of tasks; PEs of a unit have equal distances to others."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Units:
     start : int64[units+1]
         Unit u is the PEs ``start[u]`` to ``start[u+1] - 1``.
     kind : int64[units]
-        Equal for units that are built alike and may hold the same, so that what one holds fits another,
-        PE for PE, with the same distances inside.
+        Equal for units with the same structure and the same maximum loads. The tasks of one such unit fit
+        into another, PE by PE, with the same distances between them.
     near : KernelDistances
         Distances between the units.
     """
@@ -41,14 +41,14 @@ class Units:
         return len(self.kind)
 
     def of_pe(self) -> Int32:
-        """int32[k]: unit of every PE."""
+        """Return int32[k], the unit of every PE."""
         return np.repeat(np.arange(self.count, dtype=np.int32), np.diff(self.start))
 
     def linear_cost(self, linear_cost: LinearCost, pe: Int32) -> tuple[LinearCost, Int64]:
-        """Return what the tasks of a unit cost together in another one, and the units that stay.
+        """Return the linear cost of the tasks of each unit in every other unit, and the units that must stay.
 
-        Each task is priced on the PE of the same position. Units that hold a task with few PEs to choose
-        from stay where they are.
+        Each task is assumed to be on the PE with the same position. Units stay where they are if they hold
+        a task that is restricted to certain PEs.
         """
         own = self.of_pe()
         offset = np.arange(len(own)) - self.start[own]
@@ -69,7 +69,7 @@ class Units:
 
 
 def units_of(where: Allocation, bounds: Bounds) -> list[Units]:
-    """Return the levels of units of more than one PE, the outermost first; none where distances are a table.
+    """Return the levels whose units have more than one PE, outermost first; none if distances are a table.
 
     O(levels x k).
     """

@@ -1,4 +1,4 @@
-"""Two-level mapping: groups of tasks onto nodes, then the tasks of a group inside its node."""
+"""Two-level mapping: groups of tasks are mapped to nodes, then the tasks of a group inside its node."""
 
 from hopbytes.algorithms.two_level.host_graph import HostGraph, host_graph
 from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient

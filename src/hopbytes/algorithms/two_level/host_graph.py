@@ -1,4 +1,4 @@
-"""The network of an allocation as a graph: its nodes, the switches between them, and what links carry."""
+"""The network of an allocation as a graph of nodes and switches, with the capacities of links."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hopbytes.kernels import csr_from_arcs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostGraph:
-    """Symmetric graph of places 0..places-1 and, behind them, routers and switches.
+    """Symmetric graph of the places (nodes) 0..places-1, followed by routers and switches.
 
     Parameters
     ----------
     places : int
     indptr, targets : int64[V+1], int32[2 E]
-        Each place is joined to the vertex of the network where its node is plugged in.
+        Each place is adjacent to the router or switch to which its node is connected.
     capacity : int64[2 E]
-        Of both directions and all parallel links together.
+        Sum of the capacities of both directions and all parallel links.
     """
 
     places: int
@@ -37,37 +37,37 @@ class HostGraph:
         return len(self.indptr) - 1
 
     def sources(self) -> Int64:
-        """int64[2 E]: vertex at the near end of each entry."""
+        """Return int64[2 E], the source of each entry of `targets`."""
         return np.repeat(np.arange(self.count, dtype=np.int64), np.diff(self.indptr))
 
 
 def host_graph(nodes: Nodes, wanted: str) -> HostGraph:
     """Return the graph of the network around the nodes of an allocation; O(links log links).
 
-    Ends of the network where none of these nodes is are left out.
+    Leaves of the network without one of these nodes are left out.
 
     Raises
     ------
     UnsupportedError
-        A machine without a network, or one that lists routes without saying what its links join.
+        If the machine has no network, or its description lists routes without the ends of the links.
     """
     network = network_of(nodes.where, wanted)
     if network.wiring is None:
         raise UnsupportedError(
-            f"{wanted} needs to know what links join, and '{nodes.where.machine.spec()}' lists only routes: "
-            "'ug' and 'ptram' work with those"
+            f"{wanted} needs the ends of all links, but '{nodes.where.machine.spec()}' lists only routes: "
+            "'ug' and 'ptram' work with routes alone"
         )
     wiring, places = network.wiring(), nodes.count
     at = wiring.at[endpoints_of(nodes.where)[nodes.first]]
     real = network.capacity > 0
     tail, head, capacity = wiring.tail[real], wiring.head[real], network.capacity[real]
     degree = np.bincount(np.concatenate([tail, head]), minlength=wiring.vertices)
-    kept = degree > 2  # an end has a link in each direction
+    kept = degree > 2  # a leaf has one link in each direction
     kept[at] = True
     number = np.cumsum(kept) - 1 + places
     inner = kept[tail] & kept[head] & (tail != head)
     tail, head, capacity = number[tail[inner]], number[head[inner]], capacity[inner]
-    # A place takes no more than all links of its router do.
+    # The capacity of a place is that of all links of its router, so that it never limits the traffic.
     total = np.zeros(places + int(np.count_nonzero(kept)), np.int64)
     np.add.at(total, tail, capacity)
     own, plug = np.arange(places, dtype=np.int64), number[at]

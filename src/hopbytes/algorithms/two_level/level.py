@@ -1,4 +1,4 @@
-"""The nodes of an allocation as places for groups of tasks, and the graph between groups."""
+"""The nodes of an allocation, to which groups of tasks are mapped, and the graph between groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
-    """Places 0..P-1: the nodes of an allocation in machine order; its PEs if there is only one node.
+    """The places 0..P-1: the nodes of an allocation in machine order, or its PEs if there is only one node.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class Nodes:
 
     @property
     def first(self) -> Int64:
-        """int64[P]: the PE that stands for each place."""
+        """The first PE of each place, int64[P], which represents it in distances."""
         return self.pes[self.start[:-1]]
 
     def capacities(self, per_pe: Int64) -> Int64:
-        """int64[P]: sum of what the PEs of each place may hold."""
+        """Return int64[P], the sum of the capacities of the PEs of each place."""
         return np.add.reduceat(per_pe[self.pes], self.start[:-1])
 
 
@@ -54,7 +54,7 @@ def nodes_of(where: Allocation) -> Nodes:
     """Return the places of an allocation; O(k log k)."""
     if "nodes" not in where._cache:
         node = where.node_of_pe
-        # Numbered by their first PE.
+        # Places are numbered in the order of their first PEs.
         _, seen, of_pe = np.unique(node, return_index=True, return_inverse=True)
         of_pe = np.argsort(np.argsort(seen))[of_pe]
         if int(of_pe.max()) == 0:
@@ -68,7 +68,7 @@ def nodes_of(where: Allocation) -> Nodes:
 
 
 class RunControl(NamedTuple):
-    """How to run a cut: seed, threads, when to stop, whom to tell how many arcs were looked at."""
+    """Settings of one run: seed, threads, deadline, and the callback that records scanned edges."""
 
     seed: int = 0
     threads: int = 1
@@ -79,27 +79,28 @@ class RunControl(NamedTuple):
 def partition_to_nodes(
     graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, pace: RunControl
 ) -> Int32:
-    """Cut the tasks into one group per place, as large as the place at most, with little talk between.
+    """Partition the tasks into one group per place, within its capacity and with a small edge cut.
 
     Parameters
     ----------
     graph : CommGraph
     capacities : int64[P]
-        Unequal ones welcome. With unit loads and capacities that sum to n every group fits exactly.
+        Capacities of the places, which may differ. With unit loads and capacities that sum to n every group
+        has exactly the size of its place.
     loads : int64[n] or None
-        None: 1 each.
+        Loads of the tasks; None means 1 each.
 
     Returns
     -------
     int32[n]
-        Group of every task; group p was cut to the size of place p.
+        Group of every task; group p has the size of place p.
 
     Notes
     -----
-    Where sizes leave no choice, tasks as they come, group by group, compete: the order of many programs is
-    the work of a partitioner that saw more than the pattern.
-    What the partitioner leaves overfull is put right by moves of the tasks that lose least, in the order
-    of loss (the single Fiduccia-Mattheyses pass of Deveci et al., 2015).
+    If group sizes are exact, the partition into groups of consecutive tasks is a candidate, too, because many
+    programs number their tasks with a partitioner that had more information than the pattern. Overfull groups
+    are repaired by moves of the tasks with the least loss, in the order of loss (the single
+    Fiduccia-Mattheyses pass of Deveci et al., 2015).
     """
     csr = graph.symmetric_positive()
     places = len(capacities)
@@ -118,11 +119,11 @@ def partition_to_nodes(
 
 
 def balance_fix(graph: CommGraph, parts: Int32, capacities: Int64, loads: Int64 | None) -> Int32:
-    """Move boundary tasks off overfull groups at the least loss of cut; groups that fit stay as they are."""
+    """Move tasks out of overfull groups with the least increase of the edge cut; others only receive."""
     fixed: Int32 = np.ascontiguousarray(parts, np.int32).copy()
     places = len(capacities)
     equal = np.ones(65, np.int64)
-    equal[0] = 0  # every place as far from every other: the cost is the cut
+    equal[0] = 0  # with equal distances between all places the cost is the edge cut
     kernels.repair(
         graph.symmetric_positive(), loads, fixed, capacities, np.arange(places, dtype=np.uint64), equal,
         np.zeros(1, np.int32),
@@ -133,7 +134,7 @@ def balance_fix(graph: CommGraph, parts: Int32, capacities: Int64, loads: Int64 
 def quotient(graph: CommGraph, group: Int32, count: int) -> CommGraph:
     """Return the directed graph between groups: volumes and messages summed, no arcs within a group.
 
-    O(n + m). Messages are counts of arcs where the source had none.
+    O(n + m). If the graph has no numbers of messages, every arc counts as one message.
     """
     sources, targets = group[graph.sources()], group[graph.targets]
     apart = sources != targets

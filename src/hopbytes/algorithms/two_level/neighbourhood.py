@@ -1,4 +1,4 @@
-"""What lies around the nodes of an allocation, and how far: what searches outwards from a node look at."""
+"""The neighbourhoods of the nodes of an allocation: other nodes by increasing distance."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.place_distances import TreeDistance
 
-#: With more sites than this, only those near in machine order are looked at.
+#: With more sites (nodes) than this, only sites near in machine order belong to a neighbourhood.
 MOST_SITES = 4096
-#: How many those are.
+#: The number of sites before and after a site in this case.
 WINDOW = 256
 
 
 def neighbourhood_of(nodes: Nodes, *, of_pes: bool = False) -> Neighbourhood:
-    """Return the surroundings of every node; its places are the node itself or, with `of_pes`, its PEs.
+    """Return the neighbourhood of every node; its places are the node itself or, with `of_pes`, its PEs.
 
-    O(P^2 log P) for P nodes, computed once; for P > 4096 only the 256 nodes before and after in machine
-    order are known to each.
+    O(P^2 log P) for P nodes, computed once. For P > 4096 the neighbourhood of a node consists only of the 256
+    nodes before and after it in machine order.
     """
     cache = nodes._cache
     if "neighbourhood" not in cache:
@@ -44,7 +44,7 @@ def _rows(nodes: Nodes) -> tuple[Int32, UInt16]:
     if count <= MOST_SITES:
         hops = levels_between(nodes)
         near = np.argsort(hops, axis=1, kind="stable").astype(np.int32)
-        # The site itself comes first also where others are no hop away.
+        # The site itself must come first, even if other sites are at distance 0.
         own = np.argmax(near == np.arange(count)[:, None], axis=1)
         for site in np.flatnonzero(own):
             near[site, 1 : own[site] + 1] = near[site, : own[site]].copy()
@@ -60,7 +60,7 @@ def _rows(nodes: Nodes) -> tuple[Int32, UInt16]:
 
 
 def levels_between(nodes: Nodes) -> UInt16:
-    """uint16[P, P]: links between nodes on a network, number of the level at which they part on a tree."""
+    """Return uint16[P, P], hops between nodes on a network, or the level at which they differ on a tree."""
     if nodes.where.machine.network() is not None:
         return node_hops(nodes)
     distance = nodes.where.distance.select(nodes.first)
@@ -71,12 +71,12 @@ def levels_between(nodes: Nodes) -> UInt16:
 
 
 def node_hops(nodes: Nodes) -> UInt16:
-    """uint16[P, P]: links between nodes of a network, of the longer way where there and back differ.
+    """Return uint16[P, P], the hops between nodes of a network, the maximum of both directions.
 
     Raises
     ------
     UnsupportedError
-        Some pair has no route.
+        If a pair of nodes has no route.
     """
     network, endpoints = nodes.where.machine.network(), endpoints_of(nodes.where)[nodes.first]
     hops, unrouted = hop_table(network.form, endpoints)
@@ -106,7 +106,7 @@ def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:
 
 
 def _bit_lengths(values: NDArray[np.uint64]) -> Int64:
-    """Exact bit lengths; floating logarithms are off near powers of two."""
+    """Return exact bit lengths, since floating-point logarithms are inexact near powers of two."""
     lengths = np.zeros(len(values), np.int64)
     for shift in (32, 16, 8, 4, 2, 1):
         large = (values >> np.uint64(shift)) > 0
@@ -116,7 +116,7 @@ def _bit_lengths(values: NDArray[np.uint64]) -> Int64:
 
 
 def place_distances(nodes: Nodes) -> PlaceDistances:
-    """Return distances between the places: hops on a network, else those of the PEs that stand for them."""
+    """Return the distances between the places: hops on a network, otherwise those of their first PEs."""
     if "distances" not in nodes._cache:
         where = nodes.where.select(nodes.first)
         if where.machine.network() is not None:

@@ -1,4 +1,4 @@
-"""What mappers that place groups on nodes share; not a mapper itself."""
+"""Functions shared by mappers that assign groups of tasks to nodes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hopbytes.model.comm_graph import CommGraph
 
 
 def capacity_of(graph: CommGraph, bounds: Bounds) -> Capacity:
-    """What PEs may hold: tasks where counts are exact, else load."""
+    """Return the capacity of the PEs: numbers of tasks if counts are exact, otherwise loads."""
     if bounds.exact and bounds.count is not None:
         return Capacity(bounds.count, None)
     return Capacity(bounds.load, graph.loads)
 
 
 def settings_of(runs: int, tries: int, region_growings: int = 4) -> PartitionSettings:
-    """Effort of the cut into groups."""
+    """Return the settings of the partition into groups."""
     return PartitionSettings(
         repetitions=runs, initial_partitions=tries, region_growings=region_growings,
         recombinations=max(0, runs - 1),
@@ -29,12 +29,12 @@ def settings_of(runs: int, tries: int, region_growings: int = 4) -> PartitionSet
 
 
 def run_control_of(effort: Effort) -> RunControl:
-    """Return the part of the effort that cuts look at."""
+    """Return the part of the effort that partitions use."""
     return RunControl(effort.seed, effort.threads, effort.deadline, effort.spend)
 
 
 def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts: int) -> None:
-    """Count exchanges looked at, each as the arcs two tasks have on average."""
+    """Record evaluated exchanges; each counts as the average number of arcs of two tasks."""
     effort.count(swaps_evaluated=evaluations, **amounts)
     effort.spend(evaluations * max(1, 4 * grouped.m // max(1, grouped.n)), whole=not effort.out_of_time)
 
@@ -42,14 +42,14 @@ def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts:
 def cut(
     graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, settings: PartitionSettings
 ) -> Grouped:
-    """Cut the tasks into groups, one per node."""
+    """Partition the tasks into groups, one per node."""
     return cut_into_groups(graph, where, capacity_of(graph, bounds), settings, run_control_of(effort))
 
 
 def finish(
     graph: CommGraph, grouped: Grouped, place: Int32, bounds: Bounds, effort: Effort
 ) -> Int32:
-    """Place the tasks of every group inside the node it got."""
+    """Map the tasks of every group to the PEs of its node."""
     share = capacity_of(graph, bounds)
     return place_inside(
         graph, grouped.nodes, place[grouped.group].astype(np.int32), share.per_pe, share.loads,

@@ -1,4 +1,4 @@
-"""From a mapping problem to one of groups on nodes and back."""
+"""Conversion between mappings of tasks to PEs and mappings of groups to nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hopbytes.model.comm_graph import CommGraph
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouped:
-    """Tasks in groups, one group per node at most.
+    """Tasks in groups, with at most one group per node.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class Grouped:
     graph : CommGraph
         Directed arcs between groups.
     sizes, capacities : int64[G], int64[P]
-        Tasks (or load) of every group, and what every place may hold.
+        Number of tasks (or load) of every group, and capacity of every place.
     start : int32[G]
-        Place every group comes from; for groups fresh from a partition the number of the group.
+        Initial place of every group; for groups made by a partition it is the number of the group.
     """
 
     nodes: Nodes
@@ -42,7 +42,7 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Capacity:
-    """What PEs may hold: `per_pe` int64[k] in tasks (`loads` None) or in units of `loads` int64[n]."""
+    """Capacity of the PEs: `per_pe` int64[k] in tasks (`loads` is None) or in units of `loads` int64[n]."""
 
     per_pe: Int64
     loads: Int64 | None
@@ -51,7 +51,7 @@ class Capacity:
 def cut_into_groups(
     graph: CommGraph, where: Allocation, share: Capacity, settings: PartitionSettings, pace: RunControl
 ) -> Grouped:
-    """Partition the tasks into one group per node, of just the size the node takes."""
+    """Partition the tasks into one group per node, within the capacity of the node."""
     nodes = nodes_of(where)
     capacities = nodes.capacities(share.per_pe)
     group = partition_to_nodes(graph, capacities, share.loads, settings, pace)
@@ -59,7 +59,7 @@ def cut_into_groups(
 
 
 def groups_of_placement(graph: CommGraph, where: Allocation, pe: Int32, share: Capacity) -> Grouped:
-    """Take what is on each node of a placement as a group; empty nodes have none."""
+    """Return the tasks of each node of a mapping as a group; empty nodes have no group."""
     nodes = nodes_of(where)
     used, group = np.unique(nodes.of_pe[pe], return_inverse=True)
     return _grouped(
@@ -79,10 +79,10 @@ def move_groups(
     graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, share: Capacity, settings: PartitionSettings,
     pace: RunControl,
 ) -> Int32:
-    """Return the placement after every group went from its place to ``place[group]``.
+    """Return the mapping after every group has moved from its place to ``place[group]``.
 
-    Between nodes that look alike inside, tasks keep the PE they had there; elsewhere the group is placed
-    inside its new node from scratch.
+    If both nodes have the same structure, tasks keep the position of their PE in the node; otherwise the
+    tasks of the group are mapped to the PEs of the new node from scratch.
     """
     nodes = grouped.nodes
     old, new = grouped.start[grouped.group], place[grouped.group]
@@ -101,12 +101,12 @@ def move_groups(
 
 
 def _kinds(nodes: Nodes, per_pe: Int64) -> Int64:
-    """int64[P]: a number per node, equal for nodes with the same groups of PEs that hold the same."""
+    """Return int64[P], a number per node, equal for nodes with the same groups and capacities of PEs."""
     groupings = np.stack([*nodes.where.groups(), *([per_pe] if len(per_pe) else [])]).astype(np.int64)
     known: dict[bytes, int] = {}
     kinds = np.empty(nodes.count, np.int64)
     for place in range(nodes.count):
         own = groupings[:, nodes.pes[nodes.start[place] : nodes.start[place + 1]]]
-        own[:-1] -= own[:-1, :1].copy()  # groups are numbered on from node to node
+        own[:-1] -= own[:-1, :1].copy()  # numbers of groups are consecutive across nodes
         kinds[place] = known.setdefault(own.tobytes(), len(known))
     return kinds

@@ -15,23 +15,23 @@ from hopbytes.engine.routed_search import Routing, Traffic
 from hopbytes.kernels.routes import fraction_bits
 from hopbytes.model.comm_graph import CommGraph
 
-#: Values of links stay below this in searches, so that sums over links and their squares fit.
+#: Upper limit of the loads of links in searches, so that sums over links and their squares fit.
 MOST_VALUE = 2**54
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routed:
-    """Routes, traffic that fits into them, and what their integers count as.
+    """Routes and traffic in integers that do not overflow, with the units of these integers.
 
     Parameters
     ----------
     routing : Routing
     traffic : Traffic
-        Volumes are divided by ``2**lost`` where they would overflow.
+        Volumes are divided by a power of two if they would overflow.
     unit : float
-        Integers of congestion (load x price) per unit of it.
+        Congestion (load x price) in these integers per unit of congestion.
     scale : float
-        Integers of load per byte.
+        Load in these integers per byte.
     """
 
     routing: Routing
@@ -49,20 +49,21 @@ def routed(
     Parameters
     ----------
     graph : CommGraph or PortArcs
-        Arcs between groups (tasks, with `of_pes`); those of a CommGraph go by the first PE of each node.
+        Arcs between groups (between tasks with `of_pes`); arcs of a CommGraph use the endpoint of the first
+        PE of each node.
     weights : int64[m] or None
-        What arcs weigh; None: 1 each.
+        Weights of the arcs; None means 1 each.
     wanted : str
-        Who asks, for messages.
+        Name of the algorithm, for error messages.
     priced : bool
-        Capacities count.
+        Divide loads by the capacities of links.
     of_pes : bool
         Places are PEs instead of nodes.
 
     Raises
     ------
     UnsupportedError
-        The machine has no network, or some pair of nodes no route.
+        If the machine has no network, or a pair of nodes has no route.
     """
     network = network_of(nodes.where, wanted)
     endpoints = endpoints_of(nodes.where)
@@ -95,19 +96,19 @@ def routed(
 def routed_groups(
     graph: CommGraph, grouped: Grouped, pe: Int32 | None, wanted: str, *, messages: bool = False
 ) -> Routed:
-    """Prepare a search over link loads that moves whole groups, each task with the adapter it sits beside.
+    """Prepare a search over link loads that moves whole groups, where each task uses the adapter of its PE.
 
     Parameters
     ----------
     graph : CommGraph
-        Of tasks.
+        Pattern of the tasks.
     pe : int32[n] or None
-        PE of every task, on any node of the kind its group may go to: it says which of the node's adapters
-        the task uses there. None: every node has one.
+        PE of every task, on any node of the kind to which its group may move. The PE determines which adapter
+        of the node the task uses. None means that every node has one adapter.
     wanted : str
-        Who asks, for messages.
+        Name of the algorithm, for error messages.
     messages : bool
-        Count messages, whatever the capacities, instead of volumes over capacities.
+        Count messages regardless of capacities, instead of volumes divided by capacities.
     """
     ports = ports_of(grouped.nodes)
     arcs = arcs_of(grouped.graph)

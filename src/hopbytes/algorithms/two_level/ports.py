@@ -1,4 +1,4 @@
-"""Nodes with several adapters: which of them each task of a group sends and receives through."""
+"""Nodes with several adapters: the adapter through which each task of a group sends and receives."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hopbytes.model.comm_graph import CommGraph
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ports:
-    """Ports of places: PEs that share an endpoint on every node, counted alike on all nodes.
+    """Ports of places (nodes): PEs of a port share an endpoint; ports have the same numbers on all nodes.
 
     Parameters
     ----------
     count : int
-        Ports of each place; 1 where every node has one endpoint.
+        Number of ports per place; 1 if every node has one endpoint.
     endpoints : int32[P * count]
-        Endpoint of every port, place by place. A node with fewer PEs repeats the endpoint of its last one.
+        Endpoint of every port, place by place. A node with fewer PEs repeats the endpoint of its last PE.
     of_pe : int32[k]
         Port of every PE.
     """
@@ -44,11 +44,11 @@ def _ports(nodes: Nodes, endpoints: Int32) -> Ports:
     if np.array_equal(endpoints, first[nodes.of_pe]):
         return Ports(1, first, np.zeros(nodes.where.k, np.int32))
     sizes = np.diff(nodes.start)
-    # Column w: the endpoint of the PE number w of every node. Equal columns are one port.
+    # Column w has the endpoints of PE number w of every node. Equal columns form one port.
     within = np.minimum(np.arange(int(sizes.max())), sizes[:, None] - 1)
     columns = endpoints[nodes.pes[nodes.start[:-1, None] + within]]
     _, shown, port = np.unique(columns, axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(shown))  # numbered by the first PE that has them
+    order = np.argsort(np.argsort(shown))  # ports are numbered in the order of their first PEs
     port = order[port.reshape(-1)].astype(np.int32)
     of_pe = np.empty(nodes.where.k, np.int32)
     of_pe[nodes.pes] = port[np.arange(nodes.where.k) - np.repeat(nodes.start[:-1], sizes)]
@@ -58,14 +58,14 @@ def _ports(nodes: Nodes, endpoints: Int32) -> Ports:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PortArcs:
-    """Directed arcs between groups, apart by the ports they leave and reach.
+    """Directed arcs between groups, separated by the ports at their sources and targets.
 
     Parameters
     ----------
     indptr, targets, volumes, messages
-        int64[G+1]; int32[m] groups, the same one several times if ports differ; int64[m] or None for 1 each.
+        int64[G+1]; int32[m], groups, which may be repeated with different ports; int64[m] or None for 1 each.
     out, in_ : int32[m] or None
-        Port at the source and at the target; None where every place has one.
+        Port at the source and at the target; None if every place has one port.
     """
 
     indptr: Int64
@@ -82,14 +82,14 @@ def arcs_of(graph: CommGraph) -> PortArcs:
 
 
 def port_arcs(graph: CommGraph, group: Int32, groups: int, port: Int32, ports: int) -> PortArcs:
-    """Merge the arcs between tasks that have groups and ports in common; none within a group. O(n + m).
+    """Merge the arcs of tasks with equal groups and ports, without arcs inside a group. O(n + m).
 
     Parameters
     ----------
     graph : CommGraph
-        Of tasks.
+        Pattern of the tasks.
     group, port : int32[n]
-        Of every task.
+        Group and port of every task.
     """
     seats = (group.astype(np.int64) * ports + port).astype(np.int32)
     merged = quotient(graph, seats, groups * ports)

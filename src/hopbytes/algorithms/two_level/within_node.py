@@ -1,4 +1,4 @@
-"""From the node of every task to its PE: cut the tasks of each node along the tree inside it."""
+"""From the node of every task to its PE: multisection of the tasks of each node along its inner levels."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ def place_inside(
     graph: CommGraph, nodes: Nodes, place: Int32, per_pe: Int64, loads: Int64 | None,
     settings: PartitionSettings, pace: RunControl,
 ) -> Int32:
-    """Return int32[n], the PE of every task on the node it was given.
+    """Return int32[n], the PE of every task on its given node.
 
     Parameters
     ----------
     place : int32[n]
-        Place of every task, see :class:`Nodes`.
+        Place (node) of every task, see :class:`Nodes`.
     per_pe : int64[k]
-        What each PE may hold: tasks for `loads` of None.
+        Capacity of each PE, in tasks if `loads` is None, otherwise in units of `loads`.
 
     Notes
     -----
-    All nodes are cut side by side, one compiled call per level inside them. O(levels x (n + m)).
+    All nodes are partitioned together in one compiled call per level inside them. O(levels x (n + m)).
     """
     where = nodes.where
     csr = graph.symmetric_positive()
-    unit = place.astype(np.int32)  # the unit each task is in so far: a place at first
-    parents = nodes.of_pe  # the same for PEs
+    unit = place.astype(np.int32)  # the current unit of each task, at first its node
+    parents = nodes.of_pe  # the current unit of each PE
     for depth, grouping in enumerate(where.groups()):
         children = _finer(parents, grouping)
         if int(children.max()) == int(parents.max()):
@@ -55,7 +55,7 @@ def place_inside(
 
 
 def _finer(parents: Int32, grouping: Int32) -> Int32:
-    """Return units that are in one parent and one group, numbered so that the parts of a parent follow on."""
+    """Return the intersections of parents and groups as units; units of a parent have consecutive numbers."""
     pairs = parents.astype(np.int64) * (int(grouping.max()) + 1) + grouping
     units: Int32 = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
     return units

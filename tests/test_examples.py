@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import sys
 import pytest
 
 import hopbytes as hb
-from helpers.paths import ROOT
+from helpers.paths import PROGRAM, ROOT
 
 NOT_IMPORTABLE = {"hopbytes.__main__", "hopbytes._core", "hopbytes.partitioners._worker"}
 MODULES = sorted(
@@ -49,6 +50,22 @@ def test_metrics_that_explain_times(capsys):
     (code,) = python_blocks("docs/which-mapper.md")
     exec(code, {})
     assert capsys.readouterr().out.startswith("{'MC': 0.")
+
+
+def test_commands_of_the_first_hour_that_need_no_launcher(tmp_path):
+    """launchers/test_documents.py runs the others; the machine takes the place of a probed one."""
+    page = (ROOT / "docs/first-hour.md").read_text()
+    lines = [line for block in re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+             for line in block.splitlines()]  # fmt: skip
+    commands = [line for line in lines if " -- " not in line]
+    assert len(commands) == 5
+    hb.write(hb.read("stencil:8x8"), tmp_path / "app.pattern")
+    for command in commands:
+        words = [PROGRAM if word == "hopbytes" else word for word in shlex.split(command, comments=True)]
+        words = ["node:8 core:8" if word == "job.machine.json" else word for word in words]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, command + done.stderr
+    assert (tmp_path / "placed.json").exists()
 
 
 RECIPES = {

@@ -47,8 +47,6 @@ OUR_ERRORS = [
     ("cores per task", ("map", EXAMPLE, *ON, "--cores-per-task", 2), ["64", "32"]),
     ("negative imbalance", ("map", EXAMPLE, *ON, "--imbalance", -1), ["imbalance"]),
     ("imbalance no number", ("map", EXAMPLE, *ON, "--imbalance", "nan"), ["imbalance"]),
-    ("negative seed", ("map", EXAMPLE, *ON, "--seed", -1), ["seed"]),
-    ("negative time limit", ("map", EXAMPLE, *ON, "--time-limit", -1), ["time"]),
     ("wrong number of hosts", ("map", EXAMPLE, *ON, "--hosts", "n[1-7]"), ["7", "8"]),
     ("output folder missing", ("map", EXAMPLE, *ON, "-o", "no/where.txt"), ["no/where.txt"]),
     ("output is a directory", ("map", EXAMPLE, *ON, "-o", "folder", "--format", "plain"), ["folder"]),

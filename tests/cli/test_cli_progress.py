@@ -1,5 +1,6 @@
 """The bar shows the share of the whole; Ctrl-C is answered at once, also while compiled code is at work."""
 
+import io
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 import hopbytes as hb
 from hopbytes.engine import WorkMeter, metered_by
 from hopbytes.report.expected_work import expected_edges
-from hopbytes.report.progress import Progress, State
+from hopbytes.report.progress import DELAY, INTERVAL, Progress, State
 
 
 def test_the_share_counts_reading_and_scanned_edges_of_the_estimate():
@@ -44,6 +45,42 @@ def test_there_is_no_cost_before_there_is_a_mapping():
     progress.report("level 2 of 3, J 663,224,320", 0, 1)
     progress.report("refine", 0, 1)
     assert "J 663,224,320" in progress.state.line(0.0, 80)
+
+
+class End:
+    """The end of a run, on a clock that goes on while somebody waits."""
+
+    def __init__(self, seconds):
+        self.left = seconds
+
+    def wait(self, timeout):
+        self.left -= timeout
+        return self.is_set()
+
+    def is_set(self):
+        return self.left <= 0
+
+    def set(self):
+        self.left = 0
+
+
+def shown_by_a_run_of(seconds, monkeypatch):
+    """Return what a watched run writes to its terminal until it ends, and then to take the bar away."""
+    terminal = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    progress = Progress(watched=True)
+    progress.meter, progress._end = WorkMeter(), End(seconds)
+    progress.mapping(100, 7000, time_limit=None, work_limit=None)
+    progress._draw_often()
+    progress.close()
+    return terminal.getvalue()
+
+
+def test_a_short_run_stays_silent(monkeypatch):
+    assert shown_by_a_run_of(0.9 * DELAY, monkeypatch) == ""
+    longer = shown_by_a_run_of(DELAY + 2.5 * INTERVAL, monkeypatch)
+    assert longer.count("mapping, J -") == 2
+    assert longer.endswith("\r\x1b[K")  # the bar is taken away
 
 
 @pytest.mark.parametrize("columns", [20, 40, 80, 200])

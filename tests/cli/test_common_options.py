@@ -7,7 +7,6 @@ import pytest
 
 import hopbytes as hb
 from helpers.errors import assert_refused
-from hopbytes.cli.common_options import seconds
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.capacities import exact_imbalance
 
@@ -49,17 +48,6 @@ def test_python_refuses_the_same():
         assert exact_imbalance(share) == Fraction(3, 100)
     assert exact_imbalance(Fraction(3)) == exact_imbalance("300%") == 3
     assert exact_imbalance(0.99) == Fraction(99, 100)
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("0", 0), ("2.5", 2.5), ("90s", 90), ("5m", 300), ("1h", 3600), ("1h30m", 5400), ("1H 5M", 3900),
-        ("0.5h", 1800),
-    ],
-)  # fmt: skip
-def test_durations(typed, meant):
-    assert seconds(typed) == meant
 
 
 def test_a_time_limit_with_a_unit(hopbytes):

@@ -34,6 +34,10 @@ def test_errors_are_one_line(hopbytes, results):
     unknown = hopbytes("compare-runs", results)
     assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
     assert "unknown baseline 'sharedmap'" in unknown.stderr
+    results.write_text(results.read_text().replace('"comm_cost": 40', '"error": "no module named rival"'))
+    failed = hopbytes("compare-runs", results, "--baseline", "theirs")
+    assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
+    assert "no module named rival" in failed.stderr
     results.write_text("{}\n")
     broken = hopbytes("compare-runs", results)
     assert (broken.returncode, broken.stderr.count("\n")) == (1, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hopbytes as hb
-from hopbytes.cli.option_names import OPTIONS, as_options
+from hopbytes.cli.option_names import OPTIONS, as_options, for_terminal
 
 SOURCE = Path(hb.__file__).parent
 #: Folders whose texts are written for a terminal.
@@ -33,6 +33,20 @@ THEIRS = re.compile(r"mpirun|mpiexec|srun|torchrun|flux|jsrun|runjob|--hostfile|
 )
 def test_translation(text, typed):
     assert as_options(text) == typed
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("60959284 scanned edges", "60,959,284 scanned edges"),
+        ("x.gz: more than 17179869184 bytes stored", "x.gz: more than 17,179,869,184 bytes stored"),
+        ("(12345 tasks; 9999 slots)", "(12,345 tasks; 9999 slots)"),
+        ("task 12345 is on PE 70000", "task 12345 is on PE 70000"),
+        ("data-12345 tasks and run/12345 tasks stay", "data-12345 tasks and run/12345 tasks stay"),
+    ],
+)
+def test_large_counts_have_separators_and_numbers_of_things_do_not(text, typed):
+    assert for_terminal(text) == typed
 
 
 def test_options_of_the_table_exist():

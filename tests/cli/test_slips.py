@@ -53,9 +53,9 @@ def test_an_unknown_format_is_compared_with_those_that_fit(hopbytes):
             ("eval", EXAMPLE, "--on", "node:8", "core:8", "--placement", "block"),
             'quote the machine: --on "node:8 core:8"',
         ),
-        (("map", EXAMPLE, "node:8@10 core:8@1"), 'the machine comes by --on: --on "node:8@10 core:8@1"'),
-        (("map", "node:8 core:8", "--on", EXAMPLE), "the machine comes by --on, the pattern first:"),
-        (("map", "node:8 core:8", EXAMPLE), 'the machine comes by --on: --on "node:8 core:8"'),
+        (("map", EXAMPLE, "node:8@10 core:8@1"), 'the machine is given by --on: --on "node:8@10 core:8@1"'),
+        (("map", "node:8 core:8", "--on", EXAMPLE), "the machine is given by --on, the pattern comes first:"),
+        (("map", "node:8 core:8", EXAMPLE), 'the machine is given by --on: --on "node:8 core:8"'),
         (
             ("run", "--pattern", EXAMPLE, "mpirun", "-n", "64", "./app"),
             "put -- before the launcher: … -- mpirun -n 64 ./app",

@@ -87,7 +87,7 @@ def test_where_a_launcher_puts_ranks(folder):
     [
         (["-n", "3", "./app"], 1, "starts 3 ranks, expected 2"),
         (["-n", "2", "--map-by", "core", "./app"], 1, "--map-by also says where ranks go"),
-        (["-n", "2"], 2, "say which program to launch"),
+        (["-n", "2"], 2, "the program to launch is missing"),
     ],
 )
 def test_nothing_starts_where_the_command_does_not_fit(folder, words, code, message):

@@ -1,6 +1,9 @@
 """Comparing benchmark rows: means worked out by hand, gaps never averaged over, bad files refused."""
 
+import bz2
+import gzip
 import json
+import lzma
 
 import pytest
 from hypothesis import given
@@ -110,6 +113,24 @@ def test_unknown_baseline_names_the_nearest():
         compare([row("theirs", 1)], "theirs:ecco")
 
 
+def test_a_baseline_whose_runs_all_failed_is_refused_with_the_first_error():
+    rows = [row("ours", 1), row("theirs", None, error="ModuleNotFoundError: no\nrival")]
+    with pytest.raises(UnsupportedError, match=mentions("'theirs'", "ModuleNotFoundError: no rival")):
+        compare(rows, "theirs")
+    assert standing(compare([*rows, row("theirs", 2, "b")], "theirs"), "theirs:eco").failures == 1
+
+
+def test_contenders_that_meet_nobody_are_named():
+    rows = [row("ours", 1), row("ours", 1, preset="strong"), row("ours", 1, "b", preset="fast")]
+    rows += [row("theirs", 2), row("theirs", 2, preset="fast")]
+    absent, empty = compare(rows, "theirs").notes
+    assert "theirs:strong" in absent
+    assert "ours:strong" in absent
+    assert "ours:fast" in empty
+    assert "theirs:fast" in empty
+    assert absent in describe(compare(rows, "theirs"))
+
+
 def test_text_and_json_hold_the_same_numbers():
     comparison = compare([row("ours", 30, wall_seconds=2.0), row("theirs", 40, wall_seconds=4.0)], "theirs")
     line = next(line for line in describe(comparison).splitlines() if "ours:eco" in line)
@@ -131,10 +152,25 @@ def test_files_are_read_back(tmp_path):
     assert read_results(path) == rows
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_compressed_files_are_read(tmp_path, suffix):
+    """Results that are worth keeping are stored compressed."""
+    rows = [row("ours", 1), row("theirs", 2)]
+    opener = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}[suffix]
+    path = tmp_path / f"rows.jsonl{suffix}"
+    with opener(path, "wt") as file:
+        file.write("".join(json.dumps(each) + "\n" for each in rows))
+    assert read_results(path) == rows
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(FormatError, match=mentions(path.name)):
+        read_results(path)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "no rows"),
+        ("", "an empty file"),
+        ("\n\n", "no rows"),
         ("{", ":1: not JSON"),
         ("\n[1]", ":2: a JSON list"),
         ("[" * 100_000, "not JSON"),

@@ -26,12 +26,12 @@ def test_gains_have_names():
     worse = said(graph, alternating)
     assert worse[0].startswith("Between nodes: 8 kB, 100 % of all bytes; in order (nodes filled in order")
     assert "2 kB, 25 %: 300.0 % more" in worse[0]
-    assert worse[1].startswith("This costs more than tasks in order")
-    assert said(graph, straight)[1].startswith("Nothing to gain")
+    assert worse[1].startswith("This mapping costs more than tasks in order")
+    assert said(graph, straight)[1].startswith("There is nothing to gain")
     order = np.argsort([0, 4, 1, 5, 2, 6, 3, 7])
     shuffled = hb.CommGraph.from_edges(order, order[[1, 2, 3, 4, 5, 6, 7, 0]], [1000] * 8)
     mapping = hb.map_tasks(shuffled, hb.machine("node:2@10 core:4@1"))
-    assert said(shuffled, mapping)[1].startswith("A large gain")
+    assert said(shuffled, mapping)[1].startswith("The gain is large")
 
 
 def test_the_launcher_decides_what_in_order_means():

@@ -1,4 +1,4 @@
-"""The program: its verbs, and what becomes of errors, Ctrl-C and a closed pipe."""
+"""The program: its verbs, and its reactions to errors, Ctrl-C and a closed pipe."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 #: Variable by which a shell asks for completions.
 COMPLETE = "_HOPBYTES_COMPLETE"
 
-#: What keeps text from a stream.
+#: Errors that prevent writing to a stream.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
-#: Allocations between collections of garbage: loading makes many objects, and hardly any becomes garbage.
+#: Allocations between collections of garbage; loading makes many objects, of which few become garbage.
 COLLECT_EVERY = 100_000
 
 #: Verbs in the order in which people meet them; the function of verb `name` is
@@ -37,12 +37,12 @@ VERBS = (
     "record", "probe", "map", "eval", "compare", "run", "verify", "write", "locate", "bench-pattern",
     "measure", "show", "list", "convert", "compare-runs", "completion",
 )  # fmt: skip
-#: Former names of verbs: understood for one release.
+#: Former names of verbs, which are accepted for one release.
 OLD_VERBS = {"where": "locate", "replay": "bench-pattern"}
 
 
 class Program(click.Group):
-    """The program: a verb is imported when it is asked for."""
+    """The group of all verbs, which imports a verb when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all verbs."""
@@ -65,7 +65,7 @@ class Program(click.Group):
 
 
 def _unknown_verb(word: str) -> str:
-    """Return what to say about a word that is no verb."""
+    """Return the message about a word that is no verb."""
     import difflib
 
     near = difflib.get_close_matches(word, VERBS, n=1, cutoff=0.5)
@@ -95,23 +95,23 @@ def wrong_use(error: click.UsageError) -> str:
 def sentence(error: BaseException) -> str:
     """Return one line for people about an error."""
     if isinstance(error, HopbytesError):
-        from hopbytes.cli.option_names import as_options
+        from hopbytes.cli.option_names import for_terminal
 
-        return as_options(" ".join(str(error).splitlines()))
+        return for_terminal(" ".join(str(error).splitlines()))
     if isinstance(error, MemoryError):
         return "not enough memory for this problem"
     assert isinstance(error, OSError)
     reason = error.strerror or str(error)
     if error.filename is not None:
         return f"{error.filename}: {reason}"
-    if reason == os.strerror(errno.ENOENT):  # a missing file has a name, the folder we are in has none
+    if reason == os.strerror(errno.ENOENT):  # the error about a missing file has its name
         return "the current folder is gone, expected one that exists"
-    # Writers of files name them; what had no room and no name was on its way to standard output.
+    # Errors about files have their names, so an error without a name concerns standard output.
     return f"standard output: {reason}" if error.errno in NO_ROOM else reason
 
 
 def complain(text: str) -> None:
-    """Say on stderr why the program stops; a closed stderr is nobody's concern."""
+    """Print on standard error why the program stops; if it is closed, nothing happens."""
 
     with contextlib.suppress(OSError):
         print(printable(f"hopbytes: {text}"), file=sys.stderr, flush=True)
@@ -144,9 +144,9 @@ app = Program(
 
 
 def answer(arguments: list[str]) -> int:
-    """Do what the words of a command line ask for; return the exit code.
+    """Run a command line; return the exit code.
 
-    What a verb raises becomes one line on stderr and an exit code.
+    An error of a verb becomes one line on standard error and an exit code.
     """
     try:
         if not arguments:
@@ -166,7 +166,7 @@ def answer(arguments: list[str]) -> int:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not complain about it at exit.
+        # The reader of the output has gone; the interpreter must not report that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except (HopbytesError, OSError, MemoryError) as error:
@@ -177,11 +177,11 @@ def answer(arguments: list[str]) -> int:
 
 
 def prepare_streams() -> None:
-    """Make standard output and error fit to be written to, whoever started the program, and however.
+    """Make standard output and error writable, however the program was started.
 
-    A stream that was closed goes nowhere; were it left closed, the next file opened would take its
-    number, and what others print would end in that file. A character that the encoding lacks is
-    written plainly (``..`` for an ellipsis), others as their numbers.
+    A closed stream is replaced by the null device. Otherwise the next file that is opened would get its
+    number, and output would end up in that file. A character that the encoding lacks is replaced: an
+    ellipsis by ``..``, most others by their numbers.
     """
     codecs.register_error("hopbytes", _plainer)
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
@@ -198,12 +198,12 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="hopbytes")
 
 
-#: How signs are written in encodings that lack them.
+#: Replacements of characters in encodings that lack them.
 PLAINER = str.maketrans({"…": "..", "×": "x", "→": "->", "≥": ">=", "≤": "<=", "·": "*", "–": "-"})
 
 
 def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Replace what an encoding lacks."""
+    """Replace characters that an encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(PLAINER)
@@ -211,7 +211,7 @@ def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _forget_what_has_no_room() -> None:
-    """Drop what a stream could not take: at its end Python would try again, and change the exit code."""
+    """Discard output that a stream could not take; Python would try again and change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -231,7 +231,7 @@ def main() -> None:
 
                 sys.exit(complete(app, os.environ[COMPLETE]))
             sys.exit(answer(sys.argv[1:]))
-    except OSError as error:  # what could not be written at the end
+    except OSError as error:  # output that could not be written at the end
         complain(sentence(error))
         sys.exit(FAILED)
     finally:

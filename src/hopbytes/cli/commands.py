@@ -18,12 +18,12 @@ from hopbytes.cli.declare import Declared
 from hopbytes.cli.help_text import help_for_terminal
 from hopbytes.cli.spread import spread_options
 
-#: Types of click; values of any other type are taken as they are typed.
+#: Types of click. A value of any other type is passed on as it was typed.
 PLAIN: dict[Any, Any] = {int: click.INT, float: click.FLOAT, str: click.STRING, bool: click.BOOL}
 
 
 class Verb(click.Command):
-    """A verb, about to run: load NumPy for it; say what was probably meant by options it does not have."""
+    """A command that loads NumPy before it runs and explains options that it does not have."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options; an error names what was probably meant."""
@@ -38,7 +38,7 @@ class Verb(click.Command):
             raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Return what can follow, without former names of options."""
+        """Return the words that can follow, without former names of options."""
         former = {name for parameter in self.params for name in parameter.declared.old}  # type: ignore[attr-defined]
         return [item for item in super().shell_complete(ctx, incomplete) if item.value not in former]
 
@@ -47,13 +47,13 @@ class Verb(click.Command):
         load_numpy()
         from hopbytes.errors import HopbytesWarning
 
-        with warnings.catch_warnings():  # verbs print notices themselves, in the words of the command line
+        with warnings.catch_warnings():  # verbs print notices themselves, with the names of options
             warnings.simplefilter("ignore", HopbytesWarning)
             return super().invoke(ctx)
 
 
 def load_numpy() -> None:
-    """Import NumPy without a thread per core for its linear algebra: the few matrices here are small."""
+    """Import NumPy without a thread per core for linear algebra, because the few matrices here are small."""
     name = "OPENBLAS_NUM_THREADS"
     if name in os.environ:
         return
@@ -61,7 +61,7 @@ def load_numpy() -> None:
     try:
         importlib.import_module("numpy")
     finally:
-        del os.environ[name]  # programs that a verb starts are not to see it
+        del os.environ[name]  # the programs that a verb starts must not inherit it
 
 
 def command_of(verb: str) -> Verb:
@@ -73,7 +73,7 @@ def command_of(verb: str) -> Verb:
         parameter_of(name, parameter.annotation, parameter.default)
         for name, parameter in inspect.signature(spread).parameters.items()
     ]
-    # The line ends of a docstring fit no terminal but the author's.
+    # The width of the terminal, not the docstring, determines where lines end.
     told = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
     parameters += help_options()
     return Verb(verb, callback=spread, params=parameters, help=told, add_help_option=False)
@@ -82,7 +82,7 @@ def command_of(verb: str) -> Verb:
 def parameter_of(name: str, annotation: Any, default: Any) -> click.Parameter:
     """Return the option or argument of click for one parameter of a verb's function.
 
-    The declaration it was made from stands in its attribute ``declared``.
+    Its attribute ``declared`` is the declaration from which it was made.
     """
     kind, declared = typing.get_args(annotation)[:2]
     assert isinstance(declared, Declared), f"{name}: not declared by option() or argument()"
@@ -144,7 +144,7 @@ def help_options() -> list[click.Parameter]:
 
     def answer(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
         if wanted and not ctx.resilient_parsing:
-            # Bold headings are orders to the terminal, and ours.
+            # Bold headings contain control sequences, which must reach the terminal.
             sys.stdout.write(help_for_terminal(ctx.command, complete=parameter.name == "help_all") + "\n")
             ctx.exit()
 

@@ -1,8 +1,8 @@
 """Options that mean the same in every verb, in groups: one dataclass per group.
 
 A verb takes a group as one parameter; :func:`hopbytes.cli.spread.spread_options` makes separate options of
-the fields of the group and puts them together again before the verb is called. A group turns
-itself into what the library takes, and does nothing else.
+the fields of the group and puts them together again before the verb is called. A group
+only converts itself into arguments of the library.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from hopbytes.cli.declare import BadParameter, Declared, UsageError, argument, option
+from hopbytes.cli.declare import Declared, UsageError, argument, option
+from hopbytes.cli.values import seconds, work_units
 
 if TYPE_CHECKING:
     from hopbytes.formats.exchange import Receipt
@@ -57,7 +58,7 @@ OutputFile: TypeAlias = Annotated[
 ]
 FORCE_HELP = "Overwrite a file that hopbytes did not write."
 Force: TypeAlias = Annotated[bool, _output("--force", help=FORCE_HELP)]
-#: Where verbs that ask a machine write.
+#: The output file of verbs that ask the nodes of a machine.
 MachineFile: TypeAlias = Annotated[
     str,
     _output(
@@ -68,25 +69,10 @@ MachineFile: TypeAlias = Annotated[
 MappingFormat: TypeAlias = Annotated[
     str | None,
     _input(
-        "--mapping-format", metavar="FORMAT", rare=True, values="placement formats",
-        help="Format of MAPPING if its name and content do not tell.",
+        "--mapping-format", metavar="FORMAT", rare=True, values="mapping formats",
+        help="Format of MAPPING if it is not recognised.",
     ),
 ]
-
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def seconds(text: str) -> float:
-    """Return the seconds of a duration such as ``90``, ``90s``, ``5m`` or ``1h30m``."""
-    import re
-
-    parts = re.findall(r"([0-9.]+)\s*(s|m|h)", text.lower())
-    try:
-        if parts and re.fullmatch(r"(\s*[0-9.]+\s*[smh])+\s*", text.lower()):
-            return sum(float(number) * _SECONDS[unit] for number, unit in parts)
-        return float(text)
-    except ValueError:
-        raise BadParameter(f"{text[:40]!r}, expected seconds such as 300, or 90s, 5m, 1h") from None
 
 
 @dataclass(frozen=True)
@@ -124,7 +110,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class SpreadOptions:
-    """How many tasks go where, when each has a slot of its own."""
+    """How processes are distributed over slots and nodes."""
 
     oversubscribe: Annotated[bool, problem("--oversubscribe", help="Allow more processes than slots.")] = (
         False
@@ -151,13 +137,15 @@ class SpreadOptions:
     ] = False
 
     def keywords(self) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' placements."""
+        """Return keywords of :func:`hopbytes.map_tasks` and of launchers' mappings."""
+        if self.pack and self.spread:
+            raise UsageError("--pack and --spread exclude each other")
         return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)
 class ProblemOptions:
-    """Which problem is solved, and how evenly."""
+    """The problem that is solved, and its imbalance bound."""
 
     partition: Annotated[
         bool | None,
@@ -178,7 +166,7 @@ class ProblemOptions:
         bool,
         problem(
             "--strict-balance", rare=True,
-            help="Stop with an error where the loads of single tasks need a larger bound.",
+            help="Stop with an error if the loads of single tasks require a larger bound.",
         ),
     ] = False
 
@@ -193,7 +181,7 @@ class ProblemOptions:
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """Which algorithm runs, and how hard it tries."""
+    """The algorithm that runs, and its effort."""
 
     preset: Annotated[
         str | None,
@@ -228,14 +216,18 @@ class MethodOptions:
         str,
         _method(
             "--weight", metavar="WHAT", rare=True, values="weights",
-            help="What is sent, as it counts: bytes, messages, or time (latency and bandwidth).",
+            help="Weight of the data between two tasks: bytes, messages, or time (from latency and "
+            "bandwidth).",
         ),
     ] = "bytes"
     unit_messages: Annotated[
         bool, _method("--unit-messages", rare=True, help="Count every pair of tasks as one message.")
     ] = False
     seed: Annotated[
-        int, _method("--seed", metavar="N", rare=True, help="Seed; the same seed gives the same mapping.")
+        int,
+        _method(
+            "--seed", metavar="N", least=0, rare=True, help="Seed; the same seed gives the same mapping."
+        ),
     ] = 0
     threads: Annotated[
         int | None,
@@ -254,14 +246,14 @@ class MethodOptions:
     work_limit: Annotated[
         int | None,
         _method(
-            "--work-limit", metavar="N", least=0, rare=True,
+            "--work-limit", metavar="N", parser=work_units, rare=True,
             help="Deterministic budget: start no new search after N scanned edges.",
         ),
     ] = None
 
     @property
     def anytime(self) -> bool:
-        """Whether an early end is no failure: with a limit, or by the preset."""
+        """Whether the search may end early without an error, because of a limit or the preset."""
         from hopbytes.solve.presets import presets
 
         limited = self.time_limit is not None or self.work_limit is not None
@@ -285,7 +277,7 @@ class MethodOptions:
 
 
 def _standard(output: str | None) -> bool:
-    """Whether standard output is meant."""
+    """Return whether `output` is standard output."""
     return output in (None, "-")
 
 
@@ -307,7 +299,7 @@ class WritingOptions:
         return {"format": self.format, "force": self.force}
 
     def preferring(self, form: str | None, output: str | None) -> WritingOptions:
-        """Return these options with another format where none was given; FILE.json is a stored mapping."""
+        """Return these options with another format if none was given; FILE.json is a stored mapping."""
         said = self.format is not None or form is None or (output or "").endswith(".json")
         return self if said else dataclasses.replace(self, format=form)
 
@@ -320,20 +312,20 @@ class WritingOptions:
         return bool(format_to_write(output or "-", self.format, "mapping").capabilities.launcher)
 
     def constraints(self, options: dict[str, Any], launched: str | None = None) -> dict[str, bool]:
-        """Return keywords of :func:`hopbytes.map_tasks` for the slots that the launcher can be told."""
+        """Return keywords of :func:`hopbytes.map_tasks` that keep to what the launcher can express."""
         from hopbytes.launching.usual import slots_for, slots_unspecified
 
         return slots_for(self.format, launched) if slots_unspecified(options) else {}
 
     def check(self, output: str | None) -> None:
-        """Find out before any work whether the placement can be written there."""
+        """Raise an error before any work if a mapping cannot be written to `output`."""
         from hopbytes.formats.exchange import check_target
 
         if not _standard(output) or self.format is not None:
             check_target("-" if output is None else output, self.format, holds="mapping", force=self.force)
 
     def write(self, mapping: Mapping, output: str | None, **options: Any) -> Receipt:
-        """Write a placement; to stdout, and then as plain lines, unless told otherwise."""
+        """Write a mapping; by default to standard output, as plain lines."""
         import hopbytes as hb
 
         form = self.format or ("plain" if _standard(output) else None)

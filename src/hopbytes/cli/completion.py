@@ -1,4 +1,4 @@
-"""Completion by the shell: the script for it, and the answers to its questions."""
+"""Completion of words: the script that a shell reads, and the candidates that it requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHELLS = ("bash", "zsh", "fish")
 #: The program's name, and the variable by which the script asks.
 PROGRAM, VARIABLE = "hopbytes", "_HOPBYTES_COMPLETE"
 
-#: Words for values that no registry holds.
+#: Values that no registry contains.
 WORDS = {
     "orders": ("fill", "block", "cyclic", "bynode", "socket", "plane="),
     "weights": ("bytes", "messages", "time"),
@@ -26,7 +26,7 @@ REGISTERED = {"presets", "mappers", "refiners", "objectives", "formats"}
 
 
 def script(shell: str) -> str:
-    """Return what a shell has to read once; BadParameter for shells that are not known."""
+    """Return the script that a shell has to read once; BadParameter for unknown shells."""
     kind = get_completion_class(shell) if shell in SHELLS else None
     if kind is None:
         raise BadParameter(f"{shell!r} is no known shell, expected one of {', '.join(SHELLS)}")
@@ -68,7 +68,7 @@ def _all(values: str, incomplete: str) -> list[CompletionItem]:
     if values in REGISTERED:
         return _named(catalogue(values))
     if values.endswith(" formats"):
-        holds = {"pattern": "pattern", "placement": "placement"}[values.split()[0]]
+        holds = values.removesuffix(" formats")
         return _named([row for row in catalogue("formats") if row["holds"] == holds])
     if values == "things":
         return [*files, *(item for kind in KINDS for item in _named(catalogue(kind)))]

@@ -29,19 +29,19 @@ class Declared:
     help : str
         One or two sentences.
     panel : str
-        Heading of the help text under which it stands.
+        Heading under which help texts list it.
     least : int or float or None
-        Smallest number taken.
+        Smallest number that is accepted.
     parser : callable or None
         Turns the text into the value; raises BadParameter.
     default : str or None
-        What help texts call the default where the value itself (None, say) tells nothing.
+        Text about the default in help texts if the value itself, such as None, says nothing.
     rare : bool
         Shown by ``--help-all`` only.
     old : tuple of str
-        Former names, understood but shown nowhere.
+        Former names, which are accepted but not shown.
     hidden : bool
-        Shown nowhere: understood for one release only.
+        The option is accepted for one more release, but not shown.
     values : str or None
         What shell completion offers, see :func:`hopbytes.cli.completion.candidates`; None: nothing.
     """

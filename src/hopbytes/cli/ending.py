@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end the program as Ctrl-C does: what was begun is taken away first."""
+"""SIGTERM and SIGHUP end the program as Ctrl-C does: unfinished files are removed first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 
 class Ended(BaseException):
-    """A signal that ends the program has come; cleaning up is all that is left to do."""
+    """A signal that ends the program has arrived; only cleaning up remains."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -21,10 +21,10 @@ class Ended(BaseException):
 
 @contextlib.contextmanager
 def clean_end() -> Iterator[None]:
-    """Let signals that end the program unwind it, then die of the signal as whoever sent it expects.
+    """Raise an exception at a signal that ends the program, then end by that signal, as its sender expects.
 
-    A signal that is ignored, as under ``nohup``, stays so. After the first one others are ignored: cleaning
-    up takes a moment.
+    A signal that is ignored, as under ``nohup``, remains ignored. After the first signal all others are
+    ignored, because cleaning up takes a moment.
     """
 
     def end(number: int, frame: Any) -> None:

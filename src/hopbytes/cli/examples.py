@@ -1,26 +1,26 @@
 """Examples for the help texts: what they do, and what to type."""
 
-#: Verb → what it does, as the overview says it: loading every verb for that would take a while.
+#: Verb → what it does, for the overview; loading every verb for that would take too long.
 SUMMARIES = {
-    "record": "Run an MPI program and record who sends how much to whom.",
-    "probe": "Ask the nodes of a job what they are.",
-    "map": "Map a pattern to a machine, write launch files.",
+    "record": "Run an MPI program and record its communication pattern.",
+    "probe": "Ask the nodes of a job for their cores and GPUs.",
+    "map": "Map a pattern to a machine and write launch files.",
     "eval": "Evaluate a mapping beside the launcher's own order.",
     "compare": "Compare two mappings of a pattern.",
     "run": "Map a program for this job and start it.",
     "verify": "Check where a launch really puts the ranks.",
     "write": "Write launch files from a stored mapping.",
-    "locate": "Find out where a launcher puts ranks by itself.",
+    "locate": "Find out where a launcher puts ranks by default.",
     "bench-pattern": "Benchmark the messages of a pattern under real MPI.",
     "measure": "Measure latency and bandwidth of a machine.",
     "show": "Describe a machine, pattern, mapping or algorithm.",
     "list": "List mappers, presets, machines, formats, …",
     "convert": "Convert a pattern to another format.",
     "compare-runs": "Compare results of benchmark runs.",
-    "completion": "Print completion for bash, zsh or fish.",
+    "completion": "Print the completion script of bash, zsh or fish.",
 }
 
-#: Where to start, for somebody who types `hopbytes` alone.
+#: The first commands, for users who type `hopbytes` alone.
 START = (
     ("record a program", "hopbytes record -o app.pattern -- mpirun -n 64 ./app"),
     ("map it and see what is gained", "hopbytes map app.pattern --on 'node:6 core:12' -o app.json"),
@@ -44,32 +44,32 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "64 ranks on 6 nodes of 12 cores, for Open MPI",
             "hopbytes map app.pattern --on 'node:6 core:12' --format openmpi -o rankfile",
         ),
-        ("In a job; store the mapping", "hopbytes map app.pattern --on job.machine.json -o app.json"),
+        ("Map inside a job, store the result", "hopbytes map app.pattern --on job.machine.json -o app.json"),
         (
-            "Partition a mesh, with more effort",
+            "Partition a mesh with more effort",
             "hopbytes map stencil:512x512 --on 'node:8 core:16' --preset strong -o part.txt",
         ),
     ),
     "eval": (
         ("Is a mapping better than the launcher's own order?", "hopbytes eval app.pattern app.json"),
         (
-            "What does srun do by itself?",
+            "What is the default mapping of srun worth?",
             "hopbytes eval app.pattern --on 'node:8 core:8' --placement block",
         ),
     ),
     "compare": (("Which of two mappings is better?", "hopbytes compare app.pattern eco.json strong.json"),),
     "run": (
         (
-            "Map for the nodes of this job, then start",
+            "Map to the nodes of this job, then start the program",
             "hopbytes run --pattern app.pattern -- mpirun -n 64 ./app",
         ),
         (
-            "Only print the command",
+            "Print the command without starting it",
             "hopbytes run --pattern app.pattern --dry-run -o rankfile -- mpirun -n 64 ./app",
         ),
     ),
     "verify": (
-        ("Does every rank start where the mapping wants it?", "hopbytes verify app.json -- mpirun -n 64"),
+        ("Does every rank start where the mapping puts it?", "hopbytes verify app.json -- mpirun -n 64"),
     ),
     "write": (
         (
@@ -79,7 +79,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "locate": (
         (
-            "Where does srun put the ranks by itself?",
+            "Where does srun put the ranks by default?",
             "hopbytes locate --on job.machine.json -o now.json -- srun -n 64 -m cyclic",
         ),
     ),
@@ -109,5 +109,5 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "hopbytes compare-runs results.jsonl --baseline sharedmap:strong",
         ),
     ),
-    "completion": (("Complete words in this bash", 'eval "$(hopbytes completion bash)"'),),
+    "completion": (("Use completion in this bash", 'eval "$(hopbytes completion bash)"'),),
 }

@@ -1,4 +1,4 @@
-"""Help texts: one description of a verb, from which a terminal, a manual page and docs/cli.md are made."""
+"""Help texts: one description per verb, from which --help, its manual page and docs/cli.md are made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES, VERB_NAMES = 26, 18
 
 @dataclass
 class Entry:
-    """An argument or option: how it is typed and what it means."""
+    """The syntax and meaning of an argument or option."""
 
     spelling: str
     text: str
@@ -31,7 +31,7 @@ class Entry:
 
 @dataclass
 class Page:
-    """What there is to say about a verb."""
+    """The description of a verb."""
 
     name: str
     usage: str
@@ -62,7 +62,7 @@ def page_of(command: Any) -> Page:
 
 
 def usage(command: Any) -> str:
-    """Return how a command is typed; what comes behind ``--`` stands last."""
+    """Return the usage of a command; the words behind ``--`` come last."""
     words: list[str] = []
     last: list[str] = []
     for parameter in command.params:
@@ -75,7 +75,7 @@ def usage(command: Any) -> str:
 
 
 def spelling(parameter: Any) -> str:
-    """Return how a parameter is typed: ``-o, --output FILE``."""
+    """Return the syntax of a parameter: ``-o, --output FILE``."""
     declared: Declared = parameter.declared
     if not declared.names:
         return declared.metavar or parameter.name.upper()
@@ -84,7 +84,7 @@ def spelling(parameter: Any) -> str:
 
 
 def sentence(parameter: Any) -> str:
-    """Return what a parameter means, with its default."""
+    """Return the meaning of a parameter and its default."""
     declared: Declared = parameter.declared
     default = declared.default
     if default is None and declared.names and not parameter.required:
@@ -100,7 +100,7 @@ def _default(parameter: Any) -> Any:
 
 
 def help_for_terminal(command: Any, *, complete: bool = False) -> str:
-    """Return the help text of a command; the options that few people need only if it is `complete`."""
+    """Return the help text of a command; rarely needed options are included only if it is `complete`."""
     return terminal_text(page_of(command), width(), complete=complete, bold=_is_bold())
 
 
@@ -109,7 +109,7 @@ def _is_bold() -> bool:
 
 
 def terminal_text(page: Page, columns: int, *, complete: bool, bold: bool = False) -> str:
-    """Lay a description out for a terminal."""
+    """Return a description as text for a terminal."""
     head = heading("Usage", bold)
     lines = textwrap.wrap(f"{head} {page.usage}", columns, subsequent_indent="         ")
     for paragraph in page.paragraphs:
@@ -139,7 +139,7 @@ def heading(text: str, bold: bool) -> str:
 
 
 def overview(program: Any) -> str:
-    """Return what the program is for, where to start, and its verbs in the order of use."""
+    """Return the purpose of the program, the first commands, and the verbs in the order of use."""
     columns, bold = width(), _is_bold()
     lines = [f"{heading('Usage', bold)} hopbytes VERB [OPTIONS]", "", *textwrap.wrap(program.help, columns)]
     lines += ["", heading("Start here", bold)]
@@ -149,8 +149,8 @@ def overview(program: Any) -> str:
     for verb in program.list_commands(None):
         lines += entry_lines(verb, SUMMARIES[verb], columns, VERB_NAMES)
     lines += ["", f"{heading('Options', bold)}"]
-    told = "Print this page, or behind a verb the page of the verb."
+    told = "Print this page; after a verb, the page of the verb."
     lines += entry_lines("-h, --help", told, columns, VERB_NAMES)
-    lines += entry_lines("--help-all", "Behind a verb: print all of its options.", columns, VERB_NAMES)
+    lines += entry_lines("--help-all", "After a verb: print all of its options.", columns, VERB_NAMES)
     lines += entry_lines("--version", "Print the version.", columns, VERB_NAMES)
     return "\n".join(lines)

@@ -16,7 +16,7 @@ CommandWords: TypeAlias = Annotated[
 
 
 def command_words(words: list[str] | None) -> list[str]:
-    """Return the words; a usage error when there are none."""
+    """Return the words; raise a usage error if there are none."""
     if not words:
-        raise UsageError("say what to launch after --, for instance: -- mpirun -n 64 ./app")
+        raise UsageError("the command to launch is missing behind --, for instance: -- mpirun -n 64 ./app")
     return words

@@ -20,7 +20,7 @@ _launching: Maker = partial(option, panel="Launching", rare=True)
 
 @dataclass(frozen=True)
 class LaunchingOptions:
-    """What the launcher does and counts."""
+    """What the launcher does by default and which CPUs it may use."""
 
     launched: Annotated[
         str | None,
@@ -44,12 +44,12 @@ class LaunchingOptions:
 
 @dataclass(frozen=True)
 class BlockOptions:
-    """What the placement must look like for a launcher to make it."""
+    """Constraints under which a launcher can start ranks as the mapping says."""
 
     for_format: Annotated[
         str | None,
         _launching(
-            "--for", metavar="FORMAT", values="placement formats",
+            "--for", metavar="FORMAT", values="mapping formats",
             help="Restrict the mapping to what FORMAT can express; it is also the format of the output, "
             "except for FILE.json.",
         ),
@@ -62,7 +62,7 @@ class BlockOptions:
     ] = None
 
     def made_for(self, form: str) -> BlockOptions:
-        """Return these options for a launcher's format where none was given."""
+        """Return these options with a launcher's format if none was given."""
         return self if self.for_format is not None else dataclasses.replace(self, for_format=form)
 
     def map(self, graph: CommGraph, where: Allocation, **options: Any) -> Mapping:
@@ -82,7 +82,7 @@ class BlockOptions:
 def given_mapping(
     path: str, form: str | None, where: Allocation | None, n: int | None = None, graph: Any = None
 ) -> Mapping:
-    """Return a stored mapping, or a placement in any readable format on the machine `where`."""
+    """Return a stored mapping, or a mapping in any readable format on the machine `where`."""
     import hopbytes as hb
     from hopbytes.errors import UnsupportedError
     from hopbytes.model.mapping import Mapping

@@ -125,16 +125,16 @@ class MachineOptions:
 
     @property
     def given(self) -> bool:
-        """Somebody said which machine."""
+        """Whether an option names the machine."""
         return self.on is not None or self.hierarchy is not None
 
     @property
     def unsaid(self) -> bool:
-        """Nobody said anything about a machine."""
+        """Whether no option concerns the machine."""
         return not any(vars(self).values())
 
     def or_on(self, spec: str) -> MachineOptions:
-        """Return these options on a machine of its own where none was given."""
+        """Return these options with another machine if none was given."""
         return self if self.given else dataclasses.replace(self, on=spec)
 
     def allocation(self) -> Allocation:
@@ -145,7 +145,7 @@ class MachineOptions:
         if len(units) > 1:
             raise UsageError(f"--per {' --per '.join(units)}: a slot can be a unit of one level only")
         if (self.on is None) == (self.hierarchy is None):
-            raise UsageError("say where: either --on SPEC or --hierarchy A:B:… --distance D:E:…")
+            raise UsageError("the machine is missing: give --on SPEC, or --hierarchy A:B:… --distance D:E:…")
         if self.distance is not None and self.level_distance is not None:
             raise UsageError("--distance and --level-distance exclude each other")
         where: Allocation = hb.machine(
@@ -166,7 +166,7 @@ class MachineOptions:
 
     def tasks_per_unit(self) -> dict[str, int] | None:
         """Return the counts of ``--tasks-per LEVEL=N``, a keyword of :func:`hopbytes.map_tasks`."""
-        # Until 0.1.0 counts came by --per, too.
+        # Before 0.1.0 --per also took counts.
         counts = [*(self.tasks_per or ()), *(item for item in self.per or () if "=" in item)]
         return dict(map(_level_count, counts)) or None
 

@@ -1,7 +1,8 @@
-"""Names of arguments in messages of the library, as the options that stand for them on the command line.
+"""Messages of the library as people read them at a terminal.
 
 The library writes `` `hosts` ``, `` `per='gpu'` `` or `` `oversubscribe=True` ``, since its callers are
-Python programs; people at a terminal read ``--hosts``, ``--per gpu`` and ``--oversubscribe``.
+Python programs; people at a terminal read ``--hosts``, ``--per gpu`` and ``--oversubscribe``. They also
+read large counts with separators, as in the tables: ``60,959,284 scanned edges``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,21 @@ OPTIONS = {
 ARGUMENT = re.compile(
     r"`(?:(?P<function>[a-z_]+)\()?(?P<name>[a-z_]+)(?:=(?P<value>[^`]+?))?(?(function)\))`"
 )
+#: A count of five or more digits and its unit; a number of a line, a task or a port stands behind its noun.
+COUNT = re.compile(
+    r"(?<![\w.,:/=-])[0-9]{5,}(?= (?:scanned edges|bytes|characters|processes|tasks|ranks|slots|cores|PEs)\b)"
+)
+
+
+def for_terminal(text: str) -> str:
+    """Return a message of the library with options for arguments and with separators in large counts.
+
+    Examples
+    --------
+    >>> for_terminal("60959284 scanned edges; `work_limit=60959284` repeats this run")
+    '60,959,284 scanned edges; --work-limit 60959284 repeats this run'
+    """
+    return COUNT.sub(lambda count: f"{int(count[0]):,}", as_options(text))
 
 
 def as_options(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What verbs share when they print: JSON on stdout, sentences on stderr."""
+"""The output of verbs: JSON on standard output, sentences on standard error."""
 
 from __future__ import annotations
 
@@ -25,17 +25,24 @@ T = TypeVar("T")
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON; NumPy numbers become plain ones."""
     if isinstance(value, dict) and isinstance(value.get("notices"), list):
-        value = {**value, "notices": [_as_typed(notice) for notice in value["notices"]]}
+        value = {**value, "notices": [_for_terminal(notice) for notice in value["notices"]]}
     print(json.dumps(value, default=_plain))
 
 
 def _as_typed(text: str) -> str:
-    """Return a text with options where the library names its arguments."""
+    """Return a text in which options replace arguments of the library."""
     if "`" not in text:
         return text
     from hopbytes.cli.option_names import as_options
 
     return as_options(text)
+
+
+def _for_terminal(sentence: str) -> str:
+    """Return a message in which options replace arguments and large counts have separators."""
+    from hopbytes.cli.option_names import for_terminal
+
+    return for_terminal(sentence)
 
 
 def _plain(value: Any) -> Any:
@@ -55,7 +62,7 @@ def print_table(evaluation: Evaluation, *, complete: bool, unit: str) -> None:
 def written(
     writing: WritingOptions, mapping: Mapping, output: str | None, extra: dict[str, Any], *, json: bool
 ) -> Receipt | None:
-    """Write a mapping where it is wanted; somebody at a terminal gets a line per node instead of per task."""
+    """Write a mapping to `output`; on a terminal print a line per node instead of one per task."""
     if json and output is None:
         return None
     if output is not None or writing.format is not None or not sys.stdout.isatty():
@@ -67,21 +74,21 @@ def written(
 
 
 def print_text(text: str) -> None:
-    """Print lines for people; what names in files hold beyond letters is no order to the terminal."""
+    """Print lines for people; control characters, which names in files may contain, are escaped."""
     print(printable(_as_typed(text), "\n\t"))
 
 
 def tell(*sentences: str) -> None:
-    """Say something to the person at the terminal, if anybody listens; data never goes this way."""
+    """Print sentences to standard error, which never carries data; if it is closed, nothing happens."""
     with contextlib.suppress(OSError):
         for sentence in sentences:
-            print(printable(_as_typed(sentence), "\n\t"), file=sys.stderr, flush=True)
+            print(printable(_for_terminal(sentence), "\n\t"), file=sys.stderr, flush=True)
 
 
 def advice_for(
     receipt: Receipt | None, form: str | None, record: dict[str, Any] | None = None
 ) -> Advice | None:
-    """Return what to type to start what was written, if there is anything; a record for JSON gets it too."""
+    """Return the commands that use the written launch files, if any; add them to a `record` for JSON."""
     if receipt is None or not receipt.launch:
         return None
     from hopbytes.launching.present import advice
@@ -94,7 +101,7 @@ def advice_for(
 
 
 def launch_lines(advice: Advice | None) -> list[str]:
-    """Return what to type; these are the last lines, so that they are found."""
+    """Return the lines with commands, which verbs print last so that users find them."""
     return [f"{label}: {command}" for label, command in advice.lines] if advice else []
 
 

@@ -1,4 +1,4 @@
-"""Options about where single tasks may, must or should be."""
+"""Options about the PEs of single tasks: fixed, forbidden and current ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlaceOptions:
-    """Fixed and forbidden places, and the placement there is now."""
+    """Fixed and forbidden PEs of tasks, and the current mapping."""
 
     fixed: Annotated[
         str | None,
@@ -46,7 +46,7 @@ class PlaceOptions:
     ] = 0
 
     def keywords(self, graph: CommGraph, where: Allocation) -> dict[str, Any]:
-        """Return keywords of :func:`hopbytes.map_tasks`, files read."""
+        """Read the files and return keywords of :func:`hopbytes.map_tasks`."""
         import hopbytes as hb
 
         found: dict[str, Any] = {"migration_price": self.migration_price}

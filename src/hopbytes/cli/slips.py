@@ -1,4 +1,4 @@
-"""Slips on the command line: what was probably meant, added to the error of the option parser."""
+"""Common mistakes on the command line: errors of the option parser say what was probably meant."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from click import NoSuchOption, UsageError
 
-#: Option that is meant by a name other programs have for it.
+#: Options by the names that they have in other programs.
 MEANT = {
     "--machine": "--on", "--topology": "--on", "--target": "--on", "--hardware": "--on",
     "--hostfile": "--hosts", "--machinefile": "--hosts", "--nodefile": "--hosts", "--nodelist": "--hosts",
     "--epsilon": "--imbalance", "--eps": "--imbalance", "--timeout": "--time-limit", "--overwrite": "--force",
     "--output-format": "--format", "--out": "--output", "--outfile": "--output",
 }  # fmt: skip
-#: Programs that start processes: their options were meant for them.
+#: Launchers; the options that follow them belong to them.
 LAUNCHERS = re.compile(
     r"(mpirun|mpiexec|mpiexec\.\w+|srun|prterun|prun|aprun|jsrun|flux|ibrun|mpirun_rsh|palsrun|orterun)(-.*)?"
 )
@@ -24,7 +24,7 @@ LEVEL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*:(\[[0-9,]+\]|[0-9]+)(@[0-9]+)?(:[a-
 
 
 def check(args: list[str]) -> None:
-    """Refuse a machine whose levels are separate words, or a file in its place, before they are looked at."""
+    """Refuse a machine whose levels are separate words, or a file in its place, before they are read."""
     for place, word in enumerate(args):
         if word == "--":
             return
@@ -41,7 +41,7 @@ def _check_swapped(machine: str, others: list[str]) -> None:
         meant = next((word for word in others if _is_machine(word)), None)
         if meant is not None:
             right = f'{machine} --on "{meant}"'
-            raise UsageError(f"the machine comes by --on, the pattern first: {right}")
+            raise UsageError(f"the machine is given by --on, the pattern comes first: {right}")
 
 
 def _check_quoted(words: list[str]) -> None:
@@ -91,7 +91,9 @@ def explain(error: Any, args: list[str], options: set[str]) -> None:
         error.message = error.message.replace("Got unexpected extra", "unexpected")
         machine = next((word for word in args if _is_machine(word)), None)
         if machine is not None and "--on" in options and not any(w.split("=")[0] == "--on" for w in args):
-            error.message = f'{error.message.rstrip(".")}; the machine comes by --on: --on "{machine}"'
+            error.message = f'{error.message.rstrip(".")}; the machine is given by --on: --on "{machine}"'
+        elif "--output" in options and not any(re.match("-o|--output", word) for word in args):
+            error.message = f"{error.message.rstrip('.')}; -o names the file to write"
 
 
 def _is_machine(word: str) -> bool:

@@ -26,7 +26,7 @@ def spread_options(verb: Callable[..., None]) -> Callable[..., None]:
             values[name] = kind(**{field.name: values.pop(field.name) for field in dataclasses.fields(kind)})
         verb(**values)
 
-    # Keyword-only: an argument without default may then follow a group.
+    # Keyword-only parameters let an argument without default follow a group.
     shown = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     with_groups.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     with_groups.__annotations__ = {p.name: p.annotation for p in shown}

@@ -1,4 +1,4 @@
-"""Ending a search early: a signal is answered at once, and obeyed within a second."""
+"""Early end of a search: a signal is answered at once, and the program ends within a second."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ INTERRUPTED = 130
 
 @contextmanager
 def early_stop(wanted: bool) -> Iterator[Callable[[], bool] | None]:
-    """Give a function that says whether Ctrl-C or SIGTERM has asked for the best so far.
+    """Yield a function that tells whether Ctrl-C or SIGTERM has requested the best result so far.
 
     Parameters
     ----------
     wanted : bool
-        Otherwise signals keep their meaning, and nothing is given.
+        If False, signals keep their meaning, and None is yielded.
 
     Yields
     ------
     callable or None
-        The `stop` of :func:`hopbytes.map_tasks`. The second signal raises KeyboardInterrupt. What the
-        process did with signals before is restored at the end.
+        The `stop` of :func:`hopbytes.map_tasks`. The second signal raises KeyboardInterrupt. The
+        previous signal handlers are restored at the end.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
     asked : callable
         Called from another thread when Ctrl-C came.
     patient : callable
-        Asked then; while it says yes, the first Ctrl-C asks for what has been found and ends nothing.
+        Called then; if it returns True, the first Ctrl-C requests the best result so far and ends nothing.
 
     Notes
     -----
     Python runs handlers of signals in the main thread, between two steps of Python: in the middle of a
-    coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up pipe hears
-    the signal at once, and ends the process where :data:`GRACE` was not enough. Inside the block nothing may
-    be half-written. Where no thread can be started, signals keep their meaning.
+    coarsening of millions of vertices that takes seconds. A thread that waits on the wake-up pipe
+    receives the signal at once, and ends the process if it has not ended after :data:`GRACE`. The block must
+    not write files. If no thread can be started, signals keep their meaning.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -90,7 +90,7 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
             if not numbers or over.is_set():
                 return
             if signal.SIGINT in numbers:
-                with suppress(Exception):  # the answer must not keep the end from coming
+                with suppress(Exception):  # an error here must not prevent the end
                     asked()
                 if not (first and patient()):
                     if not over.wait(GRACE):
@@ -103,7 +103,7 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
     try:
         listener.start()
         started = True
-    except RuntimeError:  # a limit of processes: the search says so where it needs threads
+    except RuntimeError:  # too many processes: the search reports that if it needs threads
         signal.set_wakeup_fd(before)
         started = False
     try:

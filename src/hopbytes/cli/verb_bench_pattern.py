@@ -1,4 +1,4 @@
-"""``hopbytes bench-pattern``: how long the messages of a pattern take on a placement."""
+"""``hopbytes bench-pattern``: the time of the messages of a pattern under a mapping."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bench_pattern(
         int,
         option(
             "--round-bytes", metavar="N", least=1,
-            help="Most bytes that a rank sends in a round; larger patterns are scaled down.",
+            help="Maximum number of bytes that a rank sends in a round; larger patterns are scaled down.",
         ),
     ] = 64 * 2**20,
     json: Json = False,

@@ -18,7 +18,7 @@ def compare(
         str | None,
         argument(
             metavar="MAPPING", values="files",
-            help="Stored mapping (.json); with --on, a file of any placement format.",
+            help="Stored mapping (.json); with --on, a file of any mapping format.",
         ),
     ] = None,
     second: Annotated[
@@ -28,7 +28,7 @@ def compare(
     baseline: Annotated[str | None, option("--baseline", metavar="TOOL", hidden=True)] = None,
     json: Json = False,
 ) -> None:
-    """Compare two mappings of PATTERN: what is sent where, and how many tasks would move."""
+    """Compare the metrics of two mappings of PATTERN, and count the tasks that are on different PEs."""
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.mapping_comparison import compare_mappings
 
@@ -41,7 +41,7 @@ def compare(
         compare_runs(Path(pattern), baseline or "sharedmap", json)
         return
     if second is None:
-        raise UsageError("say what to compare with: hopbytes compare PATTERN MAPPING OTHER")
+        raise UsageError("the second mapping is missing: hopbytes compare PATTERN MAPPING OTHER")
     where = None if machine.unsaid else machine.allocation()
     graph = reading.read(pattern)
     mappings = [given_mapping(path, mapping_format, where, graph.n, graph) for path in (first, second)]

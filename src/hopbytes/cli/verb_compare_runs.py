@@ -11,7 +11,10 @@ from hopbytes.cli.declare import argument, option
 
 def compare_runs(
     results: Annotated[
-        Path, argument(metavar="RESULTS", help="JSON lines written by bench/run.py.", values="files")
+        Path,
+        argument(
+            metavar="RESULTS", values="files", help="JSON lines written by bench/run.py, compressed or not."
+        ),
     ],
     baseline: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""``hopbytes eval``: what a placement is worth."""
+"""``hopbytes eval``: the metrics of a mapping beside those of the launcher's own order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def eval(
     mapping: Annotated[
         str | None,
         argument(
-            metavar="[MAPPING]", help="Stored mapping (.json); with --on, a file of any placement format.",
+            metavar="[MAPPING]", help="Stored mapping (.json); with --on, a file of any mapping format.",
             values="files",
         ),
     ] = None,
@@ -34,7 +34,7 @@ def eval(
         str | None,
         option(
             "--placement", metavar="ORDER", values="orders",
-            help=f"Judge what a launcher does instead of a MAPPING: {ORDER_HELP}.",
+            help=f"Evaluate a launcher's own order instead of a MAPPING: {ORDER_HELP}.",
         ),
     ] = None,
     compare_with: Annotated[
@@ -48,7 +48,7 @@ def eval(
     json: Json = False,
     all: All = False,
 ) -> None:
-    """Evaluate a mapping of PATTERN beside what the launcher does by itself: a verdict and a table."""
+    """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table."""
     import hopbytes as hb
     from hopbytes.cli.output import print_json, print_table, print_text, tell
     from hopbytes.launching.usual import usual_order
@@ -57,8 +57,8 @@ def eval(
     from hopbytes.report.verdict import verdict, volume_unit
 
     if mapping is None and placement is None:
-        raise UsageError("say what to evaluate: either MAPPING or --placement ORDER")
-    # A stored mapping brings its machine along.
+        raise UsageError("the mapping is missing: give either MAPPING or --placement ORDER")
+    # A stored mapping contains its machine.
     where = None if mapping is not None and machine.unsaid else machine.allocation()
     tell(*(where.notices if where is not None else ()))
     graph = reading.read(pattern)

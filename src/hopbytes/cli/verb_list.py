@@ -1,4 +1,4 @@
-"""``hopbytes list``: what is registered."""
+"""``hopbytes list``: registered algorithms, machines, patterns and formats."""
 
 from __future__ import annotations
 

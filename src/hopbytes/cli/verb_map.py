@@ -1,4 +1,4 @@
-"""``hopbytes map``: place the tasks of a pattern on a machine."""
+"""``hopbytes map``: map the tasks of a pattern to a machine."""
 
 from __future__ import annotations
 

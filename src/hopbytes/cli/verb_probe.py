@@ -1,4 +1,4 @@
-"""``hopbytes probe``: what the nodes of the running job are."""
+"""``hopbytes probe``: the hardware of the nodes of the running job."""
 
 from __future__ import annotations
 

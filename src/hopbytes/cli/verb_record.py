@@ -1,4 +1,4 @@
-"""``hopbytes record``: run a program and keep who sends what to whom."""
+"""``hopbytes record``: run a program and record its communication pattern."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def record(
     """
     import hopbytes as hb
     from hopbytes.cli.app import complain
-    from hopbytes.cli.option_names import as_options
+    from hopbytes.cli.option_names import for_terminal
     from hopbytes.cli.output import tell
     from hopbytes.formats.exchange import check_target
     from hopbytes.record.next_step import next_step, target_of
@@ -75,7 +75,7 @@ def record(
         compiler=compiler, hosts=not no_hosts, launcher=launcher,
     )
     if done.graph is None:
-        complain(as_options(done.problem))
+        complain(for_terminal(done.problem))
         raise Exit(done.code or 1)
     output = target_of(output, done.graph)
     receipt = hb.write(done.graph, output, writing.format, force=writing.force)

@@ -1,4 +1,4 @@
-"""``hopbytes run``: map for this allocation, then launch."""
+"""``hopbytes run``: map to the nodes of this job, then launch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run(
     words = command_words(command)
     typed = checked_command(words, None, replace=replace)
     if not typed.program:
-        raise UsageError("say which program to launch, for instance: -- mpirun -n 64 ./app")
+        raise UsageError("the program to launch is missing, for instance: -- mpirun -n 64 ./app")
     where = machine.or_on(machine_of_command(LaunchCommand.parse(words))).allocation()
     graph = reading.read(pattern)
     typed.check_count(graph.n)

@@ -1,4 +1,4 @@
-"""``hopbytes show``: what a thing is."""
+"""``hopbytes show``: the description of a machine, pattern, mapping or registered name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``hopbytes verify``: does a launch put every rank where a mapping wants it?"""
+"""``hopbytes verify``: check that a launch puts every rank where the mapping puts it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def verify(
         str,
         argument(
             metavar="MAPPING", values="files",
-            help="Stored by 'map -o FILE.json'; with --on, a file of any placement format.",
+            help="Stored by 'map -o FILE.json'; with --on, a file of any mapping format.",
         ),
     ],
     machine: MachineOptions,
@@ -32,7 +32,7 @@ def verify(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check that a launch puts every rank where a mapping wants it.
+    """Check that a launch puts every rank where the mapping puts it.
 
     A small probe starts in place of the program and reports host, CPUs and GPUs of every rank. Launch
     files are written for MAPPING and put into the command, which need not name a program. The exit code

@@ -15,7 +15,7 @@ def write(
         str,
         argument(
             metavar="MAPPING", values="files",
-            help="Stored by 'map -o FILE.json'; with --on, a file of any placement format.",
+            help="Stored by 'map -o FILE.json'; with --on, a file of any mapping format.",
         ),
     ],
     machine: MachineOptions,

@@ -1,4 +1,4 @@
-"""Reading and mapping while a person watches: progress on the terminal, an answer to Ctrl-C at once."""
+"""Reading and mapping with progress on the terminal and an immediate answer to Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Watch:
-    """A pattern that has been read, and how its mapping is watched."""
+    """A pattern that has been read, and the progress of its mapping."""
 
     graph: CommGraph
     read_seconds: float
@@ -29,7 +29,7 @@ class Watch:
     progress: Progress
 
     def map(self, blocks: BlockOptions, where: Allocation, options: dict[str, Any]) -> Mapping:
-        """Map the pattern; with a limit, Ctrl-C asks for the best mapping found."""
+        """Map the pattern; with a limit, Ctrl-C requests the best mapping found."""
         from hopbytes.report.expected_work import expected_edges
 
         graph, method = self.graph, self.method
@@ -46,7 +46,7 @@ class Watch:
 def watched(
     pattern: str, reading: ReadingOptions, method: MethodOptions, *, quiet: bool
 ) -> Iterator[Watch]:
-    """Read a pattern and watch what the block does with it; nothing may be written inside."""
+    """Read a pattern and show the progress of the block, which must not write files."""
     from hopbytes.report.progress import progress_bar
 
     with progress_bar(quiet=quiet) as progress:

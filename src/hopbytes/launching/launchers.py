@@ -167,7 +167,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         )
     path = shutil.which(word)
     if path is None:
-        what = "not installed or not in PATH, expected a launcher such as mpirun"
+        what = "not installed or not in PATH, expected a launcher such as mpirun -n 16 ./app"
         raise UnsupportedError(f"{word}: {what}")
     if kind is not None:
         if kind not in KINDS:
@@ -185,7 +185,7 @@ def recognise(words: list[str], kind: str | None = None) -> tuple[Launcher, int]
         return launcher, before + 1
     names = ", ".join(launcher.name for launcher in LAUNCHERS.values())
     suggestion = "; for a wrapper, `launcher=KIND` of record names the launcher it stands for"
-    what = f"no known launcher, expected one of {names}, such as mpirun -n 16"
+    what = f"no known launcher, expected one of {names}, such as mpirun -n 16 ./app"
     raise UnsupportedError(f"{word}: {what}{suggestion}")
 
 

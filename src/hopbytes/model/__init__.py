@@ -1,1 +1,1 @@
-"""The nouns: communication graph, allocation, mapping, and what each PE may hold."""
+"""The data types: communication graph, allocation, mapping, and the capacities of PEs."""

@@ -1,4 +1,4 @@
-"""Allocation: the part of a machine a job may use, cut into slots; a slot as a number is a PE."""
+"""Allocation: the part of a machine that a job may use, divided into slots, whose numbers are PEs."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Allocation:
     gpus : int32[k] or None
         GPU of each PE, counted on its node; -1 where it has none. None: slots without GPUs.
     notices : tuple of str
-        Sentences for the user about how the slots were cut (cores left over, slots that straddle units).
+        Sentences for the user about the division into slots (unused cores, slots across several units).
     tasks_of_nodes : int64[nodes] or None
-        Tasks that the job was asked to have on each node; used when there are as many tasks as that.
+        Tasks that the job requested on each node; used if the pattern has exactly that many tasks.
 
     Raises
     ------
     InfeasibleError
-        No PE at all.
+        There is no PE.
     """
 
-    machine: Any  # Machine; machines are a layer above
+    machine: Any  # a Machine, which a higher layer defines
     core_start: Int64
     cores: Int64
     hosts: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Allocation:
 
     @classmethod
     def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:
-        """All cores of a machine, one per slot."""
+        """Return the allocation of all cores of a machine, one per slot."""
         cores = np.arange(machine.n_cores, dtype=np.int64)
         return cls(machine, np.arange(len(cores) + 1, dtype=np.int64), cores, hosts)
 
@@ -98,31 +98,31 @@ class Allocation:
 
     @property
     def distance(self) -> Any:
-        """Lowered distances between PEs (TreeDistance or TableDistance), built once."""
+        """Distances between PEs as kernels take them (TreeDistance or TableDistance), computed once."""
         if "distance" not in self._cache:
             self._cache["distance"] = self.machine.distance().select(self.first_core)
         return self._cache["distance"]
 
     @property
     def node_of_pe(self) -> Int32:
-        """int32[k]: node of the machine each PE lies in."""
+        """int32[k]: the node of each PE."""
         nodes: Int32 = self.machine.node_of_core()[self.first_core]
         return nodes
 
     def in_use(self) -> Allocation:
-        """Return the allocation on its machine as a job on just its nodes uses it; O(k)."""
+        """Return the allocation on a machine of only the nodes in use, if that differs; O(k)."""
         machine = self.machine.for_nodes(self.node_of_pe)
         return self if machine is self.machine else replace(self, machine=machine)
 
     def cores_of(self, pe: int) -> Int64:
-        """Logical cores of one PE."""
+        """Return the logical cores of one PE."""
         return self.cores[self.core_start[pe] : self.core_start[pe + 1]]
 
     @property
     def has_cores(self) -> bool:
         """Whether slots are sets of cores; False where the smallest units known are GPUs.
 
-        Nobody can say then on which cores a process belongs, so that launchers are told to bind none.
+        The cores of a process are unknown then, so that launchers are told to bind no process.
 
         Examples
         --------
@@ -136,7 +136,7 @@ class Allocation:
         return known
 
     def gpus_of(self, pe: int) -> tuple[int, ...]:
-        """GPUs of one PE, counted on its node; empty when nobody knows of any.
+        """GPUs of one PE, counted on its node; empty if none are known.
 
         Examples
         --------
@@ -154,7 +154,7 @@ class Allocation:
         return () if of_core is None else tuple(np.unique(of_core[self.cores_of(pe)]).tolist())
 
     def os_pus(self, pe: int) -> tuple[int, ...] | None:
-        """CPU numbers that the operating system of its node uses for one PE, ascending; None when unknown.
+        """CPU numbers that the operating system of its node uses for one PE, ascending; None if unknown.
 
         Examples
         --------
@@ -170,7 +170,7 @@ class Allocation:
         return tuple(sorted(self._cache["os_cpus"][self.cores_of(pe)].tolist()))
 
     def allowed_rank(self, core: int) -> int:
-        """Rank of a place's core among the cores of its node that may be used, as Open MPI counts them.
+        """Position of a place's core among the usable cores of its node, as Open MPI counts them.
 
         `core` is a place of the machine, as :meth:`cores_of` returns them. On a machine of hardware
         threads several places have the same rank.
@@ -190,7 +190,7 @@ class Allocation:
         return next((gpu for gpu in tree.gpus if gpu.index == self.gpus[pe]), None)
 
     def split(self, pes: Int64) -> list[Int64]:
-        """Cut a set of PEs (ascending) into the parts that are farthest apart; see Topology.split."""
+        """Divide a set of PEs (ascending) into the parts that are farthest apart; see Topology.split."""
         parts: list[Int64] = self.machine.split(self.first_core[pes])
         cuts = np.cumsum([len(part) for part in parts])[:-1]
         order = np.concatenate(parts)
@@ -199,7 +199,7 @@ class Allocation:
         return [np.sort(part) for part in np.split(pes[place], cuts)]
 
     def groups(self) -> list[Int32]:
-        """Cut the whole allocation down to single PEs: int32[k] group of every PE, coarsest grouping first.
+        """Divide the allocation down to single PEs: int32[k] group of every PE, coarsest grouping first.
 
         Levels of equal distance are one grouping; groupings where nothing splits are left out; the
         last one is k singletons. Groups are numbered 0..g-1, each grouping refines the one before

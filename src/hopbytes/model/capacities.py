@@ -1,4 +1,4 @@
-"""How much each PE may hold: integer caps for leaves and for every split on the way down."""
+"""Maximum loads: integer caps for leaves and for every split of the hierarchy above them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import ScaleError, UnsupportedError
 
-#: Loads may sum to this much, so that sums of caps (a few per cent more) still fit in 63 bits.
+#: Largest sum of loads; sums of caps, which are a few per cent larger, then fit in 63 bits.
 MAX_TOTAL_LOAD = 2**62
 
 
 def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
-    """Return the imbalance as the fraction people wrote: 0.03 is 3/100, not its binary neighbour.
+    """Return the imbalance as the decimal fraction that was written: 0.03 is 3/100, not a binary fraction.
 
     Parameters
     ----------
     imbalance : float, str or Fraction
-        ``0.03`` or ``"3%"``. As a number it is below 1, because whoever writes 3 means 3 %; ``"300%"`` says
-        that four times the mean load are meant.
+        ``0.03`` or ``"3%"``. A number must be below 1, because 3 is probably meant as 3 %; ``"300%"``
+        allows four times the mean load.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def exact_imbalance(imbalance: float | str | Fraction) -> Fraction:
 
 
 def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int) -> Int64:
-    """Caps for one split, so that every later split and finally every leaf can still meet its own cap.
+    """Return caps for one split under which every later split and every leaf can meet its own cap.
 
     The slack between the load and what the leaves can hold is shared evenly, as a factor, among the
     levels that are still to be cut: with S the sum of leaf caps below, c the load and d levels left,
@@ -77,7 +77,7 @@ def child_bounds(load: int, shares: Int64, leaf_bounds: Int64, levels_left: int)
     Returns
     -------
     int64[children]
-        In exact integer arithmetic: the same on every processor, and right for loads of 2^60.
+        The caps, computed in exact integer arithmetic, so that they do not depend on the processor.
 
     Notes
     -----
@@ -166,17 +166,17 @@ def integer_root(value: int, degree: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadBound:
-    """The loads that balance looks at, and the most of it each PE may hold.
+    """The loads that the balance takes into account, and the maximum load of each PE.
 
     Parameters
     ----------
     loads : int64[n] or None
-        Loads with heavy tasks cut down to a full PE: so they fill one each, wherever it is. None means
-        one each.
+        Loads, in which that of a heavy task is reduced to a full PE, so that it fills any PE alone. None
+        means 1 each.
     caps : int64[k]
         Largest sum of these loads per PE.
     heavy : int
-        Number of tasks that were cut down.
+        Number of tasks whose load was reduced.
     """
 
     loads: Int64 | None
@@ -185,7 +185,7 @@ class LoadBound:
 
 
 def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction) -> LoadBound:
-    """Fix the integer cap of every PE.
+    """Return the integer cap of every PE.
 
     With equal PEs the cap is ``L = max(floor((1 + imbalance) c / k), ceil(c / k))`` for total load c on
     k PEs. Tasks heavier than ``(1 + imbalance) c / k`` take a PE each, and L is computed from the rest.
@@ -232,7 +232,7 @@ def load_bound(loads: Int64 | None, n: int, capacity: Int64, imbalance: Fraction
 def _heavy_tasks(loads: Int64, capacity: Int64, imbalance: Fraction) -> tuple[Int64, int]:
     """Tasks that exceed the fair share of the largest PE, and the capacity left for all others.
 
-    Each heavy task takes one of the largest PEs away, which may make further tasks heavy for the rest.
+    Each heavy task occupies one of the largest PEs, which may make further tasks heavy for the rest.
     """
     order = np.argsort(-loads, kind="stable")
     sizes = np.sort(capacity)[::-1]
@@ -248,7 +248,7 @@ def _heavy_tasks(loads: Int64, capacity: Int64, imbalance: Fraction) -> tuple[In
 
 
 def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = None) -> Int64:
-    """Cap per PE for a total load spread over `free` of the capacity (all of it by default)."""
+    """Return the cap per PE for a total load on `free` of the capacity (all of it by default)."""
     whole = sum_of(capacity) if free is None else free
     ceiling = (2**63 - 1) // len(capacity)
     known: dict[int, int] = {}
@@ -259,7 +259,7 @@ def _caps(total: int, capacity: Int64, imbalance: Fraction, free: int | None = N
 
 
 def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
-    """Largest number of tasks without load per PE: an even share of them, a little more by `imbalance`.
+    """Return the largest number of tasks without load per PE: an even share, increased by `imbalance`.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def count_bounds(tasks: int, capacity: Int64, imbalance: Fraction) -> Int64:
 
 
 def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
-    """Sum values per group, exactly.
+    """Return the exact sum of values per group.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
 
     Notes
     -----
-    O(n + count). No doubles, as in :func:`numpy.bincount`; the caller knows that sums fit 63 bits.
+    O(n + count). Unlike :func:`numpy.bincount` it uses no doubles; sums must fit 63 bits.
 
     Examples
     --------
@@ -305,5 +305,5 @@ def group_sums(group: Int32, values: Int64 | None, count: int) -> Int64:
 
 
 def sum_of(values: Int64) -> int:
-    """Exact sum of int64 values that may exceed 63 bits; O(n), no Python loop."""
+    """Return the exact sum of int64 values, which may exceed 63 bits; O(n), without a Python loop."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

@@ -1,4 +1,4 @@
-"""CommGraph: who talks to whom, how much, how often."""
+"""CommGraph: the volume and the number of messages that tasks send to each other."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class CommGraph(GraphMakers):
     indptr : int64[n+1]
         Row pointers: the arcs out of task i are ``indptr[i]:indptr[i+1]``.
     targets : int32[m]
-        Task at the far end of each arc. An arc to the task itself is kept in the file, ignored by
-        every metric, and its share reported.
+        Target task of each arc. Files keep arcs of a task to itself; metrics ignore them and report
+        their share.
     volumes : int64[m] or None
         Bytes per arc, >= 0. None means 1 each (an unweighted graph), and costs no memory.
     messages : int64[m] or None
-        Messages per arc. None means the source had none: 1 each, and reports say so.
+        Messages per arc. None means that the source had no counts: 1 each, and reports say so.
     loads : int64[n] or None
         Work per task, >= 0. None means 1 each.
     undirected : bool
-        Both directions are stored with equal volume (a METIS file), so the arcs themselves are the
-        symmetric graph and nothing needs to be built.
+        Both directions are stored with equal volume (a METIS file), so that the arcs themselves are the
+        symmetric graph.
     scale : int
-        Volumes here are the source's numbers times this (decimals are made integers on reading).
+        Factor by which the volumes of the source were multiplied to make decimals integers.
     meta : mapping
         Free facts about the source (name, format, how it was recorded). ``"tasks": "processes"`` says that
         the tasks are processes of a program, see :attr:`of_processes`.
@@ -66,7 +66,7 @@ class CommGraph(GraphMakers):
     Raises
     ------
     FormatError
-        Arrays that contradict each other (wrong length, order or range, negative values).
+        Arrays contradict each other (wrong length, order or range, negative values).
     ScaleError
         The volumes, or the loads, sum to more than 2**63 - 1.
 
@@ -149,7 +149,7 @@ class CommGraph(GraphMakers):
 
     @property
     def total_volume(self) -> int:
-        """Sum of the volumes of all arcs, those to oneself included."""
+        """Sum of the volumes of all arcs, including those of a task to itself."""
         return int(self._cache["total_volumes"])
 
     @property
@@ -159,15 +159,15 @@ class CommGraph(GraphMakers):
 
     @property
     def name(self) -> str:
-        """What the source calls itself, or 'graph'."""
+        """Name of the source, or 'graph'."""
         return str(self.meta.get("name", "graph"))
 
     @property
     def of_processes(self) -> bool:
         """Whether the tasks are known to be processes: recorded, or generated as such.
 
-        Then :func:`hopbytes.map_tasks` never takes a machine with too few slots for a wish to partition.
-        Readers and generators say it by ``meta["tasks"] = "processes"``.
+        Then too few slots are an error of :func:`hopbytes.map_tasks` and never make the problem a partition.
+        Readers and generators set ``meta["tasks"] = "processes"``.
         """
         return self.meta.get("tasks") == PROCESSES or "recorded" in self.meta
 
@@ -191,7 +191,7 @@ class CommGraph(GraphMakers):
         return self.volumes if self.volumes is not None else np.broadcast_to(np.int64(1), self.m)
 
     def arc_messages(self) -> Int64:
-        """Message counts as an array, 1 each when the source had none."""
+        """Message counts as an array, 1 each if the source had none."""
         return self.messages if self.messages is not None else np.broadcast_to(np.int64(1), self.m)
 
     def task_loads(self) -> Int64:
@@ -199,23 +199,23 @@ class CommGraph(GraphMakers):
         return self.loads if self.loads is not None else np.broadcast_to(np.int64(1), self.n)
 
     def sources(self) -> Int32:
-        """int32[m]: the task at the near end of each arc."""
+        """int32[m]: the source task of each arc."""
         return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
 
     def with_weights(self, weight: str) -> CommGraph:
         """Return this graph with `weight` ('bytes', 'messages' or 'unit') as the volumes mappers see."""
-        if weight in ("bytes", "time"):  # time depends on the machine too: see hopbytes.cost.message_time
+        if weight in ("bytes", "time"):  # time also depends on the machine: see hopbytes.cost.message_time
             return self
         chosen = self.messages if weight == "messages" else None
         return dataclasses.replace(self, volumes=chosen, undirected=False)
 
     def symmetric(self) -> Csr:
-        """Return the symmetric graph mappers work on (built once, then kept).
+        """Return the symmetric graph that mappers use (computed once, then kept).
 
         Undirected graphs without diagonal are returned as they are, weight w in each direction;
-        otherwise the weight of {i, j} is ``C[i,j] + C[j,i]``. The cost of a placement over this
-        graph is J for the former and 2 J for the latter (each pair is stored twice): the same order
-        of placements either way. O(n + m).
+        otherwise the weight of {i, j} is ``C[i,j] + C[j,i]``. The cost of a mapping on this
+        graph is J for the former and 2 J for the latter (each pair is stored twice), so that both
+        order mappings equally. O(n + m).
         """
         if "symmetric" not in self._cache:
             self._cache["symmetric"] = self._build_symmetric()

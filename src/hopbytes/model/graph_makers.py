@@ -1,4 +1,4 @@
-"""Ways to make a CommGraph: of arcs, matrices, and the graphs of other libraries."""
+"""Class methods that make a CommGraph from arcs, matrices and graphs of other libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GraphMakers:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        # What a CommGraph has; said here since a CommGraph is one of these.
+        # Attributes of CommGraph, declared here because CommGraph is a subclass of this class.
         indptr: Int64
         targets: Int32
         volumes: Int64 | None
@@ -57,7 +57,7 @@ class GraphMakers:
         Parameters
         ----------
         sources, targets : integer arrays of equal length
-            Task at either end, 0-based.
+            Source and target task of each arc, numbered from 0.
         volumes, messages : arrays of the same length, optional
             Bytes and message counts. Decimals are scaled to integers (see :func:`to_integers`).
         n : int, optional
@@ -66,12 +66,12 @@ class GraphMakers:
         undirected : bool
             False: an arc is what its source sends to its target, and counts once in J. True: an edge stands
             for both directions, each with the whole volume, and counts twice in J. Edges of an undirected
-            graph that are given once, without this, make half of its J.
+            graph that are given once with False make only half of its J.
 
         Raises
         ------
         FormatError
-            Unequal lengths, a task outside 0..n-1, negative or non-finite values.
+            Lengths differ, a task is outside 0..n-1, or values are negative or not finite.
         ScaleError
             Sums beyond 63 bits.
 
@@ -119,7 +119,7 @@ class GraphMakers:
     ) -> Self:
         """Build from a square matrix: entry (i, j) is what task i sends to task j; zeros are no arcs.
 
-        Raises FormatError when the matrix is not square or holds negative or non-finite numbers.
+        Raises FormatError if the matrix is not square or has negative or non-finite numbers.
         """
         return cls._of(graph_sources.of_dense(matrix, messages), loads=loads, meta=meta)
 
@@ -134,7 +134,7 @@ class GraphMakers:
     ) -> Self:
         """Build from a sparse matrix (any SciPy format): entry (i, j) is what task i sends to task j.
 
-        Raises FormatError when it is no sparse matrix, damaged, not square, or holds negative or
+        Raises FormatError if it is no sparse matrix, damaged, not square, or has negative or
         non-finite numbers.
         """
         return cls._of(graph_sources.of_scipy(matrix, messages), loads=loads, meta=meta)
@@ -155,13 +155,13 @@ class GraphMakers:
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
             An edge of an undirected graph is sent in both directions. Parallel edges are summed.
         weight : str or None
-            The attribute of edges that is the volume, 1 where an edge lacks it; None: 1 each.
+            The attribute of edges that is the volume, 1 if an edge lacks it; None: 1 each.
         loads : array of n, optional
 
         Raises
         ------
         FormatError
-            No such graph, negative or non-finite weights.
+            The argument is no such graph, or weights are negative or not finite.
 
         Notes
         -----
@@ -190,7 +190,7 @@ class GraphMakers:
         xadj : integer array of n + 1
             The neighbours of vertex i are ``adjncy[xadj[i]:xadj[i + 1]]``.
         adjncy : integer array of 2 x edges
-            Vertices numbered from 0; every edge stands in both rows.
+            Vertices numbered from 0; both rows of an edge contain it.
         adjwgt : array of the same length, optional
             Weights of edges, equal in both directions.
         vwgt : array of n, optional
@@ -199,7 +199,7 @@ class GraphMakers:
         Raises
         ------
         FormatError
-            Arrays that contradict each other, an edge without its reverse.
+            Arrays contradict each other, or an edge has no reverse.
 
         Notes
         -----
@@ -221,7 +221,7 @@ class GraphMakers:
 
     @classmethod
     def of(cls, thing: object) -> Self:
-        """Return a communication graph of anything that is one.
+        """Return the communication graph of a graph or matrix of any supported type.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class GraphMakers:
         Raises
         ------
         WrongTypeError
-            Something else, such as a text: :func:`hopbytes.read_pattern` reads files.
+            The argument is something else, such as a file name, which :func:`hopbytes.read_pattern` takes.
         FormatError
             See :meth:`from_networkx`, :meth:`from_scipy` and :meth:`from_dense`.
 

@@ -1,4 +1,4 @@
-"""Graphs of other libraries as lists of arcs, and back; no function needs another library than its own."""
+"""Graphs of other libraries as lists of arcs, and back; each function needs only the library of its graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopbytes.errors import package
 
 
 class NetworkxGraph(Protocol):
-    """What is used of a graph of networkx, which need not be installed."""
+    """The methods of a graph of networkx that are used; networkx need not be installed."""
 
     def is_directed(self) -> bool:
         """Whether edges have a direction."""
@@ -72,7 +72,7 @@ def of_scipy(matrix: Any, messages: Any) -> Arcs:
 
 
 def _coordinates(matrix: Any) -> Any:
-    """Return a sparse matrix in coordinate form; SciPy's own conversion trusts its arrays blindly."""
+    """Return a sparse matrix in coordinate form; SciPy's own conversion does not check the arrays."""
     if not hasattr(matrix, "tocoo"):
         kind = type(matrix).__name__
         raise bad_graph(f"a {kind}, expected a sparse matrix of SciPy (from_dense takes others)")
@@ -131,7 +131,7 @@ def check_symmetric(indptr: Int64, targets: Int32, volumes: Int64 | None) -> Non
 
 
 def with_reverses(sources: Int32, targets: Int32, *values: Any) -> tuple[Any, ...]:
-    """Return arcs and their values, then the same arcs backwards; an arc to the task itself stands once."""
+    """Return arcs and their values, then the same arcs backwards; an arc of a task to itself occurs once."""
     back = sources != targets
     ends = np.concatenate([sources, targets[back]]), np.concatenate([targets, sources[back]])
     return *ends, *(None if value is None else np.concatenate([value, value[back]]) for value in values)

@@ -1,4 +1,4 @@
-"""A small table in HTML, as notebooks show objects; no scripts, no style sheets."""
+"""A small table in HTML, with which notebooks show objects, without scripts and style sheets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def html_table(
 
     Notes
     -----
-    Every text is escaped: names of files and hosts come from strangers. O(cells).
+    Every text is escaped, because names of files and hosts are untrusted. O(cells).
 
     Examples
     --------

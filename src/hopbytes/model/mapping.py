@@ -1,4 +1,4 @@
-"""Mapping: which task runs on which PE, and how that was found."""
+"""Mapping: the PE of every task, and how the mapping was computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NODES_SHOWN = 16
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Mapping:
-    """A placement: PE of every task, on a known allocation.
+    """The PE of every task on an allocation.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ class Mapping:
         PE of each task, 0..k-1. The direction is always task → PE. Lists and other integers are converted.
     where : Allocation
     info : mapping
-        How it was found, see :class:`hopbytes.model.mapping_info.MappingInfo`; empty for one made by hand.
+        How it was computed, see :class:`hopbytes.model.mapping_info.MappingInfo`; empty if made by hand.
 
     Raises
     ------
     FormatError
-        A PE outside 0..k-1, something that is not a list of integers.
+        A PE is outside 0..k-1, or `pe` is not a list of integers.
     WrongTypeError
-        A place that is not an Allocation.
+        `where` is not an Allocation.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Mapping:
     def comm_cost(self) -> int:
         """J, the sum over stored arcs of volume x distance, as it was when the mapping was made.
 
-        Raises UnsupportedError where that is unknown, as for a mapping made by hand:
+        Raises UnsupportedError if that is unknown, as for a mapping made by hand:
         ``hopbytes.evaluate(graph, mapping).comm_cost`` computes it.
         """
         cost = self.info.get("comm_cost")

@@ -1,4 +1,4 @@
-"""What a mapping says about how it was found, with the type of every entry."""
+"""The entries of ``Mapping.info``, which say how the mapping was computed, with their types."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class _OfEveryRun(TypedDict):
     bound_kept: int
     notices: list[str]
     seconds: Seconds
-    #: Seconds, scanned edges and J of every placement that was better than all before.
+    #: Seconds, scanned edges and J of every mapping that was better than all before.
     history: list[list[int | float]]
 
 
 class MappingInfo(_OfEveryRun, total=False):
     """Entries of ``Mapping.info`` as :func:`hopbytes.map_tasks` makes them.
 
-    Those listed there under "Returns" are always present, the others where they apply. A mapping made by
+    Those listed there under "Returns" are always present, the others if they apply. A mapping made by
     hand, or read from a file that does not say how it was made, has an empty dictionary, or fewer entries.
     """
 
     #: Which slots fewer processes than slots use, and the best value of the objective under each choice.
     slots: str
     alternatives: dict[str, Any]
-    #: Tasks that are not where `initial` has them, and what that costs.
+    #: Number of tasks whose PE is not that of `initial`, and the cost of their migration.
     migrations: int
     migration_cost: int
     #: With ``weight="time"``: the time of all messages, and by how much the search was off, relatively.
     comm_seconds: float
     search_form_error: float
-    #: The launch format whose constraint was kept.
+    #: The launch format whose constraints the mapping meets.
     said_by: str

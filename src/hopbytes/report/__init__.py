@@ -1,1 +1,1 @@
-"""Text for people: tables of metrics and machines."""
+"""Texts, tables and pictures about mappings, machines, patterns and benchmark runs."""

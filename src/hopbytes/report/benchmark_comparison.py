@@ -1,7 +1,7 @@
-"""Benchmark rows compared: geometric means against a baseline, wins, failures, broken bounds.
+"""Comparison of benchmark rows: geometric means against a baseline, wins, failures, violated bounds.
 
 Rows are what ``bench/run.py`` writes (:func:`hopbytes.report.results.read_results` reads them back).
-Everything here is a pure function of them; nothing is ever run.
+All functions of this module are pure functions of the rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hopbytes.errors import unknown_name
+from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.report.results import MEASURES, Row
 
 #: Runs of one tool with these in common (and different seeds) are averaged into one number.
@@ -24,7 +24,7 @@ DISTURBED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one contender stands against its baseline over a group of instances.
+    """The results of one contender relative to its baseline over a group of instances.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Standing:
     instances : int
         Instances on which both have at least one good run; only these enter means and wins.
     runs, failures, over_bound, disturbed : int
-        Runs of the contender; how many failed, exceeded the load bound, or shared the machine.
+        Runs of the contender, and how many of them failed, exceeded the load bound, or shared the machine.
     wins, ties, losses : int
         Instances on which the contender's mean J is lower, equal, higher.
     means : dict
         Geometric mean over seeds and then instances of ``comm_cost``, ``wall_seconds``,
-        ``inner_seconds`` and ``cpu_seconds``; None when a good run of the group lacks the number.
+        ``inner_seconds`` and ``cpu_seconds``; None if a good run of the group lacks the number.
     ratios : dict
         Geometric mean over instances of ours divided by the baseline's; below 1 is better.
     """
@@ -69,7 +69,7 @@ class Comparison:
     overall, families, instances : tuple of Standing
         One per contender; one per family and contender; one per instance and contender.
     notes : tuple of str
-        What makes numbers of this file less comparable than they look.
+        Reasons why numbers of this file are less comparable than they seem.
     """
 
     overall: tuple[Standing, ...]
@@ -78,7 +78,7 @@ class Comparison:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists and dictionaries, for ``--json``."""
+        """Return plain lists and dictionaries, for ``--json``."""
         return asdict(self)
 
 
@@ -91,7 +91,7 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
         Rows of ``bench/run.py``. Of several rows of the same run the last one counts.
     baseline : str
         ``tool:preset``, the one all others are compared with; or ``tool``: then each contender is
-        compared with that tool's preset of the same name, and has no standing when there is none.
+        compared with that tool's preset of the same name, and has no standing if there is none.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
     Raises
     ------
     UnsupportedError
-        No row of that baseline; the text lists those there are.
+        There is no row of that baseline (the text lists the contenders), or all of its runs failed.
 
     Examples
     --------
@@ -118,6 +118,7 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
     known = {name for contender in runs for name in (contender, contender.partition(":")[0])}
     if baseline not in known:
         raise unknown_name("baseline", baseline, known)
+    _check_baseline(baseline, latest)
     pairs = [(name, _opponent(name, baseline)) for name in runs if _opponent(name, baseline) in runs]
     pairs.sort(key=lambda pair: (pair[1], pair[0] != pair[1], pair[0]))
 
@@ -132,18 +133,17 @@ def compare(rows: Iterable[Row], baseline: str = "sharedmap") -> Comparison:
     for setting, label in labels.items():
         by_instance += [_standing(name, opponent, label, runs, {setting}) for name, opponent in pairs]
     present = [standing for standing in by_family if standing.runs]
-    return Comparison(
-        tuple(overall), tuple(present), tuple(s for s in by_instance if s.runs), tuple(_notes(latest))
-    )
+    notes = [*_missing(baseline, runs, overall), *_notes(latest)]
+    return Comparison(tuple(overall), tuple(present), tuple(s for s in by_instance if s.runs), tuple(notes))
 
 
 def contender_of(row: Row) -> str:
-    """Return the name a row's tool and preset compete under."""
+    """Return the name of the contender of a row, ``tool:preset``."""
     return f"{row['tool']}:{row['preset']}"
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Return the geometric mean; 0 when any value is 0.
+    """Return the geometric mean; 0 if any value is 0.
 
     Raises ValueError for no values.
     """
@@ -152,6 +152,26 @@ def geometric_mean(values: Sequence[float]) -> float:
     if min(values) == 0:
         return 0.0
     return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def _check_baseline(baseline: str, rows: Iterable[Row]) -> None:
+    """Refuse a baseline without a good run: every ratio to it would be empty."""
+    own = [row for row in rows if baseline in (contender_of(row), str(row["tool"]))]
+    if not _good(own):
+        first = " ".join(str(own[0]["error"]).split())[:100]
+        what = f"none of its {len(own)} runs succeeded (first error: {first}), expected another baseline"
+        raise UnsupportedError(f"baseline {baseline!r}: {what}")
+
+
+def _missing(baseline: str, runs: Mapping[str, Any], overall: Iterable[Standing]) -> list[str]:
+    """Return a note for each contender that nothing could be compared with."""
+    absent = [name for name in runs if _opponent(name, baseline) not in runs]
+    notes = [f"there is no run of {_opponent(name, baseline)}, with which {name} compares" for name in absent]
+    empty = (standing for standing in overall if not standing.instances)
+    return notes + [
+        f"{each.contender} and {each.baseline} have no instance on which a run of both succeeded"
+        for each in empty
+    ]
 
 
 def _setting(row: Row) -> tuple[Any, ...]:
@@ -171,7 +191,7 @@ def _families(rows: Iterable[Row]) -> dict[tuple[Any, ...], str]:
 
 
 def _labels(rows: Iterable[Row]) -> dict[tuple[Any, ...], str]:
-    """Instance names; machine, bound and threads are added where one instance ran under several."""
+    """Return the names of instances, with machine, bound and threads if an instance ran under several."""
     settings = dict.fromkeys(map(_setting, rows))
     names = [str(setting[0]) for setting in settings]
     labels = {}
@@ -222,7 +242,7 @@ def _mean(rows: Sequence[Row], measure: str) -> float | None:
 
 
 def _mean_of_all(values: Sequence[float | None]) -> float | None:
-    """Geometric mean; None when a value is missing, since a mean of the rest would flatter somebody."""
+    """Return the geometric mean; None if a value is missing, because a mean of the rest would be biased."""
     numbers = [value for value in values if value is not None]
     return geometric_mean(numbers) if numbers and len(numbers) == len(values) else None
 
@@ -254,7 +274,7 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         notes.append(f"rows come from {len(machines)} machines: times are not comparable")
     disturbed = sum(map(_disturbed, rows))
     if disturbed:
-        notes.append(f"{disturbed} of {len(rows)} runs shared the machine: their times mean little")
+        notes.append(f"{disturbed} of {len(rows)} runs shared the machine: their times are not reliable")
     versions: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         versions[str(row["tool"])].add(json.dumps(row.get("versions"), sort_keys=True, default=str))

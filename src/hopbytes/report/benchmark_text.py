@@ -1,4 +1,4 @@
-"""A comparison as text tables for people."""
+"""Text tables of a comparison of benchmark runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RATIO_HEADS = {"comm_cost": "J", "wall_seconds": "wall", "inner_seconds": "map",
 
 
 def describe(comparison: Comparison) -> str:
-    """Lay a comparison out as tables: all instances, families, single instances, notes.
+    """Return a comparison as tables: all instances, families, single instances, notes.
 
     The columns J, wall (whole process), map (mapping alone) and CPU are ratios to the baseline,
     geometric means; below 1 is better. `mean J` and `mean s` are the contender's own geometric means.
@@ -31,7 +31,7 @@ def describe(comparison: Comparison) -> str:
     from rich.console import Console
 
     text = io.StringIO()
-    # Wide enough for every table: a terminal may fold lines, but numbers are never cut.
+    # The width suffices for every table: a terminal may wrap lines, but numbers are never cut.
     console = Console(file=text, width=250, color_system=None)
     _print_table(console, "all instances", comparison.overall, group=None)
     if len({standing.scope for standing in comparison.families}) > 1:

@@ -1,4 +1,4 @@
-"""Where the boxes of a picture go: sizes in inches, rows that come out even, GPUs where they hang."""
+"""Layout of the boxes of a picture: sizes in inches, rows of equal length, GPUs inside their units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GAP, HEADER, LEAF_WIDTH, LEAF_HEIGHT = 0.09, 0.26, 0.46, 0.28
 LETTER = 0.078
 #: Width over height that a box with boxes inside should have.
 WIDE = 1.8
-#: What empty places in a grid weigh beside a shape that is too long.
+#: Weight of empty places in a grid relative to a shape that is too long.
 EMPTY = 4.0
 MOST_COLUMNS = 32
 
@@ -23,7 +23,7 @@ MOST_COLUMNS = 32
 class Placed:
     """A rectangle to draw, measured from the top left corner; an empty `kind` is a GPU's.
 
-    `label` stands in the middle of leaves and GPUs, above what is inside of others.
+    `label` is in the middle of leaves and GPUs, and above the contents of other boxes.
     """
 
     left: float
@@ -37,7 +37,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A box with its size, and where the boxes inside stand relative to it."""
+    """A box with its size and the relative positions of the boxes inside."""
 
     box: Box
     width: float
@@ -64,7 +64,7 @@ def layout(box: Box, gpus: Sequence[Gpu], left: float = 0.0, top: float = 0.0) -
 
     Notes
     -----
-    Every box takes the number of columns that leaves few places empty and comes near a pleasant shape.
+    Every box gets the number of columns that leaves few places empty and brings width / height near `WIDE`.
     O(boxes x columns tried).
     """
     placed: list[Placed] = []
@@ -122,7 +122,7 @@ def _grid(plans: list[_Plan], columns: int) -> _Grid:
 def _gpu_rows(
     gpus: list[Gpu], width: float, top: float
 ) -> tuple[tuple[tuple[float, float, float, str], ...], float]:
-    """Rows of GPUs below what is inside, and the height with them."""
+    """Return rows of GPUs below the contents of a box, and the height with them."""
     if not gpus:
         return (), top
     labels = [f"GPU {gpu.index} {gpu.name}".rstrip() for gpu in gpus]
@@ -149,11 +149,11 @@ def _put(plan: _Plan, left: float, top: float, placed: list[Placed]) -> None:
 
 
 def sorted_kinds(box: Box) -> list[str]:
-    """Kinds of a box, the one it is called by first."""
+    """Return the kinds of a box; the first one is its name."""
     best = box.name.split(" (")[0]
     return [best, *(kind for kind in box.kinds if kind != best)]
 
 
 def leaf_label(box: Box) -> str:
-    """Numbers of the places in a box without boxes, or what the node is called that it is."""
+    """Return the numbers of the places in a leaf, or the name of the node that it is."""
     return box.label or "/".join(map(str, box.numbers))

@@ -1,4 +1,4 @@
-"""Hardware as boxes in boxes: what the terminal and pictures draw of a node."""
+"""Hardware as nested boxes, which texts and pictures show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_BOXED = 2**12
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A unit: its kinds (several when they are the same unit), numbers of its places, the units inside.
+    """A unit: its kinds (several if they coincide), the numbers of its places, and the units inside.
 
     `label` is the host name or number of a node among others.
     """
@@ -32,7 +32,7 @@ class Box:
 
     @property
     def title(self) -> str:
-        """Its name with its label."""
+        """The name with the label."""
         best, bracket, others = self.name.partition(" (")
         return f"{best} {self.label}{bracket}{others}" if self.label else self.name
 
@@ -43,21 +43,21 @@ class Box:
 
     @property
     def name(self) -> str:
-        """The best of its kinds, others in brackets."""
+        """The best known of its kinds, with the others in brackets."""
         best, *others = sorted(self.kinds, key=worth) or ["node"]
         others = [kind for kind in self.kinds if kind != best and kind not in ("pu", "l1")]
         return f"{best} ({', '.join(others)})" if others else best
 
     def shape(self) -> tuple[object, ...]:
-        """Equal for units that differ in numbers only."""
+        """A key that is equal for units that differ only in numbers."""
         return self.kinds, tuple(box.shape() for box in self.inside)
 
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """One kind of node (or a whole machine): its boxes, its GPUs, and how many nodes are like it.
+    """One kind of node (or a whole machine): its boxes, its GPUs, and the number of such nodes.
 
-    `known`: its numbers are those of the operating system.
+    If `known`, its numbers are those of the operating system.
     """
 
     box: Box
@@ -68,12 +68,12 @@ class Boxed:
 
 
 def boxes_of(where: Allocation) -> list[Boxed]:
-    """Return the boxes of every distinct node; of the whole machine where nodes are not known by themselves.
+    """Return the boxes of every distinct node, or of the whole machine if the trees of nodes are unknown.
 
     Raises
     ------
     UnsupportedError
-        A machine without levels, or too large to draw.
+        The machine has no levels or is too large to draw.
 
     Notes
     -----
@@ -107,7 +107,7 @@ def boxes_of(where: Allocation) -> list[Boxed]:
 
 
 def _labels(where: Allocation, nodes: int) -> list[str]:
-    """Host name or number of the node of every place."""
+    """Return the host name or number of the node of every place."""
     names = where.hosts if len(where.hosts) == nodes else [str(node) for node in range(nodes)]
     return [names[node] for node in where.machine.node_of_core().tolist()]
 
@@ -121,7 +121,7 @@ def _box(
 def _part(
     units: Int64, kinds: Sequence[str], numbers: Int64, rows: Int64, column: int, labels: Sequence[str] | None
 ) -> Box:
-    """Box of some rows (places), whose kinds begin at `column`; `labels` of nodes by row."""
+    """Return the box of some rows (places), whose kinds begin at `column`; `labels` of nodes by row."""
     own: list[str] = []
     for place in range(column, len(kinds)):
         values = units[rows, place]
@@ -145,7 +145,7 @@ def _label(kinds: Sequence[str], labels: Sequence[str] | None, rows: Int64) -> s
 
 
 def drawing(boxed: Boxed) -> list[str]:
-    """Return a node as indented lines; units of one shape beside each other are one line with their number.
+    """Return a node as indented lines; adjacent units of equal shape share a line with their number.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _lines(boxes: Sequence[Box], depth: int) -> Iterator[str]:
 
 
 def _runs(boxes: Sequence[Box]) -> list[list[Box]]:
-    """Neighbours of equal shape together."""
+    """Return groups of adjacent units of equal shape."""
     runs: list[list[Box]] = []
     for box in boxes:
         if runs and runs[-1][0].shape() == box.shape():

@@ -1,4 +1,4 @@
-"""What is registered, as rows for people and programs: the text behind ``hopbytes list``."""
+"""Registered things as rows for people and programs, which ``hopbytes list`` prints."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hopbytes.report.layout import entry_lines, width
 
 Row = dict[str, Any]
 
-#: Names beyond this length stand on lines of their own.
+#: Longer names have a line of their own.
 LONGEST_NAME = 24
 
-#: Words for what a launch format can express, in the order of :class:`hopbytes.formats.base.Can`.
+#: Headings for the capabilities of a launch format, in the order of :class:`hopbytes.formats.base.Can`.
 CAN_WORDS = {
     "any_host_order": "any order of hosts",
     "scattered_ranks": "any ranks on a host",
@@ -38,14 +38,14 @@ def catalogue(kind: str) -> list[Row]:
     Returns
     -------
     list of dict
-        ``name`` and ``summary`` (one sentence), then what that kind has to say: ``options`` (the
+        ``name`` and ``summary`` (one sentence), then the entries of that kind: ``options`` (the
         hyperparameters with their defaults), or for formats ``holds``, ``reads``, ``writes``,
         ``suffixes``, ``can``, ``launcher`` and ``tested_with_launcher``.
 
     Raises
     ------
     UnsupportedError
-        No such kind.
+        There is no such kind.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def kinds() -> list[Row]:
 
 
 def describe(rows: list[Row], columns: int | None = None) -> str:
-    """Lay rows out as aligned text, details indented below; as wide as the terminal unless `columns` says."""
+    """Return rows as aligned text with indented details, as wide as `columns` or the terminal."""
     columns = columns or width()
     names = min(max((len(row["name"]) for row in rows), default=0), LONGEST_NAME) + 2
     lines = []
@@ -82,19 +82,19 @@ def describe(rows: list[Row], columns: int | None = None) -> str:
 
 
 def _chain_lines(chain: list[str], columns: int) -> list[str]:
-    """Lay out the algorithms of a preset, with the options that are not the usual ones."""
-    lines = ["what runs, in this order, with options that differ from the usual ones:"]
+    """Return the algorithms of a preset with the options that are not the default ones."""
+    lines = ["algorithms in the order in which they run, with options that are not the default ones:"]
     for step in chain:
         name, _, options = step.partition(":")
-        lines += entry_lines(name, options.replace(",", ", ") or "as usual", columns, 16)
+        lines += entry_lines(name, options.replace(",", ", ") or "default options", columns, 16)
     return lines
 
 
 def _capabilities(rows: list[Row]) -> list[str]:
-    """Lay out what each placement format can say: a line per format, a column per word."""
+    """Return the capabilities of mapping formats: a line per format, a column per capability."""
     words = list(CAN_WORDS.values())
     width = max(len(row["name"]) for row in rows)
-    lines = ["what placement formats can say, and whether the tests run their launcher"]
+    lines = ["what mapping formats can express, and whether the tests run their launcher"]
     for place, word in enumerate(words):
         lines.append(" " * (width + 2) + "|  " * place + f"{word}")
     for row in rows:
@@ -112,7 +112,7 @@ def first_sentence(thing: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a docstring's sentence without the marks that Python's documentation uses.
+    """Return a sentence of a docstring without the markup of Python's documentation.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _details(row: Row) -> list[str]:
 
 
 def _options(kind: type[Any]) -> Row:
-    """Hyperparameters of an algorithm with their defaults, as the command line takes them."""
+    """Return the options of an algorithm with their defaults, as they are typed on the command line."""
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     return {field.name: field.default for field in fields}
 

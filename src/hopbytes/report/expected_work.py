@@ -1,4 +1,4 @@
-"""About how many edges a mapping will scan: what a progress bar takes for the whole."""
+"""Estimates of the edges that a mapping scans, for progress bars."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from __future__ import annotations
 PARTITION = {"fast": 100, "eco": 220, "strong": 1_400, "best": 4_000, "routed": 1_500}
 FEW_PROCESSES = {"fast": 170, "eco": 7_500, "strong": 32_000, "best": 100_000, "routed": 35_000}
 MANY_PROCESSES = {"fast": 300, "eco": 800, "strong": 5_000, "best": 20_000, "routed": 6_000}
-#: Up to so many processes small machines are searched much harder.
+#: Up to this number of processes presets search much longer.
 FEW = 500
 
 
 def expected_edges(tasks: int, arcs: int, preset: str | None, *, partition: bool) -> float:
-    """Return about how many edges mapping a pattern scans; a progress bar needs no more.
+    """Return an estimate of the edges that mapping a pattern scans, good enough for a progress bar.
 
     Parameters
     ----------
     tasks, arcs : int
-        Of the pattern.
+        Size of the pattern.
     preset : str or None
-        None is ``eco``; names that are not known count as it.
+        None means ``eco``; so do unknown names.
     partition : bool
-        Many tasks on each PE.
+        Whether the problem is a partition, with many tasks on each PE.
 
     Examples
     --------

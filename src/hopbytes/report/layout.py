@@ -1,4 +1,4 @@
-"""Names and what they mean, side by side in the columns that there are; imports nothing of the package."""
+"""Names and their meanings side by side in the available columns; this module imports no other one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ WIDTH, WIDEST = 80, 100
 
 
 def width(widest: int = WIDEST) -> int:
-    """Return the columns to fill: of COLUMNS or the terminal, else 80; at least 40, at most `widest`."""
+    """Return the number of columns: of COLUMNS or the terminal, else 80; at least 40, at most `widest`."""
     return max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, widest))
 
 
 def entry_lines(name: str, text: str, columns: int, names: int, margin: int = 2) -> list[str]:
-    """Return a name and its meaning side by side; below one another where the name is long.
+    """Return a name and its meaning side by side; one below the other if the name is long.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Two mappings of one pattern side by side: the report behind ``hopbytes compare``."""
+"""Two mappings of one pattern side by side: the report of ``hopbytes compare``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_NAME = 20
 
 @dataclass(frozen=True, slots=True)
 class MappingComparison:
-    """The metrics of two mappings, and how far they are apart.
+    """The metrics of two mappings, and the number of tasks whose PEs differ.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class MappingComparison:
     other_pe, other_node : int
         Tasks that are on another PE, and on another node.
     volume_is_bytes : bool
-        False where the volumes of the source were scaled.
+        False if the volumes of the source were scaled.
     """
 
     first: MappingMetrics

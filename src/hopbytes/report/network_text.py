@@ -1,4 +1,4 @@
-"""What a network is, and the links of one route, for people and for programs."""
+"""Descriptions of a network and of the links of one route, for people and for programs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from hopbytes.model.allocation import Allocation
 
 Facts = dict[str, Any]
 
-#: Capacities named in the text; programs get all.
+#: Number of capacities in the text; JSON has all.
 MOST_CAPACITIES = 6
-#: Nodes of generated networks, as their routes call them.
+#: Names of nodes in the routes of generated networks.
 OWN_NAME = re.compile(r"n(0|[1-9][0-9]{0,8})", re.ASCII)
 #: Shares with larger denominators are written as percentages.
 MOST_DENOMINATOR = 1000
 
 
 def network_facts(where: Allocation) -> Facts:
-    """Return what :func:`hopbytes.machines.network.network.Network.describe` says; empty without links."""
+    """Return the facts of :func:`hopbytes.machines.network.network.Network.describe`; empty without links."""
     network = where.machine.network()
     return {} if network is None else {"network": network.describe()}
 
 
 def network_lines(facts: Facts) -> list[str]:
-    """Return the same as lines for people.
+    """Return the facts as lines for people.
 
     Examples
     --------
@@ -70,9 +70,9 @@ def route_facts(where: Allocation, source: str, target: str) -> Facts:
     Raises
     ------
     UnsupportedError
-        A machine without links, or two nodes without a route.
+        The machine has no links, or there is no route between the nodes.
     FormatError
-        A node the machine does not have.
+        The machine has no such node.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def route_facts(where: Allocation, source: str, target: str) -> Facts:
 
 
 def route_text(facts: Facts) -> str:
-    """Return a route as lines: links with their capacities, and shares where there are several paths."""
+    """Return a route as lines: links with their capacities, and shares if there are several paths."""
     hops = f"{facts['hops']:g} hops" + (" on average" if isinstance(facts["hops"], float) else "")
     title = f"{facts['from']} to {facts['to']}: {hops} (capacities {facts['capacity_unit']})"
     width = max((len(link["name"]) for link in facts["links"]), default=0)
@@ -119,7 +119,7 @@ def route_text(facts: Facts) -> str:
 
 
 def _endpoint(where: Allocation, network: Network, name: str) -> int:
-    """Endpoint of a node named by its host or number."""
+    """Return the endpoint of a node, given its host name or number."""
     machine = where.machine
     hosts = where.hosts or machine.known_hosts.names
     nodes = int(machine.node_of_core()[-1]) + 1

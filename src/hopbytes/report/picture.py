@@ -1,4 +1,4 @@
-"""Pictures of nodes: boxes in boxes, as SVG, or as PNG and PDF (with matplotlib, the extra ``plot``)."""
+"""Pictures of nodes as nested boxes: SVG, or PNG and PDF (with matplotlib, the extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopbytes.report.box_layout import GAP, HEADER, LETTER, Placed, layout
 from hopbytes.report.boxes import Boxed, boxes_of
 from hopbytes.report.svg import Shape, svg
 
-#: By format of matplotlib: who wrote it (so that it may be overwritten), and no date.
+#: Metadata by format of matplotlib: the program (so that it may overwrite the file), and no date.
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": MARK},
     "pdf": {"Creator": MARK, "CreationDate": None},
@@ -24,9 +24,9 @@ METADATA: dict[str, dict[str, Any]] = {
 FORMATS = ("svg", *METADATA)
 MAX_NODES_DRAWN = 4
 MARGIN, LEGEND = 0.15, 0.3
-#: Inches; a larger picture is made smaller as a whole.
+#: Inches; a larger picture is scaled down as a whole.
 LARGEST = 40.0
-#: Fill of a kind, the outer the paler.
+#: Fill colour of each kind; outer kinds are paler.
 FILLS = {
     "package": "#f4f1ea", "die": "#efe6d5", "numa": "#e6efe2", "group": "#eeeeee", "l3": "#dde8f2",
     "l2": "#d0ddeb", "core": "#c2cfe0", "pu": "#b3c0d4", "": "#f2d9a8",
@@ -36,7 +36,7 @@ FILLS = {
 def write_picture(where: Allocation, output: str, *, force: bool = False) -> None:
     """Write the picture of a machine, complete or not at all; see :func:`draw`.
 
-    UnsupportedError when a file is there that hopbytes did not write, unless `force`.
+    Raises UnsupportedError if a file exists that hopbytes did not write, unless `force`.
     """
     from hopbytes.formats.files import atomic_write, may_write
 
@@ -51,12 +51,13 @@ def draw(where: Allocation, output: str) -> dict[str, bytes]:
     ----------
     where : Allocation
     output : str
-        Name whose suffix says the format: ``.svg``, ``.png`` or ``.pdf``.
+        Name whose suffix determines the format: ``.svg``, ``.png`` or ``.pdf``.
 
     Raises
     ------
     UnsupportedError
-        Another suffix, no matplotlib for PNG and PDF, a machine without levels or too large to draw.
+        The suffix is another one, matplotlib is missing for PNG and PDF, or the machine has no levels or
+        is too large to draw.
     """
     form = os.path.splitext(output)[1].lstrip(".").lower()
     if form not in FORMATS:

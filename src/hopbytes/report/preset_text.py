@@ -1,4 +1,4 @@
-"""What a preset does, when to use it, and how long it takes beside the others."""
+"""The algorithms of a preset, its use, and its time compared with other presets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 #: When to use a preset, and its time beside `eco`: of seconds on lattices of 1,024 processes and of 16,384
 #: vertices in 64 blocks (``map_tasks(stencil, …, threads=1)``).
 USE = {
-    "fast": ("a mapping must come at once, or the graph is very large", "half of eco"),
-    "eco": ("nothing else is known", "what the others are compared with"),
+    "fast": ("the mapping is needed at once, or the graph is very large", "half of eco"),
+    "eco": ("nothing else is known", "the unit for the others"),
     "strong": ("the program runs for hours", "5 to 11 times eco"),
-    "best": ("there is time: --time-limit, --work-limit or Ctrl-C end it", "as long as you let it"),
+    "best": ("there is time: --time-limit, --work-limit or Ctrl-C end it", "until a limit or Ctrl-C ends it"),
     "routed": (
         "the machine has links (torus:, fattree:, ib: …) and congestion matters",
-        "that of strong and more",
+        "that of strong, or more",
     ),
 }
 
@@ -36,7 +36,7 @@ def preset_facts(name: str) -> dict[str, Any]:
 
 
 def step_text(step: Any) -> str:
-    """Return an algorithm as ``--mapper`` and ``--refine`` take it, with the options that are not usual."""
+    """Return an algorithm as ``--mapper`` takes it, with the options that differ from the defaults."""
     from hopbytes.algorithms.base import mappers, refiners
 
     name = mappers.name_of(type(step)) or refiners.name_of(type(step)) or type(step).__name__.lower()

@@ -1,4 +1,4 @@
-"""Progress on stderr for people who watch: one bar over all stages; none in a pipe, a file or a batch job."""
+"""Progress on a terminal: one bar for all stages. There is none in a pipe, a file or a batch job."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hopbytes.errors import printable
 
 Report = Callable[[str, int, int], None]
 
-#: Seconds before the bar appears (a run that is over sooner stays silent), and between two looks.
+#: Seconds before the bar appears (a shorter run prints nothing), and between two updates.
 DELAY, INTERVAL = 0.5, 0.1
 #: Columns of the bar itself.
 BAR = 24
 #: Scanned edges that take as long as reading one task or arc.
 READING = 30
-#: From this share on the bar slows down: an estimate may be too low, and a bar must not stand at its end.
+#: From this share on the bar slows down, since the estimate may be too low and the bar must not be full.
 SURE = 0.9
 
 
@@ -38,8 +38,8 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
     Yields
     ------
     Progress
-        Its ``report`` is None when nobody watches (`quiet`, or stderr is no terminal), so that callers can
-        skip the work of reporting. The bar is gone when the block ends, also after an exception.
+        Its ``report`` is None if there is no bar (`quiet`, or standard error is no terminal), so that callers
+        need not report. The bar is removed when the block ends, also after an exception.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
 
 @dataclass(slots=True)
 class State:
-    """What a bar shows: the stage, J, and how much of the whole is done."""
+    """The contents of a bar: the stage, J, and the share of the work that is done."""
 
     stage: str = ""
     cost: str = "-"
@@ -77,7 +77,7 @@ class State:
     mapping_began: float | None = None
 
     def share(self, now: float) -> float | None:
-        """Return the share of the whole that is done, None while nobody can tell."""
+        """Return the share of the work that is done, None while it is unknown."""
         if self.time_limit is not None and self.mapping_began is not None:
             return min(1.0, (now - self.mapping_began) / max(self.time_limit, 1e-9))
         if not self.expected:
@@ -86,7 +86,7 @@ class State:
         return share if share < SURE else 1 - (1 - SURE) ** 2 / (1 - SURE + share - SURE)
 
     def line(self, now: float, columns: int, signs: str = "━─") -> str:
-        """Return the line for a terminal of so many columns.
+        """Return the line for a terminal with this number of columns.
 
         Examples
         --------
@@ -106,7 +106,7 @@ class State:
 
 
 class Progress:
-    """One line on a terminal, drawn again a few times a second by a thread of its own."""
+    """One line on a terminal, which a thread of its own draws several times a second."""
 
     def __init__(self, watched: bool) -> None:
         self.report: Report | None = self._report if watched else None
@@ -118,16 +118,16 @@ class Progress:
         self._thread = threading.Thread(target=self._draw_often, name="hopbytes-progress", daemon=True)
 
     def begin(self) -> None:
-        """Show the bar after a moment; there is none where no thread can be started."""
+        """Show the bar after a moment; there is none if no thread can be started."""
         with suppress(RuntimeError):
             self._thread.start()
 
     def reading(self, name: str) -> None:
-        """Say that a pattern is read."""
+        """Show that a pattern is being read."""
         self.state.stage = f"reading {name}"
 
     def mapping(self, size: int, edges: float, *, time_limit: float | None, work_limit: int | None) -> None:
-        """Say that the mapping begins.
+        """Show that the mapping begins.
 
         Parameters
         ----------
@@ -136,9 +136,9 @@ class Progress:
         edges : float
             Expected scanned edges, see :func:`hopbytes.report.expected_work.expected_edges`.
         time_limit : float or None
-            Seconds: the bar is one of time.
+            Seconds; with a limit the bar shows the time.
         work_limit : int or None
-            Scanned edges after which nothing more begins; they are the whole then.
+            Scanned edges after which no search begins; the bar is full then.
         """
         state = self.state
         state.stage, state.mapping_began, state.time_limit = "mapping", time.monotonic(), time_limit
@@ -147,7 +147,7 @@ class Progress:
         self._read = READING * size
 
     def stop(self) -> None:
-        """Say that the end was asked for."""
+        """Show that the user requested the end."""
         self.state.stopping = True
         if self._shown:
             self._draw()
@@ -177,11 +177,11 @@ class Progress:
             try:
                 sys.stderr.write("\r\x1b[K" + state.line(time.monotonic(), columns, _signs()))
                 sys.stderr.flush()
-            except (OSError, ValueError):  # whoever watched has gone
+            except (OSError, ValueError):  # the terminal is gone
                 self._end.set()
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._end.set()
         with self._lock:
             if self._shown:

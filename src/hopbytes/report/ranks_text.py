@@ -1,4 +1,4 @@
-"""Which tasks a mapping puts on which node, in a few lines."""
+"""The tasks of every node of a mapping, in a few lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hopbytes._arrays import Int64
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.layout import width
 
-#: Nodes that are listed, first.
+#: Number of nodes that are listed by default.
 MOST_NODES = 64
 
 
@@ -19,9 +19,9 @@ def ranks_per_node(mapping: Mapping, columns: int | None = None, nodes: int = MO
     ----------
     mapping : Mapping
     columns : int, optional
-        Longest line; long lists end with how many more there are. As wide as the terminal by default.
+        Longest line; a longer list ends with the number of tasks. By default the width of the terminal.
     nodes : int
-        Most nodes listed.
+        Largest number of nodes that are listed.
 
     Notes
     -----
@@ -66,7 +66,7 @@ def ranges(numbers: Int64) -> list[str]:
 
 
 def _fitting(head: str, tasks: Int64, columns: int) -> str:
-    """Return as many ranges as fit, and how many tasks there are where not all do."""
+    """Return as many ranges as fit, and the number of tasks if some do not fit."""
     words = ranges(tasks)
     text = head + ",".join(words)
     if len(text) <= columns:

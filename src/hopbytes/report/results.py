@@ -9,42 +9,43 @@ from pathlib import Path
 from typing import Any
 
 from hopbytes.errors import FormatError
+from hopbytes.textio.open_input import open_stream
 
 Row = Mapping[str, Any]
 
-#: What is averaged, by its name in a row.
+#: Names of the numbers of a row that are averaged.
 MEASURES = ("comm_cost", "wall_seconds", "inner_seconds", "cpu_seconds")
 
-#: Longest row taken; a file without line ends must not fill the memory.
+#: Length of a row that is refused, so that a file without line ends does not fill the memory.
 MAX_LINE = 2**20
 
 
 def read_results(path: str | Path) -> list[dict[str, Any]]:
-    """Read the rows of a results file.
+    """Read the rows of a results file, which may be compressed with gzip, xz or bzip2.
 
     Parameters
     ----------
     path : str or Path
+        ``-`` is standard input.
 
     Returns
     -------
     list of dict
-        In file order, every one with ``instance``, ``tool``, ``preset``, ``seed`` and either
+        The rows in the order of the file, each with ``instance``, ``tool``, ``preset``, ``seed`` and either
         ``comm_cost`` or ``error``; numbers are finite and >= 0.
 
     Raises
     ------
     FormatError
-        A line that is no such row, or a file without rows.
-    OSError
-        A file that cannot be read.
+        The file cannot be read or has no rows, or a line is no such row.
     """
     rows = []
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE), ""), start=1):
-            if len(line) == MAX_LINE:
-                what = f"a line of {MAX_LINE} characters or more, expected a row of bench/run.py"
+    with open_stream(path) as (_, stream, _):
+        for number, read in enumerate(iter(lambda: stream.readline(MAX_LINE), b""), start=1):
+            if len(read) == MAX_LINE:
+                what = f"a line of {MAX_LINE} bytes or more, expected a row of bench/run.py"
                 raise FormatError(str(path), number, what)
+            line = read.decode("utf-8", "replace")
             if not line.strip():
                 continue
             try:

@@ -1,4 +1,4 @@
-"""What a machine and an allocation of it are, for people and for programs."""
+"""Descriptions of a machine and of an allocation, for people and for programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HARDWARE = {"packages": "package", "numa": "memory node", "pus": "hardware threa
 
 
 def machine_facts(where: Allocation) -> dict[str, Any]:
-    """Return what :func:`machine_text` says, with keys for JSON.
+    """Return the facts of :func:`machine_text` with keys for JSON.
 
     Returns
     -------
@@ -58,11 +58,11 @@ def machine_facts(where: Allocation) -> dict[str, Any]:
 
 
 def _cores(where: Allocation) -> dict[str, Any]:
-    """Count cores, in all, in slots and per PE; several places are one core where they are its threads."""
+    """Count all cores, those in slots and those per PE; places that are threads of one core count once."""
     core = units_of(where.machine, "core")
     owner = np.repeat(np.arange(where.k), np.diff(where.core_start))
     used = core[where.cores]
-    # Cores ascend with the places, in all and in every slot; sorting beats hashing 2**24 of them.
+    # Cores ascend with the places, in all and in every slot; sorting 2**24 of them is faster than hashing.
     new = (np.diff(owner, prepend=-1) != 0) | (np.diff(used, prepend=-1) != 0)
     return {
         "cores": _distinct(core),
@@ -76,7 +76,7 @@ def _distinct(numbers: Int64) -> int:
 
 
 def _hardware(where: Allocation) -> dict[str, Any]:
-    """Sums over nodes whose own trees are known; empty when they are not."""
+    """Return sums over nodes whose trees are known; empty if they are unknown."""
     inventory = where.machine.inventory
     if inventory is None:
         return {}
@@ -123,7 +123,7 @@ def machine_text(where: Allocation) -> str:
 
 
 def _drawings(where: Allocation, facts: dict[str, Any]) -> list[str]:
-    """Trees of distinct nodes, where they are known."""
+    """Return the trees of distinct nodes, if they are known."""
     if "pus" not in facts:
         return []
     drawn = boxes_of(where)

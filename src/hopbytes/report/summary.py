@@ -1,4 +1,4 @@
-"""What ``hopbytes map`` says about the placement it made: sentences for people, one object for programs."""
+"""The report of ``hopbytes map`` about a mapping: sentences for people, one object for programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hopbytes.formats.exchange import Receipt
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 
-#: Random placements to compare with; a graph with more arcs than the limit gets one, to save time.
+#: Number of random mappings for comparison; a graph with more arcs than the limit gets one, to save time.
 RANDOM_SEEDS = 10
 ARCS_FOR_ALL_SEEDS = 2_000_000
 
@@ -16,7 +16,7 @@ ARCS_FOR_ALL_SEEDS = 2_000_000
 def map_summary(
     graph: CommGraph, mapping: Mapping, *, launcher: str = "fill", chance: bool = False
 ) -> list[str]:
-    """Return what to print about a mapping: the verdict, which slots are used, then one line of numbers.
+    """Return the sentences about a mapping: the verdict, the slots in use, then one line of numbers.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ def map_summary(
     launcher : str
         The launcher's own order that it is compared with, see :func:`hopbytes.evaluate`.
     chance : bool
-        Compare with random placements as well.
+        Compare with random mappings as well.
 
     Notes
     -----
-    Measures the placement, the launcher's own and, with `chance`, random ones: O(n + m) each.
+    Measures the mapping, the launcher's own and, with `chance`, random ones: O(n + m) each.
     """
     from hopbytes.cost.metrics.evaluation import evaluate
     from hopbytes.report.tables import summary
@@ -49,7 +49,7 @@ def map_summary(
 def map_record(
     graph: CommGraph, mapping: Mapping, read_seconds: float, receipt: Receipt | None
 ) -> dict[str, Any]:
-    """Return what ``map --json`` prints: the facts of the run, the files written, the command to type."""
+    """Return the object that ``map --json`` prints: facts of the run, files written, launch command."""
     info: dict[str, Any] = dict(mapping.info)
     first = ("comm_cost", "imbalance", "balance", "problem")
     record = {key: info.pop(key) for key in first}

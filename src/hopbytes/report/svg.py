@@ -1,4 +1,4 @@
-"""Rectangles with words in them as SVG: text that browsers and editors show, made without other packages."""
+"""Labelled rectangles as SVG, which is written without other packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
 class Shape:
     """A rectangle in inches from the top left corner, its fill, and its label.
 
-    The label stands in the middle, or `label_left` and `label_middle` away from the corner.
+    The label is in the middle, or `label_left` and `label_middle` away from the corner.
     """
 
     left: float
@@ -33,7 +33,7 @@ class Shape:
 def svg(
     shapes: Sequence[Shape], legend: tuple[float, float, str], size: tuple[float, float], scale: float
 ) -> bytes:
-    """Return a picture.
+    """Return a picture as SVG.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def svg(
     size : (width, height)
         In inches, before `scale`.
     scale : float
-        How much smaller the picture is shown.
+        Factor by which the picture is scaled.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _pieces(
 
 def _text(left: float, middle: float, text: str, more: str) -> str:
     words = "".join(letter if letter.isprintable() else "?" for letter in text)
-    # Not every program knows dominant-baseline, so the base line is put where it belongs.
+    # Some programs ignore dominant-baseline, so the base line is computed here.
     return f'<text x="{_number(left)}" y="{_number(middle + 0.04)}"{more}>{escape(words)}</text>\n'
 
 

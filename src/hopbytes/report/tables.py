@@ -15,7 +15,7 @@ from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.quantities import short_amount
 
-#: Rows for a first look; all others come with ``--all``.
+#: Rows of the short table; ``--all`` adds all others.
 FIRST = (
     "communication cost J", "  against in-order", "seconds of all messages", "mean distance by volume",
     "imbalance", "tasks on a PE", "volume between nodes (ICV)", "messages between nodes (ICM)",
@@ -23,28 +23,28 @@ FIRST = (
     "  volume",
 )
 
-#: The most congested links that are named at first.
+#: Number of most congested links in the short table.
 LINKS = 3
 
-#: Levels whose number of tasks the one-line summary tells, when the machine has them.
+#: Levels whose number of tasks is in the one-line summary, if the machine has them.
 TOLD_LEVELS = (*NODE_NAMES, "package", "socket")
 
 
 def evaluation_table(
     evaluation: Evaluation, columns: int = 80, *, complete: bool = True, unit: str | None = None
 ) -> str:
-    """Return the metrics as text: the mapping beside in-order and random placement.
+    """Return the metrics as text: those of the mapping beside the in-order and random mappings.
 
     Parameters
     ----------
     evaluation : Evaluation
     columns : int
-        What nobody asked for (no baselines) is left out; so are the range and the mean of random placements,
-        and the recorded placement, in this order, where the table is wider than this.
+        Width of the table. If it is exceeded, the range and the mean of random mappings and the recorded
+        mapping are left out, in this order.
     complete : bool
-        All rows, or those that people need at first, without the symbols of papers.
+        True: all rows, with the symbols of papers. False: the most important rows, without symbols.
     unit : str, optional
-        Write volumes with three digits and a prefix in this unit (``"B"``, or ``""`` where they are no
+        Write volumes with three digits and a prefix in this unit (``"B"``, or ``""`` if they are no
         bytes); exactly by default. ``to_dict`` always has them exactly.
 
     Returns
@@ -70,7 +70,7 @@ def evaluation_table(
 
 
 def _heads(line: Row) -> bool:
-    """Whether a line only names a level."""
+    """Return whether a line only names a level."""
     return not any(line[1:])
 
 
@@ -100,9 +100,9 @@ def _wrapped(sentences: list[str], columns: int) -> list[str]:
 
 
 def summary(evaluation: Evaluation, mapping: Mapping) -> str:
-    """Return one line about a fresh mapping: J, what was gained, where tasks went, balance.
+    """Return one line about a new mapping: J, the gain, the tasks per unit, the balance.
 
-    Another objective than J comes first, with its value in order and at random.
+    Another objective than J comes first, with its values for in-order and random mappings.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def summary(evaluation: Evaluation, mapping: Mapping) -> str:
 
 
 def _objective(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
-    """Return what was made small, when that is not J."""
+    """Return the value of the objective if it is not J."""
     name = str(info.get("objective", "comm_cost"))
     own = getattr(evaluation.mapping.links, name, None)
     if own is None:
@@ -179,7 +179,7 @@ def _task(most: int) -> str:
 
 
 def _balance(evaluation: Evaluation, info: Any) -> str:
-    # With one task per slot and no loads the slots settle the balance: nothing to tell.
+    # With one task per slot and no loads the slots determine the balance, which needs no words.
     one_each = evaluation.mapping.max_tasks_per_pe <= 1 and evaluation.mapping.max_load <= 1
     if info.get("problem") == "processes" and one_each:
         return ""

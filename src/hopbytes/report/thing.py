@@ -1,4 +1,4 @@
-"""What something is that a user names: a registered name, a file or a machine spec."""
+"""Description of whatever a user names: a registered name, a file or a machine spec."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hopbytes.report.show import machine_facts, machine_text
 
 Facts = dict[str, Any]
 
-#: What is told about a mapping on the screen; JSON has everything.
+#: Facts about a mapping in the text; JSON has all.
 OF_A_MAPPING = (
     "tasks", "problem", "comm_cost", "objective", "imbalance", "balance", "preset", "seed", "migrations",
 )
@@ -30,7 +30,7 @@ def explain(
     thing: str, *, input_format: str | None = None, route: tuple[str, str] | None = None,
     machine_options: Facts | None = None, **options: Any,
 ) -> tuple[Facts, str]:
-    """Return what a thing is, for programs and for people.
+    """Return the description of a thing, for programs and for people.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def explain(
     input_format : str, optional
         Format of a file.
     route : pair of str, optional
-        Of a machine with links only the route between these two nodes (host names or numbers).
+        Describe only the route between these two nodes (host names or numbers) of a machine with links.
     machine_options : dict, optional
         Keywords of :func:`hopbytes.machine`, such as ``hosts``; they make `thing` a machine.
     **options
@@ -49,15 +49,15 @@ def explain(
     Returns
     -------
     facts : dict
-        ``thing`` says what it is: ``machine``, ``pattern``, ``mapping`` or a kind such as ``mapper``.
+        ``thing`` is its kind: ``machine``, ``pattern``, ``mapping`` or a kind such as ``mapper``.
     text : str
 
     Raises
     ------
     UnsupportedError
-        It is none of these.
+        The thing is none of these.
     FormatError
-        A file or spec with a fault.
+        The file or spec is invalid.
 
     Examples
     --------
@@ -91,14 +91,15 @@ def explain(
 def draw_thing(
     thing: str, output: str, *, force: bool = False, machine_options: Facts | None = None
 ) -> None:
-    """Write a picture of a machine: a spec, or a file that holds one or a mapping on one.
+    """Write a picture of a machine, which is a spec, or a file that contains a machine or a mapping on one.
 
     Options are those of :func:`explain`.
 
     Raises
     ------
     UnsupportedError
-        No such suffix, no matplotlib, a machine that cannot be drawn, a file that is not ours.
+        The suffix is unknown, matplotlib is missing, the machine cannot be drawn, or hopbytes did not write
+        the file that exists.
     FormatError
         `thing` is no machine.
     """
@@ -108,7 +109,7 @@ def draw_thing(
 
 
 def _restarted(thing: str, options: Facts) -> Allocation:
-    """Return the machine to draw; UnsupportedError for a pattern, or a placement that names no machine."""
+    """Return the machine to draw; UnsupportedError for a pattern, or a mapping without a machine."""
     from hopbytes.machines.selection.allocate import machine
 
     if _is_machine(thing) or not (os.path.isfile(thing) or is_pattern_spec(thing)):
@@ -126,7 +127,7 @@ def _restarted(thing: str, options: Facts) -> Allocation:
 
 
 def _is_machine(thing: str) -> bool:
-    """Whether it is a machine without looking like a spec: ``local``, or a file that holds one."""
+    """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
     from hopbytes.machines.base import machines
     from hopbytes.machines.recognise import kind_of_file
 

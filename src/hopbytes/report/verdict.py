@@ -1,4 +1,4 @@
-"""The verdict on a placement in sentences: what leaves the nodes, and whether that is worth the effort."""
+"""The verdict on a mapping in sentences: the traffic between nodes, and whether the gain is worthwhile."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.model.mapping import Mapping
 from hopbytes.report.quantities import amount, number
 
-#: Below these shares of the objective a gain is next to nothing, and small; from the last on it is large.
+#: Shares of the objective below which a gain is negligible, and small; from the last one on it is large.
 NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30
 
-#: Which command measures what a mapping is worth.
+#: The command that measures the effect of a mapping.
 MEASURE = "('hopbytes bench-pattern' measures it)"
 
-#: How the launcher's own order is called, by its name in
+#: Descriptions of the launcher's own order, by its name in
 #: :func:`hopbytes.machines.selection.launcher_order.launcher_placement`.
 ORDERS = {
     "fill": "nodes filled in order, as mpirun does",
@@ -26,11 +26,11 @@ ORDERS = {
     "cyclic": "nodes in turn, as srun --distribution=cyclic does",
     "bynode": "nodes in turn, as mpirun --map-by node does",
 }
-#: How the choice of slots is described, by its name in ``Mapping.info["slots"]``.
+#: Descriptions of the choice of slots, by its name in ``Mapping.info["slots"]``.
 SLOTS = {
     "filled": "nodes are filled, as mpirun does",
     "spread": "every node holds equally many",
-    "free": "the pattern chose the slots",
+    "free": "the slots with the lowest cost are used",
     "job": "each node holds as many as the job says",
 }
 OTHERWISE = {"filled": "with nodes filled, as mpirun does", "spread": "with every node holding equally many"}
@@ -38,7 +38,7 @@ OPTIONS = {"filled": "--pack", "spread": "--spread"}
 
 
 def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
-    """Return what a person should know about a placement first, in whole sentences.
+    """Return the most important facts about a mapping, in whole sentences.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     Returns
     -------
     list of str
-        What is sent between nodes (or between the outermost units of a single node) beside the launcher's
-        own order; then whether the gain is worth the effort. Empty where there is nothing to compare.
+        The traffic between nodes (or between the outermost units of a single node) beside that of the
+        launcher's own order; then whether the gain is worthwhile. Empty if there is nothing to compare.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
     Between nodes: 0 B, none of all bytes;
     in order (nodes filled in order, as mpirun does) 10 kB, 100 %: all of it less.
     >>> print(second)
-    A large gain where the program waits for messages ('hopbytes bench-pattern' measures it).
+    The gain is large if the program waits for messages ('hopbytes bench-pattern' measures it).
     """
     if evaluation.in_order is None:
         return []
@@ -72,13 +72,13 @@ def verdict(evaluation: Evaluation, mapping: Mapping) -> list[str]:
 
 
 def volume_unit(evaluation: Evaluation, mapping: Mapping) -> str:
-    """Return "B" where volumes are bytes, "" where they are something else."""
+    """Return "B" if volumes are bytes, otherwise ""."""
     unit = _unit_of_volume(evaluation, mapping.info)[0]
     return unit if unit == "B" else ""
 
 
 def slots_sentence(mapping: Mapping) -> str:
-    """Return which slots are used and what the alternatives would cost; "" where there was no choice."""
+    """Return which slots are used and what the alternatives would cost; "" if there was no choice."""
     info = mapping.info
     slots, values = info.get("slots"), dict(info.get("alternatives", {}))
     if slots not in SLOTS or not values:
@@ -95,7 +95,7 @@ def slots_sentence(mapping: Mapping) -> str:
 
 
 def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:
-    """Return how much leaves the nodes, here and in order, and as it was when the pattern was recorded."""
+    """Return the traffic between nodes: of this mapping, in order, and in the recorded run."""
     base, info, total = evaluation.in_order, mapping.info, evaluation.total_volume
     assert base is not None
     nodes = mapping.where.node_of_pe
@@ -119,14 +119,14 @@ def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:
 
 
 def _leaving(one: MappingMetrics, several_nodes: bool) -> int:
-    """Return what is sent between nodes, or on a single node between its outermost units."""
+    """Return the volume between nodes, or on a single node between its outermost units."""
     if several_nodes:
         return 0 if one.traffic is None else int(one.traffic.inter_node_volume)
     return one.levels[0].volume
 
 
 def _unit_of_volume(evaluation: Evaluation, info: Dictionary[str, Any]) -> tuple[str, str]:
-    """Return the unit of volumes and what they are called: bytes only where the source counted bytes."""
+    """Return the unit and the name of volumes: bytes only if the source counted bytes."""
     if info.get("weight", "bytes") in ("messages", "unit"):
         return "messages", "messages"
     if evaluation.scale != 1 or info.get("problem") == "partition":
@@ -142,7 +142,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _change(own: float, base: float) -> str:
-    if not base or abs(own / base - 1) < 0.0005:  # what would read as 0.0 %
+    if not base or abs(own / base - 1) < 0.0005:  # changes that would be printed as 0.0 %
         return ""
     if not own:
         return ": all of it less"
@@ -156,18 +156,20 @@ def _worth(evaluation: Evaluation, info: Dictionary[str, Any]) -> str:
         return ""
     own, theirs = _objective(evaluation.mapping, info), _objective(base, info)
     if own == theirs and "said_by" in info:
-        return f"Nothing to gain as long as ranks stay in the order that {info['said_by']} keeps."
+        return f"There is nothing to gain as long as ranks stay in the order that {info['said_by']} keeps."
     if own == theirs:
-        return "Nothing to gain: tasks in order are as good as anything found; start the program as always."
+        what = "tasks in order are as good as anything found. Start the program as always."
+        return f"There is nothing to gain: {what}"
     if own > theirs:
-        return "This costs more than tasks in order: start the program as always, or ask for other slots."
+        what = "start the program as always, or request other slots."
+        return f"This mapping costs more than tasks in order: {what}"
     gain = 1 - own / theirs
     if gain < NOTHING:
-        return "Next to nothing to gain: start the program as always."
+        return "There is next to nothing to gain: start the program as always."
     if gain < SMALL:
-        return f"A small gain: expect little unless the program waits for messages {MEASURE}."
+        return f"The gain is small: expect little unless the program waits for messages {MEASURE}."
     size = "large" if gain >= LARGE else "fair"
-    return f"A {size} gain where the program waits for messages {MEASURE}."
+    return f"The gain is {size} if the program waits for messages {MEASURE}."
 
 
 def _objective(one: MappingMetrics, info: Dictionary[str, Any]) -> float:

@@ -17,7 +17,7 @@ BASELINES = ("in_order", "random", "recorded")
 
 
 class EvaluationViews(Measurements):
-    """What :class:`Evaluation` adds to the numbers; the properties are those of the mapping itself."""
+    """Methods of :class:`Evaluation`; the properties are the metrics of the mapping itself."""
 
     __slots__ = ()
 
@@ -68,26 +68,26 @@ class EvaluationViews(Measurements):
 
     @property
     def comm_seconds(self) -> float | None:
-        """Time of all messages, summed; None where levels have no latency and bandwidth."""
+        """Sum of the times of all messages; None if levels have no latency and bandwidth."""
         return self.mapping.comm_seconds
 
     @property
     def levels(self) -> tuple[LevelMetrics, ...]:
-        """What each named level of the machine carries, outermost first."""
+        """Traffic at each named level of the machine, outermost first."""
         return self.mapping.levels
 
     @property
     def traffic(self) -> TrafficMetrics | None:
-        """What PEs and nodes send."""
+        """Traffic of PEs and nodes."""
         return self.mapping.traffic
 
     @property
     def links(self) -> LinkMetrics | None:
-        """What links carry, on machines that have links."""
+        """Traffic on links, on machines that have links."""
         return self.mapping.links
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a table of pandas: a row for every placement, a column for every metric.
+        """Return a table of pandas: a row for every mapping, a column for every metric.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class EvaluationViews(Measurements):
         -------
         dict of str to float
             ``mapping / baseline - 1`` by the names of :meth:`to_dict`; metrics that are 0 in the baseline are
-            left out, but for those that are 0 in both: these differ by 0.
+            left out, except those that are 0 in both, which differ by 0.
 
         Raises
         ------

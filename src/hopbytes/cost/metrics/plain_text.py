@@ -31,9 +31,9 @@ class Row(NamedTuple):
 def rows(
     evaluation: Measurements, complete: bool = True, volume: Callable[[float], str] | None = None
 ) -> list[Row]:
-    """Return the lines of the table, what matters most first; all of them, or those most people want.
+    """Return the lines of the table, the most important ones first; all lines, or only those.
 
-    `volume` writes amounts that are sent, exactly unless it is given.
+    `volume` formats volumes; without it they are exact.
     """
     volume = volume or _count
     table = [
@@ -76,7 +76,7 @@ def _picker(part: str, name: str) -> Callable[[MappingMetrics], float]:
 
 
 def _traffic_rows(evaluation: Measurements, volume: Callable[[float], str]) -> list[Row]:
-    """Volumes and messages between nodes; nothing to say on a single node."""
+    """Return the rows of volumes and messages between nodes; none on a single node."""
     if not evaluation.mapping.traffic or int(evaluation.mapping.traffic.inter_node_volume) == 0:
         return []
     columns = [

@@ -83,7 +83,7 @@ def network_of(where: Allocation, wanted: str) -> Network:
     if network is None:
         raise UnsupportedError(
             f"{wanted}: the machine has no links, expected one with links, such as torus:, mesh: or fattree: "
-            "(on this machine use distances objective comm_cost, presets fast, eco and strong)"
+            "(objective comm_cost and presets fast, eco and strong need distances only)"
         )
     return network
 

@@ -58,14 +58,14 @@ class NewRank(Format):
         launch = prepare(mapping, {**options, "hosts": None})
         launched = options.get("launched") or "block"
         if not isinstance(launched, str):
-            raise UnsupportedError(f"launched={launched!r}, expected block, cyclic or the name of a file")
+            raise UnsupportedError(f"`launched={launched!r}`, expected block, cyclic or the name of a file")
         new = np.empty(launch.n, np.int64)
         # In machine order, the j-th process of the launch becomes the j-th task of the mapping.
         new[np.argsort(_launched_pe(launch, launched), kind="stable")] = np.argsort(mapping.pe, kind="stable")
         lines = [str(rank) for rank in new.tolist()]
         # The comment is the last line, so that line i is rank i also for readers that ignore comments.
         if not launched.isprintable():
-            raise UnsupportedError(f"launched={launched!a}, expected a file name that fits one line")
+            raise UnsupportedError(f"`launched={launched!a}`, expected a file name that fits one line")
         lines.append(f"# {MARK}: new rank of old rank i in line i; launched: {launched}")
         files = {"": "\n".join(lines) + "\n"}
         scripts: tuple[str, ...] = ()

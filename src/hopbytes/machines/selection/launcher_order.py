@@ -125,5 +125,5 @@ def _in_a_turn(name: str) -> int | None:
     plane = PLANE.fullmatch(name)
     if plane is None:
         known = "fill, block, cyclic, bynode, socket or plane=N"
-        raise UnsupportedError(f"placement {name[:40]!r}, expected {known}")
+        raise UnsupportedError(f"order {name[:40]!r}, expected {known}")
     return int(plane[1])

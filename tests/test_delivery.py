@@ -1,5 +1,6 @@
 """Metadata, extras, recipes and set-up commands agree with each other and with the source."""
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -101,6 +102,28 @@ def test_no_preset_needs_an_extra():
     costs = json.loads(done.stdout)
     assert sorted(costs) == names
     assert all(process > 0 and mesh > 0 for process, mesh in costs.values())
+
+
+@pytest.mark.parametrize(
+    ("tags", "fits"),
+    [
+        ("manylinux2014_aarch64.manylinux_2_17_aarch64", True),
+        ("manylinux_2_5_aarch64", True),
+        ("manylinux_2_28_aarch64", False),
+        ("manylinux_2_17_x86_64", False),
+        ("linux_aarch64", False),
+    ],
+)
+def test_a_wheel_needs_a_tag_of_the_processor_and_glibc(tags, fits):
+    specification = importlib.util.spec_from_file_location("build_wheels", ROOT / "tools/build_wheels.py")
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    name = f"hopbytes-0.1.0-cp312-abi3-{tags}.whl"
+    if fits:
+        tool.check_tag(name, "aarch64", "2.17")
+    else:
+        with pytest.raises(SystemExit, match="expected a tag for aarch64 and glibc 2.17 or older"):
+            tool.check_tag(name, "aarch64", "2.17")
 
 
 def as_declared(requirements):

@@ -122,7 +122,7 @@ def test_a_wheel_needs_a_tag_of_the_processor_and_glibc(tags, fits):
     if fits:
         tool.check_tag(name, "aarch64", "2.17")
     else:
-        with pytest.raises(SystemExit, match="expected a tag for aarch64 and glibc 2.17 or older"):
+        with pytest.raises(SystemExit, match=r"expected a tag for aarch64 and glibc 2\.17"):
             tool.check_tag(name, "aarch64", "2.17")
 
 

@@ -10,8 +10,8 @@
 
 namespace hopbytes {
 
-// Runs job(0) .. job(count - 1) on up to `threads` threads. No template: a job is long, and a call of it costs
-// nothing beside.
+// Runs job(0) .. job(count - 1) on up to `threads` threads. It is no template, because a job takes much
+// longer than its call.
 inline void parallel_for(int64_t count, int32_t threads, const std::function<void(int64_t)>& job) {
   std::atomic<int64_t> next{0};
   std::exception_ptr failure;

@@ -1,4 +1,4 @@
-// Sorting of vertex numbers by keys in an array: one sort for all that need it, because each copy of a sort is
+// Sorting of vertex numbers by keys in an array: one function for all callers, because the code of a sort is
 // long.
 #pragma once
 #include <algorithm>

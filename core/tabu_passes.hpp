@@ -25,9 +25,9 @@ constexpr int64_t kRows = 4;  // rows processed together, which share what they 
 constexpr int64_t kDeferred = 8;  // the largest number of deferred products
 
 // Calls pass(fused), where the constant `fused` says whether it may use fused instructions. A pass is
-// compiled a second time for wide registers; the version is chosen at run time. Both give the same numbers, because
-// every intermediate result is an integer that its type represents exactly. Passes are never inlined: their
-// code is long, and copies of it made most of the compile time.
+// compiled a second time for wide registers; the version is chosen at run time. Both give the same numbers,
+// because every intermediate result is an integer that its type represents exactly. Passes are never inlined:
+// their code is long, and copies of it made most of the compile time.
 #if HOPBYTES_WIDE
 inline bool wide() {
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.control import Spend
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
-from hopbytes.kernels import Int32, Int64
 
 #: Searches per generation. A constant, so that the result does not depend on the number of threads.
 WIDTH = 2

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import Spend, interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
-from hopbytes.kernels.base import Int32, Int64, UInt64, optional
+from hopbytes.kernels.base import optional
 from hopbytes.kernels.linear_cost import LinearCost, as_arrays
 
 Result = TypeVar("Result")

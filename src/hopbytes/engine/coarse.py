@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend
-from hopbytes.kernels.base import Int32, Int64, compiled
+from hopbytes.kernels.base import compiled
 from hopbytes.kernels.linear_cost import LinearCost
 
 #: A coarsening has fewer levels than this, because every level has at most 19/20 of the vertices of the one

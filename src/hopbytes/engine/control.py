@@ -11,9 +11,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
-from hopbytes.kernels import Int32, Int64, checked_sum
+from hopbytes.kernels import checked_sum
 from hopbytes.kernels.linear_cost import LinearCost
 
 Result = TypeVar("Result")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int64, UInt64
 from hopbytes.engine.control import excess_bits, rescale_to_63_bits
-from hopbytes.kernels.base import Int64, UInt64
 
 #: Position of the largest distance in a packed network (``NetworkDistance`` in core/distance.hpp).
 LARGEST = 4

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes.engine.control import interruptible
 from hopbytes.engine.distances import prepare
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes.kernels.base import compiled, optional
 
 
 class Neighbourhood(NamedTuple):
@@ -28,7 +28,7 @@ class Neighbourhood(NamedTuple):
     """
 
     near: Int32
-    hops: NDArray[np.uint16]
+    hops: UInt16
     site: Int32
     place_start: Int64
     place: Int32

@@ -6,10 +6,11 @@ from dataclasses import astuple
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.settings import SearchSettings
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.kernels.base import compiled
 from hopbytes.kernels.linear_cost import LinearCost
 
 DEFAULT_SEARCH = SearchSettings()

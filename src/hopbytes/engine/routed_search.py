@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes.engine.control import interruptible
 from hopbytes.engine.places import Neighbourhood
-from hopbytes.kernels.base import Int32, Int64, compiled, optional, optional32
+from hopbytes.kernels.base import compiled, optional, optional32
 
 
 class Routing(NamedTuple):
@@ -191,7 +191,7 @@ def route_classes(routing: Routing, capacities: Int64) -> Int32:
 
 def _search(
     job: int, traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
-    options: tuple[int, ...], weights: NDArray[np.float64] = _NO_WEIGHTS, classes: Int32 | None = None,
+    options: tuple[int, ...], weights: Float64 = _NO_WEIGHTS, classes: Int32 | None = None,
     deadline: float | None = None,
 ) -> tuple[Int32, int, int]:
     control, result = np.zeros(2, np.int32), place.copy()

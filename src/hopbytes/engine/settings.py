@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from hopbytes.kernels import Int64
+from hopbytes._arrays import Int64
 
 #: With at most so many tasks, searches over all pairs pay off on any pattern, and there is time for a
 #: population of them; with more tasks only where most tasks communicate with each other.

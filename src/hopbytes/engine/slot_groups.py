@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import SMALL, Spend, call_size
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, implementation
+from hopbytes.kernels.base import compiled, implementation
 from hopbytes.kernels.linear_cost import LinearCost
 
 _implementation = implementation("slots")

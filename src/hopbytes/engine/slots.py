@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import MOST, Spend
-from hopbytes.kernels.base import Int32, Int64, UInt64, implementation
+from hopbytes.kernels.base import implementation
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import Spend, call_size
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.kernels.base import compiled
 from hopbytes.kernels.linear_cost import LinearCost
 
 

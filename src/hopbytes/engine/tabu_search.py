@@ -6,9 +6,10 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import MOST, SMALL, Spend, interruptible
 from hopbytes.kernels import checked_sum
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.kernels.base import compiled
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, UInt64, implementation, optional
+from hopbytes._arrays import Int32, Int64, UInt8, UInt64
+from hopbytes.kernels.base import implementation, optional
 
 _kernel = implementation("cost")
 
@@ -16,7 +16,7 @@ def comm_cost_by_level(
     volumes: Int64 | None,
     pe: Int32,
     labels: UInt64,
-    level_of_bit: NDArray[np.uint8],
+    level_of_bit: UInt8,
     levels: int,
 ) -> Int64:
     """Return int64[levels+1]: volume of arcs by the outermost level at which their PEs differ (0: same PE).

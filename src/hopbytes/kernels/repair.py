@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.kernels.base import compiled, optional
 from hopbytes.kernels.linear_cost import LinearCost, as_arrays
 
 

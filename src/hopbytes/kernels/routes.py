@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64, UInt16
 from hopbytes.kernels.base import implementation, optional
 
 _kernel = implementation("routes")
@@ -81,7 +80,7 @@ def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
     return hops
 
 
-def hop_table(form: RouteForm, endpoints: Int32) -> tuple[NDArray[np.uint16], int]:
+def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
     """uint16[e, e] hops between all pairs of some endpoints, and the number of pairs without a route.
 
     :data:`NO_ROUTE` stands for no route and for more hops than uint16 holds. O(e^2 x length of a route).
@@ -150,7 +149,7 @@ def link_amounts(
 
 def arcs_over_link(
     form: RouteForm, indptr: Int64, targets: Int32, endpoints: Int32, link: int
-) -> NDArray[np.bool_]:
+) -> Bool:
     """bool[m]: arcs whose flow uses `link`."""
     marked = np.zeros(len(targets), np.uint8)
     _kernel.arcs_over_link(*form.arguments, indptr, targets, endpoints, link, marked)

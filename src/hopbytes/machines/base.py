@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from numpy import bool_
-from numpy.typing import NDArray
-
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Bool, Int32
 from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.network import Network
@@ -19,7 +16,7 @@ from hopbytes.machines.topology import Topology
 
 if TYPE_CHECKING:
     from hopbytes.machines.node.inventory import NodeInventory
-    from hopbytes.machines.node.job_environment import Job
+    from hopbytes.machines.node.job_environment import JobInfo
 
 
 machines: Registry[type[Machine]] = Registry(
@@ -87,7 +84,7 @@ class Machine(ShownBySpec, Topology):
         return None
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> JobInfo | None:
         """The job the machine belongs to, with what it asked for; None when it was described otherwise."""
         return None
 
@@ -127,7 +124,7 @@ class Machine(ShownBySpec, Topology):
         """The machine as a job uses it whose slots lie on these nodes; all nodes keep their numbers."""
         return self
 
-    def notices(self, used: NDArray[bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """Sentences for the user about where the machine came from.
 
         Parameters

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._util.integers import bad_graph, task_numbers
 from hopbytes.errors import package
 
@@ -29,10 +29,10 @@ class Arcs(NamedTuple):
     """Arcs of a graph of `n` tasks, as :meth:`hopbytes.CommGraph.from_edges` takes them."""
 
     n: int
-    sources: NDArray[Any]
-    targets: NDArray[Any]
-    volumes: NDArray[Any] | None = None
-    messages: NDArray[Any] | None = None
+    sources: Array
+    targets: Array
+    volumes: Array | None = None
+    messages: Array | None = None
 
 
 def of_dense(matrix: ArrayLike, messages: ArrayLike | None) -> Arcs:

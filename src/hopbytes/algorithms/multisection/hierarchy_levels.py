@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
@@ -22,7 +21,7 @@ from hopbytes.model.comm_graph import CommGraph, Csr
 
 #: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
 Problem: TypeAlias = tuple[
-    Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, NDArray[np.uint64]
+    Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, UInt64
 ]
 
 
@@ -159,7 +158,7 @@ def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
     return distances
 
 
-def group_seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:
+def group_seeds(seed: int, depth: int, groups: int) -> UInt64:
     """One seed per group, from its place in the hierarchy alone."""
     state = np.random.SeedSequence((seed % 2**64, depth))
     return state.generate_state(groups, np.uint64).astype(np.uint64)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import ScaleError
 from hopbytes.model.comm_graph import Csr
 
@@ -74,7 +73,7 @@ class LockedPasses:
             place[[first, second]] = place[[second, first]]
         return place.astype(np.int32), -best, kept
 
-    def _best(self, place: Int64, cost_at: Int64, free: NDArray[np.bool_]) -> tuple[int, int, int]:
+    def _best(self, place: Int64, cost_at: Int64, free: Bool) -> tuple[int, int, int]:
         """Return the tasks whose exchange changes the cost least, and the change, each pair counted once."""
         tasks = np.flatnonzero(free)
         here = cost_at[np.ix_(tasks, place[tasks])]  # what each would cost at the place of each

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64, UInt16
+from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
@@ -105,7 +104,7 @@ def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:
     return clipped
 
 
-def _bit_lengths(values: NDArray[np.uint64]) -> Int64:
+def _bit_lengths(values: UInt64) -> Int64:
     """Exact bit lengths; floating logarithms are off near powers of two."""
     lengths = np.zeros(len(values), np.int64)
     for shift in (32, 16, 8, 4, 2, 1):

@@ -12,10 +12,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int32, Int64, UInt8
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
@@ -142,7 +141,7 @@ class _Rows:
         self.state[Slot.LOADS] = header.loads
         self.state[Slot.EDGE_WEIGHTS] = header.edge_weights
 
-    def parse(self, text: NDArray[np.uint8], final: bool, state: Int64) -> int:
+    def parse(self, text: UInt8, final: bool, state: Int64) -> int:
         return kernels.parse_metis(text, final, state, self.indptr, self.targets, self.weights, self.loads)
 
     def intervene(self, status: Status, token: bytes) -> None:
@@ -191,7 +190,7 @@ class _Rows:
         )
 
 
-def _asymmetry(indptr: Int64, targets: NDArray[np.int32], volumes: Int64 | None, arc: int) -> tuple[int, str]:
+def _asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None, arc: int) -> tuple[int, str]:
     """Return a vertex (from 1) with an edge whose directions differ, and the error message for it."""
     u, v = int(np.searchsorted(indptr, arc, "right")) - 1, int(targets[arc])
 
@@ -215,7 +214,7 @@ def _asymmetry(indptr: Int64, targets: NDArray[np.int32], volumes: Int64 | None,
     raise AssertionError("an asymmetry was reported where there is none")
 
 
-def _pieces(graph: CommGraph, keep: NDArray[np.bool_]) -> Iterator[bytes]:
+def _pieces(graph: CommGraph, keep: Bool) -> Iterator[bytes]:
     """Yield the text of the file in pieces of some thousand lines."""
     kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])[graph.indptr]
     targets = graph.targets[keep] + 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import KnownHosts
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
@@ -66,7 +65,7 @@ class AttachedHosts(NetworkMachine):
         """The nodes of the file."""
         return KnownHosts(self.hosts, fixed=True)
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What was left out or assumed."""
         return self.warnings
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Bool, Int32
 from hopbytes.machines.base import KnownHosts, Machine
 from hopbytes.machines.common.composed_machine import ComposedMachine
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.job_environment import JobInfo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +38,7 @@ class DelegatingMachine(ComposedMachine):
         return self.base.inventory
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> JobInfo | None:
         """The job of `base`."""
         return self.base.job
 
@@ -68,6 +65,6 @@ class DelegatingMachine(ComposedMachine):
         base = self.base.for_nodes(nodes)
         return self if base is self.base else replace(self, base=base)
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What the user should know about the source of `base`."""
         return self.base.notices(used)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
@@ -105,7 +104,7 @@ class FabricMachine(NetworkMachine):
         assert self.links is not None
         return self.links
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What was left out or assumed, hosts without a name, pairs of adapters in use without a route."""
         used = np.ones(len(self.hosts), np.bool_) if used is None else used
         notices = list(self.fabric.notices)
@@ -145,7 +144,7 @@ class FabricMachine(NetworkMachine):
             f"{most} (rails=spread uses all of them, `hosts` leaves hosts out)"
         ]
 
-    def _unrouted(self, used: NDArray[np.bool_]) -> Int64:
+    def _unrouted(self, used: Bool) -> Int64:
         """int64[pairs, 2]: adapters of different hosts in use, without a route from the one to the other."""
         assert self.arrival is not None
         lost = self.arrival.unrouted(self.fabric)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Bool
 from hopbytes._util.checks import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
@@ -138,7 +138,7 @@ def machine(
 
 
 def _cut(
-    hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], size: int, per: str | None
+    hardware: Machine, allowed: Bool, names: tuple[str, ...], size: int, per: str | None
 ) -> Allocation:
     of_place = hardware.gpu_of_core()
     single_leaves = per in PLACES and size == 1 and place_name(hardware, per) is None

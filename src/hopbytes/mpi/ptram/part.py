@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int64
 from hopbytes.engine.routed_search import Traffic
 from hopbytes.kernels.leaders import LinkChanges
 from hopbytes.mpi.ptram.own_routes import Flow, OwnRoutes
@@ -72,14 +71,14 @@ class Room:
         found: Int64 = np.cumsum(np.bincount(classes, minlength=count)[::-1])[::-1].copy()
         return found
 
-    def allows(self, group: int) -> NDArray[np.bool_]:
+    def allows(self, group: int) -> Bool:
         """bool[P]: places, free or not, that the group may take."""
         own = self.group_class[group]
         spare = self._have > self._need
         spare[: own + 1] = True
         open_ = np.logical_and.accumulate(spare)
         open_[:own] = False
-        found: NDArray[np.bool_] = open_[self.place_class]
+        found: Bool = open_[self.place_class]
         return found
 
     def take(self, group: int, place: int) -> None:

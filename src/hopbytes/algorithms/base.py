@@ -13,7 +13,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.registry import Registry
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine.control import stop_asked
+from hopbytes.engine.control import RunControl, stop_asked
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -58,6 +58,16 @@ class Bounds:
     count: Int64 | None = None
     exact: bool = False
     linear_cost: LinearCost | None = None
+
+    def room(self, n: int) -> Int64:
+        """int64[k]: what each PE may hold in a search; with ``exact`` all `n`, because exchanges keep counts.
+
+        Examples
+        --------
+        >>> Bounds(np.array([1, 1]), exact=True).room(7)
+        array([7, 7])
+        """
+        return np.full(len(self.load), n, np.int64) if self.exact else self.load
 
     def rank(self, graph: CommGraph, where: Allocation, pe: Int32) -> tuple[int, int]:
         """Return what to compare placements by: less is better, and keeping the bounds comes first.
@@ -218,6 +228,10 @@ class Effort:
         self.work.clear()
         self.work.update(before)
         return None
+
+    def run_control(self, watch: Callable[[int], None] | None = None) -> RunControl:
+        """Return what compiled searches need of this effort; `watch` is told how far one has come."""
+        return RunControl(self.seed, self.threads, self.deadline, self.spend, watch, self.cancel)
 
     def watch(self, stage: str, total: int) -> Callable[[int], None] | None:
         """Tell `progress` that a stage begins; return whom to tell how much of `total` is done, if anybody.

@@ -42,6 +42,9 @@ class SearchSettings:
     overload_percent: int = 0
 
 
+DEFAULT_SEARCH = SearchSettings()
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionSettings:
     """Effort of one multilevel partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
@@ -82,7 +85,7 @@ class PartitionSettings:
     coarse_recombinations: int = 1
     bisection_repetitions: int = 1
     shared_hierarchies: int = 0
-    search: SearchSettings = SearchSettings()
+    search: SearchSettings = DEFAULT_SEARCH
 
     @property
     def repeats(self) -> int:

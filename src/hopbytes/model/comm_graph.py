@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total
+from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources
 from hopbytes.model.graph_makers import GraphMakers
 
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
 
 #: What ``meta["tasks"]`` is where tasks are known to be processes.
 PROCESSES = "processes"
-
-
-class Csr(NamedTuple):
-    """A symmetric weighted graph as arrays, as kernels take it: no diagonal, sorted rows, both directions.
-
-    `indptr` int64[n+1], `targets` int32[m], `weights` int64[m] (None: every weight is 1).
-    """
-
-    indptr: Int64
-    targets: Int32
-    weights: Int64 | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Array, Int32, Int64
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 
 # Arc weights are 32-bit integers, and partitioners store their sum in 32 bits as well.
 _LARGEST_SUM = 2**31 - 1

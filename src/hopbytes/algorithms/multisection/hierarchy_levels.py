@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -15,14 +14,10 @@ from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
 from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
+from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, sure_loads
-from hopbytes.model.comm_graph import CommGraph, Csr
-
-#: What is to be cut: the first arguments of :func:`hopbytes.engine.partition_many`.
-Problem: TypeAlias = tuple[
-    Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, UInt64
-]
+from hopbytes.model.comm_graph import CommGraph
 
 
 def levels_of(

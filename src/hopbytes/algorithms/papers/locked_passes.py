@@ -8,7 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import ScaleError
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 
 #: Weight x distance, in all, stays below this, so that sums of four of them fit.
 LARGEST = 2**60

@@ -6,7 +6,8 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.kernels import csr_from_arcs
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.kernels.records import Csr
+from hopbytes.model.comm_graph import CommGraph
 
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:

@@ -8,8 +8,9 @@ from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine.places import Neighbourhood, PlaceDistances
+from hopbytes.engine.places import Neighbourhood
 from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.place_distances import TreeDistance
@@ -114,12 +115,12 @@ def _bit_lengths(values: UInt64) -> Int64:
     return lengths + (values > 0)
 
 
-def place_distances(nodes: Nodes) -> PlaceDistances:
+def place_distances(nodes: Nodes) -> Distances:
     """Return distances between the places: hops on a network, else those of the PEs that stand for them."""
     if "distances" not in nodes._cache:
         where = nodes.where.select(nodes.first)
         if where.machine.network() is not None:
             where = hop_distances_only(where, "a search on hops")
-        nodes._cache["distances"] = PlaceDistances(**kernel_distances(where))
-    found: PlaceDistances = nodes._cache["distances"]
+        nodes._cache["distances"] = kernel_distances(where)
+    found: Distances = nodes._cache["distances"]
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Bool, Int64
-from hopbytes.engine.routed_search import Traffic
+from hopbytes.engine.places import Groups
 from hopbytes.kernels.leaders import LinkChanges
 from hopbytes.mpi.ptram.own_routes import Flow, OwnRoutes
 from hopbytes.mpi.ptram.wire import Wire
@@ -19,7 +19,7 @@ class Part:
 
     Parameters
     ----------
-    traffic : Traffic
+    traffic : Groups
     own : OwnRoutes
     prices : int64[links] or None
         None means 1 for each link.
@@ -28,7 +28,7 @@ class Part:
         First place of every leader; a leader has all places up to the first one of the next leader.
     """
 
-    traffic: Traffic
+    traffic: Groups
     own: OwnRoutes
     prices: Int64 | None
     wire: Wire
@@ -38,12 +38,13 @@ class Part:
 class Talk:
     """The arcs of every group in both directions, without loops and without arcs of volume 0."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: Groups) -> None:
         groups = len(traffic.sizes)
-        source = np.repeat(np.arange(groups), np.diff(traffic.indptr))
-        volume = np.ones(len(source), np.int64) if traffic.volumes is None else traffic.volumes
-        counts = (source != traffic.targets) & (volume > 0)
-        a, b, v = source[counts], traffic.targets[counts].astype(np.int64), volume[counts]
+        source = np.repeat(np.arange(groups), np.diff(traffic.csr.indptr))
+        targets, volumes = traffic.csr.targets, traffic.csr.weights
+        volume = np.ones(len(source), np.int64) if volumes is None else volumes
+        counts = (source != targets) & (volume > 0)
+        a, b, v = source[counts], targets[counts].astype(np.int64), volume[counts]
         ends, others = np.concatenate([a, b]), np.concatenate([b, a])
         order = np.argsort(ends, kind="stable")
         self._start = np.searchsorted(ends[order], np.arange(groups + 1))

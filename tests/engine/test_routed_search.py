@@ -276,7 +276,7 @@ def _key(problem, where, graph, place):
     """Highest congestion, links that have it, sum of all loads; by the kernel that judges placements."""
     network, endpoints = where.machine.network(), problem.routing.endpoints[place]
     loads, _ = link_amounts(
-        network.form, network.n_links, graph.indptr, graph.targets, graph.volumes, endpoints,
+        network.form, network.n_links, graph.arcs(graph.volumes), endpoints,
         problem.routing.shift,
     )
     prices = network.prices()[0]

@@ -16,8 +16,8 @@ from hopbytes.engine.control import (
     stopping_when,
 )
 from hopbytes.engine.partition import partition_many
-from hopbytes.engine.problem import SearchProblem, VertexGroups
 from hopbytes.engine.refinement import RefinementSettings, refine_placement
+from hopbytes.engine.search_problem import SearchProblem, VertexGroups
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
 from hopbytes.engine.swap_search import SwapSettings, swap_refine
 from hopbytes.engine.work_meter import WorkMeter, metered_by

@@ -11,7 +11,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.engine.control import RunControl, interruptible, rescale_linear_cost
 from hopbytes.engine.distances import prepare
-from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.kernels.base import optional
 from hopbytes.kernels.linear_cost import as_arrays
 

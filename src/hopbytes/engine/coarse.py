@@ -7,7 +7,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
-from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.kernels.base import compiled
 
 #: A coarsening has fewer levels than this, because every level has at most 19/20 of the vertices of the one

@@ -7,7 +7,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
-from hopbytes.engine.problem import SearchProblem, VertexGroups
+from hopbytes.engine.search_problem import SearchProblem, VertexGroups
 from hopbytes.engine.settings import PartitionSettings
 from hopbytes.kernels.base import compiled
 

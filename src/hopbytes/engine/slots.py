@@ -13,7 +13,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, MOST, RunControl
-from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.kernels.base import implementation
 from hopbytes.reference.slots_reference import ALL_PAIRS, BLOCKS, NEAR_PAIRS
 

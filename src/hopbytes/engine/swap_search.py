@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
 from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
-from hopbytes.engine.problem import SearchProblem
+from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.engine.slots import Searched
 from hopbytes.kernels.base import compiled
 

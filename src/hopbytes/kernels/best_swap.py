@@ -6,18 +6,19 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.records import Csr
 
 _kernel = implementation("best_swap")
 
 
 def best_swap(
-    graph: tuple[Int64, Int32, Int64 | None], table: Int64, pe: Int32, most: int
+    csr: Csr, table: Int64, pe: Int32, most: int
 ) -> tuple[Int32, int]:
     """Exchange the PEs of two tasks, always the pair with the best gain, until none gains.
 
     Parameters
     ----------
-    graph : (indptr, targets, weights)
+    csr : Csr
         Symmetric.
     table : int64[k, k]
         Symmetric distances.
@@ -43,7 +44,7 @@ def best_swap(
     >>> best_swap(pairs, far, np.arange(4, dtype=np.int32), 9)
     (array([3, 1, 2, 0], dtype=int32), 1)
     """
-    indptr, targets, weights = graph
+    indptr, targets, weights = csr
     result = pe.copy()
     flat = np.ascontiguousarray(table, np.int64).ravel()
     made = _kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most)

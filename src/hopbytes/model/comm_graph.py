@@ -199,6 +199,10 @@ class CommGraph(GraphMakers):
         chosen = self.messages if weight == "messages" else None
         return dataclasses.replace(self, volumes=chosen, undirected=False)
 
+    def arcs(self, weights: Int64 | None) -> Csr:
+        """Return the directed arcs with `weights` (int64[m], None means 1 each) instead of their volumes."""
+        return Csr(self.indptr, self.targets, weights)
+
     def symmetric(self) -> Csr:
         """Return the symmetric graph mappers work on (built once, then kept).
 
@@ -227,8 +231,8 @@ class CommGraph(GraphMakers):
 
     def _build_symmetric(self) -> Csr:
         if self.undirected and not kernels.has_diagonal(self.indptr, self.targets):
-            return Csr(self.indptr, self.targets, self.volumes)
-        return Csr(*kernels.symmetrize(self.indptr, self.targets, self.arc_volumes()))
+            return self.arcs(self.volumes)
+        return kernels.symmetrize(self.arcs(self.volumes))
 
     # ---------------------------------------------------------------- for other libraries
 

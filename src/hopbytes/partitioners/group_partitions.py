@@ -150,7 +150,7 @@ def _large_groups(
     for number in np.flatnonzero(sizes >= max(smallest, 1)):
         members = order[end[number] - sizes[number] : end[number]]
         place[members] = np.arange(len(members), dtype=np.int32)
-        yield int(number), members, Csr(*kernels.induced_csr(*csr, members, place))
+        yield int(number), members, kernels.induced_csr(csr, members, place)
         place[members] = -1
 
 

@@ -37,7 +37,7 @@ def loads(graph, where, pe):
     """Volume on every link, by the kernel that judges placements."""
     network, ends = where.machine.network(), endpoints_of(where)[pe]
     form, count = network.form, network.n_links
-    return link_amounts(form, count, graph.indptr, graph.targets, graph.volumes, ends, 0)[0].tolist()
+    return link_amounts(form, count, graph.arcs(graph.volumes), ends, 0)[0].tolist()
 
 
 def rails(seed):

@@ -136,7 +136,7 @@ class Subproblem:
             yield Subproblem(
                 self.depth + 1, number, (*self.path, number - first),
                 own if self.members is None else self.members[own],
-                Csr(*kernels.induced_csr(*self.csr, own, place)),
+                kernels.induced_csr(self.csr, own, place),
                 None if self.loads is None else self.loads[own],
                 None if self.linear_cost is None else self.linear_cost.take(own),
             )  # fmt: skip

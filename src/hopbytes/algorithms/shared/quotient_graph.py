@@ -32,5 +32,4 @@ def with_isolated(csr: Csr, n: int) -> Csr:
 
 def quotient_graph(graph: CommGraph, block: Int32, blocks: int) -> CommGraph:
     """Return the pattern of the blocks: what tasks of one send to tasks of another. O(n + m)."""
-    arcs = Csr(graph.indptr, graph.targets, graph.volumes)
-    return CommGraph(*quotient_csr(arcs, block, blocks), undirected=graph.undirected)
+    return CommGraph(*quotient_csr(graph.arcs(graph.volumes), block, blocks), undirected=graph.undirected)

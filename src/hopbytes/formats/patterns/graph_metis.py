@@ -20,6 +20,7 @@ from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, raise_fault, run_parser, shown
 from hopbytes.formats.patterns.symmetrize import symmetrized
+from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.reference.text_reference import Slot, Status
 
@@ -74,7 +75,7 @@ class Metis(Format):
         if options.get("symmetrize"):
             graph, more = symmetrized(graph)
             notices += more
-        elif not graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
+        elif not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
             raise UnsupportedError(
                 "the pattern is not symmetric, expected one that is, for METIS: use `symmetrize=True`"
             )
@@ -169,7 +170,7 @@ class _Rows:
             raise FormatError(name, line, f"the file ends after {rows} vertices, expected {header.n}")
         volumes = self.weights if header.edge_weights else None
         if arcs == 2 * header.edges:
-            fault = kernels.find_asymmetry(self.indptr, self.targets, volumes)
+            fault = kernels.find_asymmetry(Csr(self.indptr, self.targets, volumes))
             if fault >= 0:
                 vertex, what = _asymmetry(self.indptr, self.targets, volumes, fault)
                 # If there are comments between the rows, the line of a vertex is unknown.

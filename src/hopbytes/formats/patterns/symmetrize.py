@@ -61,7 +61,8 @@ def _both_ways(
 ) -> tuple[Int64, Int32, Int64]:
     if kernels.checked_sum(np.ascontiguousarray(values)) > MAX_SUM // 2:
         raise ScaleError(f"{what} of both directions sum to more than 2^63 - 1: divide them by 2 or more")
-    indptr, targets, sums = kernels.symmetrize(graph.indptr, graph.targets, values)
+    indptr, targets, sums = kernels.symmetrize(graph.arcs(values))
+    assert sums is not None
     if bool(np.any(sums & 1)):
         cost = "J" if what == "volumes" else "every count"
         notices.append(

@@ -27,7 +27,7 @@ def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32
     place = np.full(len(traffic.sizes), -1, np.int32)
     free = np.ones(len(traffic.capacities), np.bool_)
     evaluations = 0
-    for step, group in enumerate(placement_order(*traffic.csr, *traffic[1:]).tolist()):
+    for step, group in enumerate(placement_order(*traffic).tolist()):
         weights = np.array(terms, np.float64)
         if by_share:
             weights[0] *= len(place) / (step + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -278,6 +278,8 @@ class Mapper(ABC):
     chooses_slots: ClassVar[bool] = False
     #: It reads a fact about every task, so that silent tasks cannot stand for free PEs.
     knows_tasks: ClassVar[bool] = False
+    #: Options that belong together, by what they are for; only how long lists are shown depends on it.
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @property
     def deterministic(self) -> bool:
@@ -299,6 +301,8 @@ class Refiner(ABC):
     objective: ClassVar[str] = "comm_cost"
     #: Other objectives that never get worse either, with the options as they are by default.
     keeps: ClassVar[tuple[str, ...]] = ()
+    #: Options that belong together, by what they are for; only how long lists are shown depends on it.
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class SearchSettings:
 
 
 DEFAULT_SEARCH = SearchSettings()
+#: Names of its settings, which are options of several algorithms.
+SEARCH_OPTIONS = tuple(field.name for field in fields(SearchSettings))
 
 
 @dataclass(frozen=True, slots=True)

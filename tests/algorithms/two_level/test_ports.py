@@ -58,7 +58,7 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     grouped = groups_of_placement(graph, where, pe, Capacity(np.ones(n, np.int64), None))
     problem = routed_groups(graph, grouped, pe, "a test")
     routing, network = problem.routing, where.machine.network()
-    assert routing.ports == len(set(where.machine.endpoint_of_core()[:4].tolist())) > 1
+    assert routing.ports == len(set(where.machine.network_use.endpoint_of_core()[:4].tolist())) > 1
     ends = routing.endpoints.tolist()
 
     @functools.cache

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
 from hopbytes.engine.coarse import coarsen_once
+from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import child_bounds, group_sums
@@ -49,6 +52,11 @@ class Integrated(Mapper):
     With exact counts (one task per slot) it is ``multisection``. O(levels x (n + m)) for meshes.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "cuts": ("repetitions", "initial_partitions", "recombinations"),
+        "coarsening": ("per_block", "fewest"),
+        "refinement": SEARCH_OPTIONS,
+    }
     repetitions: int = 1
     initial_partitions: int = 4
     recombinations: int = 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
+from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -104,6 +105,18 @@ class Multisection(Mapper):
     O(levels x (n + m)) for meshes; all groups of one level are one compiled call.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "repetitions": ("repetitions", "recombinations", "bisection_repetitions"),
+        "coarsening": ("contraction_limit", "shared_hierarchies"),
+        "initial partitions": ("initial_partitions", "coarse_recombinations"),
+        "refinement": SEARCH_OPTIONS,
+        "balance": ("slack",),
+        "external partitioners": (
+            "partitioner", "parallel_partitioner", "kaminpar_partitions", "kaminpar_inner_partitions",
+            "kaminpar_preset", "kaminpar_from",
+        ),
+        "schedule": ("schedule", "trace"),
+    }  # fmt: skip
     repetitions: int = 1
     initial_partitions: int = 4
     recombinations: int = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -61,6 +63,13 @@ class Evolve(Refiner):
     Memory: `size` placements.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "the population": ("size", "steps", "work"),
+        "when it runs": ("slots_only", "dense_up_to", "dense_pattern_up_to"),
+        "new placements": ("repetitions", "initial_partitions"),
+        "recombinations": ("chains", "flow_rounds", "flow_width", "overload_percent"),
+        "one task per PE": ("perturbations", "subtrees", "repartitionings"),
+    }
     size: int = 5
     steps: int = 8
     work: int = 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -82,6 +83,13 @@ class Swap(Refiner):
     proposes partners near neighbours, on any level of the machine.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "descents": ("all_pairs_up_to", "neighbourhood", "starts"),
+        "annealing": ("chains", "steps", "anneal_up_to"),
+        "exchanges of units": ("subtrees", "repartitionings"),
+        "perturbations": ("perturbations", "perturbation_work"),
+        "tabu search": ("dense_pattern_up_to", "one_way"),
+    }
     all_pairs_up_to: int = 1024
     neighbourhood: int = 64
     starts: int = 0

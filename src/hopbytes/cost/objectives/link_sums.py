@@ -92,7 +92,7 @@ def endpoints_of(where: Allocation) -> Int32:
     """Return int32[k], the endpoint of the network through which each PE sends."""
     if where.endpoints is not None:
         return where.endpoints
-    found: Int32 = where.machine.endpoint_of_core()[where.first_core]
+    found: Int32 = where.machine.network_use.endpoint_of_core()[where.first_core]
     return np.ascontiguousarray(found, np.int32)
 
 

@@ -125,7 +125,8 @@ def machine(
     sizes = capacities(hardware, texts_of("capacity", capacity), names)
     job = hardware.job
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
-    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.inventory)
+    of_slots = hardware.network_use.slot_endpoints
+    endpoints, of_rails = of_slots(where.node_of_pe, where.gpus, hardware.inventory)
     of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(

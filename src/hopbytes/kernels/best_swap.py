@@ -39,7 +39,7 @@ def best_swap(
 
     Examples
     --------
-    >>> pairs = np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None
+    >>> pairs = Csr(np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None)
     >>> far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
     >>> best_swap(pairs, far, np.arange(4, dtype=np.int32), 9)
     (array([3, 1, 2, 0], dtype=int32), 1)

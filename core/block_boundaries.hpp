@@ -14,13 +14,26 @@ struct BoundaryVertex {
   int64_t cost;
 };
 
+// Sorts by pair. A counting sort, first by the larger block number, then by the smaller one: where all blocks
+// touch each other there are almost as many entries as arcs.
+inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
+  std::vector<BoundaryVertex> other(found.size());
+  for (const auto key : {&BoundaryVertex::b, &BoundaryVertex::a}) {
+    std::vector<size_t> place(k + 1, 0);
+    for (const BoundaryVertex& c : found) ++place[c.*key + 1];
+    for (size_t b = 0; b < k; ++b) place[b + 1] += place[b];
+    for (const BoundaryVertex& c : found) other[place[c.*key]++] = c;
+    found.swap(other);
+  }
+}
+
 // Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
 template <class W, class D>
 void find_boundary_vertices(const WorkGraph<W>& g, const D& distance, const int32_t* part,
                             const std::vector<uint8_t>& active, std::vector<BoundaryVertex>& boundary) {
   const size_t k = active.size();
   std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
-  std::vector<size_t> place(k + 1, 0);
+  std::vector<size_t> place(k, 0);  // the entry of that vertex
   std::vector<BoundaryVertex> found;
   for (int32_t v = 0; v < g.n; ++v)
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
@@ -34,17 +47,7 @@ void find_boundary_vertices(const WorkGraph<W>& g, const D& distance, const int3
       last[q] = v, place[q] = found.size();
       found.push_back({std::min(p, q), std::max(p, q), v, cost});
     }
-  // Counting sort, first by the larger block number, then by the smaller one: where all blocks touch each
-  // other there are almost as many entries as arcs.
-  boundary.resize(found.size());
-  auto sort_by = [&](auto key, const std::vector<BoundaryVertex>& from, std::vector<BoundaryVertex>& to) {
-    std::fill(place.begin(), place.end(), 0);
-    for (const BoundaryVertex& c : from) ++place[key(c) + 1];
-    for (size_t b = 0; b < k; ++b) place[b + 1] += place[b];
-    for (const BoundaryVertex& c : from) to[place[key(c)]++] = c;
-  };
-  sort_by([](const BoundaryVertex& c) { return c.b; }, found, boundary);
-  sort_by([](const BoundaryVertex& c) { return c.a; }, boundary, found);
+  sort_by_blocks(k, found);
   boundary.swap(found);
 }
 

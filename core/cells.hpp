@@ -32,7 +32,7 @@ class TreeCells {
       std::vector<PeRange> units;
       int64_t largest = 0;
       for (int32_t p = 0; p < k; ++p) {
-        if (p == 0 || std::bit_width(tree.label[p] ^ tree.label[p - 1]) > width) units.push_back({p, p});
+        if (p == 0 || tree.width(p, p - 1) > width) units.push_back({p, p});
         units.back().last = p + 1;
         largest = std::max<int64_t>(largest, p + 1 - units.back().first);
       }
@@ -170,7 +170,7 @@ inline std::vector<int64_t> nearest_costs(const TreeDistance& tree, int64_t k, c
   for (int64_t width = 0; width <= 64 && static_cast<int64_t>(costs.size()) < count; ++width) {
     int64_t largest = 0, held = 0;
     for (int32_t p = 0; p < k; ++p) {
-      if (p > 0 && std::bit_width(tree.label[p] ^ tree.label[p - 1]) > width) held = 0;
+      if (p > 0 && tree.width(p, p - 1) > width) held = 0;
       largest = std::max(largest, held += slots.size({p, p + 1}));
     }
     costs.resize(std::max<int64_t>(costs.size(), std::min(count, largest - 1)), tree.bit_cost[width]);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "rng.hpp"
+#include "sorting.hpp"
 #include "work_graph.hpp"
 
 namespace hopbytes {
@@ -49,9 +50,7 @@ void match_two_hop(const WorkGraph<W>& g, const int32_t* label, int64_t max_clus
   }
   // Isolated vertices are matched with each other; otherwise a graph of many small components would never
   // shrink.
-  if (label)
-    std::stable_sort(isolated.begin(), isolated.end(),
-                     [&](int32_t x, int32_t y) { return label[x] < label[y]; });
+  if (label) sort_by_key(isolated, label);
   for (size_t i = 1; i < isolated.size(); ++i) {
     const int32_t other = isolated[i - 1], v = isolated[i];
     if (leader[other] != other || (label && label[other] != label[v]) ||
@@ -66,13 +65,13 @@ void match_two_hop(const WorkGraph<W>& g, const int32_t* label, int64_t max_clus
 // orders of magnitude, few edges determine the quality of a partition, and if the ends of a heavy edge are
 // visited late, their clusters may be full.
 template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_t>& order) {
-  std::vector<int32_t> power(g.n, -1);
+  std::vector<int32_t> rank(g.n, 1);
   for (int64_t v = 0; v < g.n; ++v) {
     W heaviest = 0;
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) heaviest = std::max(heaviest, g.weight[e]);
-    if (heaviest > 0) power[v] = std::ilogb(static_cast<double>(heaviest));
+    if (heaviest > 0) rank[v] = -std::ilogb(static_cast<double>(heaviest));
   }
-  std::stable_sort(order.begin(), order.end(), [&](int32_t x, int32_t y) { return power[x] > power[y]; });
+  sort_by_key(order, rank.data());
 }
 
 // Fills `order` with the vertices in random order. Large graphs do not fit in the cache, so there runs of

@@ -16,6 +16,8 @@ struct FlatDistance {
 struct TreeDistance {
   const uint64_t* label;
   const int64_t* bit_cost;  // 65 entries, indexed by the bit width of the xor
+  // The number of bits up to the highest in which two labels differ.
+  int width(int32_t a, int32_t b) const { return static_cast<int>(std::bit_width(label[a] ^ label[b])); }
   int64_t operator()(int32_t a, int32_t b) const { return bit_cost[std::bit_width(label[a] ^ label[b])]; }
 };
 

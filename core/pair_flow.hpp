@@ -10,6 +10,7 @@
 // reaches the present cost.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <tuple>
 
@@ -26,12 +27,12 @@ struct FlowOptions {
   int64_t most_work = 200;  // scanned edges in total, per arc and vertex of the graph
 };
 
-template <class W, class D> class PairFlow {
+// Only the construction of the network depends on the types of weights and distances.
+class PairFlow {
  public:
-  PairFlow(const WorkGraph<W>& g, const D& distance, int32_t* part, std::vector<int64_t>& load,
-           const int64_t* max_block_weight, const FlowOptions& options, const Control& control)
+  PairFlow(const GraphShape& g, int32_t* part, std::vector<int64_t>& load, const int64_t* max_block_weight,
+           const FlowOptions& options, const Control& control)
       : g_(g),
-        distance_(distance),
         part_(part),
         load_(load),
         max_block_weight_(max_block_weight),
@@ -48,12 +49,14 @@ template <class W, class D> class PairFlow {
 
   int64_t work_left() const { return work_left_; }
 
-  // Tries to improve the cut between a and b, given the vertices on their boundary. Returns the gain.
-  int64_t improve(int32_t a, int32_t b, const std::vector<int32_t>& boundary) {
+  // Tries to improve the cut between a and b, given the vertices on their boundary. `build` calls the method
+  // of that name with the graph of the constructor. Returns the gain.
+  int64_t improve(const std::function<void(PairFlow&)>& build, int32_t a, int32_t b,
+                  const std::vector<int32_t>& boundary) {
     a_ = a, b_ = b;
     int64_t gain = 0;
     if (collect_region(boundary)) {
-      build();
+      build(*this);
       if (!is_minimum_cut() && !stop()) {
         open_cut();
         gain = solve();
@@ -61,6 +64,40 @@ template <class W, class D> class PairFlow {
     }
     for (int32_t v : region_) local_[v] = -1;
     return gain;
+  }
+
+  // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
+  // demand) equal to what its neighbours outside the region make it cost more in b (or in a). Arcs across the
+  // present cut start saturated: their flow becomes a supply at the end in b and a demand at the end in a,
+  // and nothing may flow back for now. Also computes the load outside the region.
+  template <class W, class D> void build(const WorkGraph<W>& g, const D& distance) {
+    const int32_t n = static_cast<int32_t>(region_.size());
+    net_.clear(n);
+    fixed_[0] = load_[a_], fixed_[1] = load_[b_];
+    back_.clear();
+    const int64_t across = distance(a_, b_);
+    for (int32_t i = 0; i < n; ++i) {
+      const int32_t v = region_[i];
+      const bool in_b = i >= in_a_;
+      fixed_[in_b] -= g.load[v];
+      net_.open(g.load[v]);
+      int64_t terminal_weight = g.linear_cost ? (*g.linear_cost)(v, b_) - (*g.linear_cost)(v, a_) : 0;
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t u = g.adj[e], j = local_[u];
+        const int64_t w = g.weight[e];
+        if (j < 0) {
+          terminal_weight += w * (distance(b_, part_[u]) - distance(a_, part_[u]));
+        } else if ((j >= in_a_) == in_b) {
+          net_.connect(j, w * across);
+        } else {
+          const int32_t arc = net_.connect(j, 0);
+          if (in_b) back_.push_back({arc, 2 * w * across});
+          terminal_weight += in_b ? w * across : -w * across;
+        }
+      }
+      net_.supply(terminal_weight);
+    }
+    net_.close();
   }
 
  private:
@@ -108,40 +145,6 @@ template <class W, class D> class PairFlow {
     for (int32_t v : region_) arcs += g_.degree(v);
     work_left_ -= 2 * (std::ssize(region_) + arcs) + std::ssize(boundary);
     return !region_.empty() && arcs <= std::numeric_limits<int32_t>::max();
-  }
-
-  // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
-  // demand) equal to what its neighbours outside the region make it cost more in b (or in a). Arcs across the
-  // present cut start saturated: their flow becomes a supply at the end in b and a demand at the end in a,
-  // and nothing may flow back for now. Also computes the load outside the region.
-  void build() {
-    const int32_t n = static_cast<int32_t>(region_.size());
-    net_.clear(n);
-    fixed_[0] = load_[a_], fixed_[1] = load_[b_];
-    back_.clear();
-    const int64_t across = distance_(a_, b_);
-    for (int32_t i = 0; i < n; ++i) {
-      const int32_t v = region_[i];
-      const bool in_b = i >= in_a_;
-      fixed_[in_b] -= g_.load[v];
-      net_.open(g_.load[v]);
-      int64_t terminal_weight = g_.linear_cost ? (*g_.linear_cost)(v, b_) - (*g_.linear_cost)(v, a_) : 0;
-      for (int64_t e = g_.start[v]; e < g_.start[v + 1]; ++e) {
-        const int32_t u = g_.adj[e], j = local_[u];
-        const int64_t w = g_.weight[e];
-        if (j < 0) {
-          terminal_weight += w * (distance_(b_, part_[u]) - distance_(a_, part_[u]));
-        } else if ((j >= in_a_) == in_b) {
-          net_.connect(j, w * across);
-        } else {
-          const int32_t arc = net_.connect(j, 0);
-          if (in_b) back_.push_back({arc, 2 * w * across});
-          terminal_weight += in_b ? w * across : -w * across;
-        }
-      }
-      net_.supply(terminal_weight);
-    }
-    net_.close();
   }
 
   // Returns whether the present assignment is a minimum cut. If only one side fails, the flow on the other
@@ -231,8 +234,7 @@ template <class W, class D> class PairFlow {
     }
   }
 
-  const WorkGraph<W>& g_;
-  const D& distance_;
+  const GraphShape& g_;
   int32_t* part_;
   std::vector<int64_t>& load_;
   const int64_t* max_block_weight_;

@@ -6,6 +6,18 @@
 
 namespace hopbytes {
 
+// A vertex on the boundary between two blocks.
+struct PairVertex {
+  int64_t pair;  // a * k + b for blocks a < b
+  int32_t vertex;
+};
+
+// Sorts by pair; vertices of one pair keep their order.
+inline void sort_by_pair(std::vector<PairVertex>& boundary) {
+  std::stable_sort(boundary.begin(), boundary.end(),
+                   [](const PairVertex& x, const PairVertex& y) { return x.pair < y.pair; });
+}
+
 template <class W> class PairwiseFm {
  public:
   // With at most so many blocks the boundary is sorted by counting.
@@ -85,11 +97,6 @@ template <class W> class PairwiseFm {
   }
 
  private:
-  struct PairVertex {
-    int64_t pair;  // a * k + b for blocks a < b
-    int32_t vertex;
-  };
-
   int64_t allowed_imbalance() const { return g_->max_load == 1 ? 0 : g_->max_load; }
 
   typename TwoWayFm<W>::Limits limits() const {
@@ -124,9 +131,7 @@ template <class W> class PairwiseFm {
       }
     }
     if (k_ <= kFewBlocks) sort_by_counting();
-    else
-      std::stable_sort(boundary_.begin(), boundary_.end(),
-                       [](const PairVertex& x, const PairVertex& y) { return x.pair < y.pair; });
+    else sort_by_pair(boundary_);
   }
 
   // With two blocks, one neighbour in the other block suffices to recognise a boundary vertex.

@@ -3,14 +3,16 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace hopbytes {
 
-// Runs job(0) .. job(count - 1) on up to `threads` threads.
-template <class Job> void parallel_for(int64_t count, int32_t threads, Job job) {
+// Runs job(0) .. job(count - 1) on up to `threads` threads. It is no template, because a job takes much
+// longer than its call.
+inline void parallel_for(int64_t count, int32_t threads, const std::function<void(int64_t)>& job) {
   std::atomic<int64_t> next{0};
   std::exception_ptr failure;
   std::mutex failure_lock;

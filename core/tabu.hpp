@@ -33,7 +33,7 @@ struct TabuOptions {
 
 namespace tabu_detail {
 
-template <class T, bool kBoth> class Search {
+template <class T> class Search {
  public:
   Search(const DenseProblem& problem, std::span<int32_t> place, uint64_t seed, const TabuOptions& options,
          const Control& control)
@@ -132,7 +132,7 @@ template <class T, bool kBoth> class Search {
   const Control& control_;
   Rng rng_;
   std::span<int32_t> best_place_;
-  Changes<T, kBoth> changes_;
+  Changes<T> changes_;
   int64_t cost_ = 0, best_ = 0;  // relative to the first permutation
   int64_t now_ = 0;
 };
@@ -149,8 +149,7 @@ inline int64_t tabu_search(const DenseProblem& problem, std::span<int32_t> place
   const double largest = largest_number(problem);
   auto with = [&](auto type) -> int64_t {
     using T = decltype(type);
-    if (problem.symmetric) return Search<T, false>(problem, place, seed, options, control).run(done);
-    return Search<T, true>(problem, place, seed, options, control).run(done);
+    return Search<T>(problem, place, seed, options, control).run(done);
   };
   // Narrow types first, because more of their numbers fit a register. Floating-point types represent these
   // integers exactly and multiply faster than integers of the same width.

@@ -24,10 +24,11 @@ namespace tabu_detail {
 struct Pair { int64_t i = -1, j = -1; };
 
 // T represents every number exactly (see `largest_number`).
-template <class T, bool kBoth> class Changes {
+template <class T> class Changes {
  public:
   Changes(const DenseProblem& problem, std::span<const int32_t> place)
-      : n_(problem.n), stride_(padded(n_)), place_(place.begin(), place.end()), flow_(read(problem.flow)),
+      : n_(problem.n), both_(!problem.symmetric), stride_(padded(n_)),
+        place_(place.begin(), place.end()), flow_(read(problem.flow)),
         near_(read(problem.distance)), cost_((n_ + kRows) * stride_, 0), change_((n_ + kRows) * stride_, 0),
         tabu_until_(n_ * n_), tabu_tasks_(n_), numbers_((15 + 2 * kDeferred) * stride_, 0) {
     T* next = numbers_.data();
@@ -37,7 +38,7 @@ template <class T, bool kBoth> class Changes {
       *array = next, next += stride_;
     deferred_x_ = next, deferred_y_ = next + kDeferred * stride_;
     for (int64_t j = 0; j < stride_; ++j) number_[j] = static_cast<T>(j);
-    if (kBoth) flow_in_ = transposed(flow_), near_in_ = transposed(near_);
+    if (both_) flow_in_ = transposed(flow_), near_in_ = transposed(near_);
     initialize(problem.linear_cost);
   }
 
@@ -55,10 +56,7 @@ template <class T, bool kBoth> class Changes {
     make_tabu(s, until_s);
     std::swap(place_[r], place_[s]);
     expire(r, s, now);
-#if HOPBYTES_WIDE
-    if (wide()) return update_wide(r, s, now);
-#endif
-    update<false>(r, s, now);
+    update(r, s, now);
   }
 
   // Computes the smallest change among pairs that are not tabu. Returns false if all pairs are tabu.
@@ -127,9 +125,9 @@ template <class T, bool kBoth> class Changes {
 
   // The rows hold the values out of a task or place, and those into it.
   const T* out(int64_t task) const { return flow_.data() + task * stride_; }
-  const T* in(int64_t task) const { return (kBoth ? flow_in_ : flow_).data() + task * stride_; }
+  const T* in(int64_t task) const { return (both_ ? flow_in_ : flow_).data() + task * stride_; }
   const T* from(int64_t place) const { return near_.data() + place * stride_; }
-  const T* to(int64_t place) const { return (kBoth ? near_in_ : near_).data() + place * stride_; }
+  const T* to(int64_t place) const { return (both_ ? near_in_ : near_).data() + place * stride_; }
 
   void initialize(std::span<const int64_t> linear_cost) {
     for (int64_t i = 0; i < n_; ++i)
@@ -139,131 +137,106 @@ template <class T, bool kBoth> class Changes {
         tabu_until_[i * n_ + p] = -(n_ * i + p);
         cost_[i * stride_ + p] = linear_cost.empty() ? T(0) : static_cast<T>(linear_cost[i * n_ + p]);
       }
-#if HOPBYTES_WIDE
-    if (wide()) return set_up_wide();
-#endif
-    set_up<false>();
+    set_up();
   }
 
-  template <bool kFused> HOPBYTES_INLINE void set_up() {
+  void set_up() {
     for (int64_t k = 0; k < n_; ++k) {
-      defer<kFused>(in(k), to(place_[k]));
-      if constexpr (kBoth) defer<kFused>(out(k), from(place_[k]));
+      defer(in(k), to(place_[k]));
+      if (both_) defer(out(k), from(place_[k]));
     }
-    apply_deferred<kFused>();
+    apply_deferred();
     for (int64_t i = 0; i < n_; ++i) own_[i] = cost_[i * stride_ + place_[i]];
     for (int64_t i = 0; i < n_; ++i)
       for (int64_t j = i + 1; j < n_; ++j)
         change_[i * stride_ + j] =
             cost_[i * stride_ + place_[j]] + cost_[j * stride_ + place_[i]] - own_[i] - own_[j] +
-            between(flow_[i * stride_ + j], in(i)[j], from(place_[i])[place_[j]], to(place_[i])[place_[j]]);
-    pass_pairs<kFused>(none_, none_);
+            correction(i, j);
+    pass_pairs(none_, none_);
   }
 
-  // The communication between two exchanged tasks is counted in the costs of both as if the other one stayed;
-  // this term corrects it.
-  static HOPBYTES_INLINE T between(T flow, T flow_back, T near, T near_back) {
-    if constexpr (kBoth) return (flow + flow_back) * (near + near_back);
-    else return T(2) * flow * near;
+  T correction(int64_t i, int64_t j) const {
+    const T flow = out(i)[j], near = from(place_[i])[place_[j]];
+    return both_ ? between<true>(flow, in(i)[j], near, to(place_[i])[place_[j]])
+                 : between<false>(flow, flow, near, near);
   }
 
   // Defers an update of the costs by a product of two vectors. Returns its factor per task.
-  template <bool kFused> HOPBYTES_INLINE T* defer(const T* by_task, const T* by_place) {
-    if (deferred_ == kDeferred) apply_deferred<kFused>();
+  T* defer(const T* by_task, const T* by_place) {
+    if (deferred_ == kDeferred) apply_deferred();
     T *x = deferred_x_ + deferred_ * stride_, *y = deferred_y_ + deferred_ * stride_;
     std::copy_n(by_task, stride_, x), std::copy_n(by_place, stride_, y);
     ++deferred_;
     return x;
   }
 
-  template <bool kFused> HOPBYTES_INLINE void apply_deferred() {
+  void apply_deferred() {
     std::fill(deferred_x_ + deferred_ * stride_, deferred_x_ + kDeferred * stride_, T(0));
-    add_products<T, kFused>(n_, cost_.data(), deferred_x_, deferred_y_);
+    add_products(n_, cost_.data(), deferred_x_, deferred_y_);
     deferred_ = 0;
   }
 
   // Defers the update of the costs after an exchange: the difference of the flows of the two tasks, per task
   // (returned), times the difference of the distances of their places, per place. The distances are also read
   // per task, for both places.
-  template <bool kFused>
-  HOPBYTES_INLINE const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s,
-                                  T* __restrict__ first, T* __restrict__ second, T* __restrict__ y) {
-    if (deferred_ == kDeferred) apply_deferred<kFused>();
-    T* __restrict__ x = deferred_x_ + deferred_ * stride_, * __restrict__ by_place =
-                                                               deferred_y_ + deferred_ * stride_;
+  const T* differ(const T* flow_r, const T* flow_s, const T* near_r, const T* near_s,
+                                  T* first, T* second, T* y) {
+    if (deferred_ == kDeferred) apply_deferred();
+    T *x = deferred_x_ + deferred_ * stride_, *by_place = deferred_y_ + deferred_ * stride_;
     ++deferred_;
-    for (int64_t j = 0; j < stride_; ++j) x[j] = flow_r[j] - flow_s[j], by_place[j] = near_r[j] - near_s[j];
-    for (int64_t j = 0; j < n_; ++j) {
-      const int64_t p = place_[j];
-      first[j] = near_r[p], second[j] = near_s[p];
-    }
-    for (int64_t j = 0; j < stride_; ++j) {
-      y[j] = first[j] - second[j];
-      own_[j] += x[j] * y[j];
-    }
+    find_difference<T>(n_, place_.data(),
+                       {flow_r, flow_s, near_r, near_s, x, by_place, first, second, y, own_});
     return x;
   }
 
   // Updates everything after r and s have exchanged their places.
-  template <bool kFused> HOPBYTES_INLINE void update(int64_t r, int64_t s, int64_t now) {
+  void update(int64_t r, int64_t s, int64_t now) {
     const int64_t here = place_[r], there = place_[s];
     // so that both factors remain valid until they are used
-    if (kBoth && deferred_ + 2 > kDeferred) apply_deferred<kFused>();
-    const T* x = differ<kFused>(in(r), in(s), to(here), to(there), near_first_, near_second_, y_);
+    if (both_ && deferred_ + 2 > kDeferred) apply_deferred();
+    const T* x = differ(in(r), in(s), to(here), to(there), near_first_, near_second_, y_);
     const T* x2 = none_;
-    if constexpr (kBoth)
-      x2 = differ<kFused>(out(r), out(s), from(here), from(there), near_first2_, near_second2_, y2_);
-    cost_row<kFused>(r, costs_first_), cost_row<kFused>(s, costs_second_);
+    if (both_) x2 = differ(out(r), out(s), from(here), from(there), near_first2_, near_second2_, y2_);
+    cost_row(r, costs_first_), cost_row(s, costs_second_);
     own_[r] = costs_first_[here], own_[s] = costs_second_[there];
-    cost_columns<kFused>(here, there);
+    cost_columns(here, there);
     const Factors<T> by{x, y_, x2, y2_};
     reevaluate(r, -1, now, by, costs_first_, near_first_, near_first2_, on_first_);
     reevaluate(s, r, now, by, costs_second_, near_second_, near_second2_, on_second_);
-    pass_pairs<kFused>(x, x2);
+    pass_pairs(x, x2);
   }
 
   // Computes the cost of a task on all places, including deferred updates.
-  template <bool kFused> HOPBYTES_INLINE void cost_row(int64_t task, T* costs) const {
+  void cost_row(int64_t task, T* costs) const {
     std::copy_n(cost_.data() + task * stride_, stride_, costs);
-    add_rows<T, kFused>(stride_, costs, deferred_x_ + task, deferred_y_, deferred_);
+    add_rows<T>(stride_, costs, deferred_x_ + task, deferred_y_, deferred_);
   }
 
   // Computes the costs of all tasks on two places, including deferred updates.
-  template <bool kFused> HOPBYTES_INLINE void cost_columns(int64_t first, int64_t second) {
+  void cost_columns(int64_t first, int64_t second) {
     for (int64_t i = 0; i < n_; ++i) {
       const T* row = cost_.data() + i * stride_;
       on_first_[i] = row[first], on_second_[i] = row[second];
     }
-    add_rows<T, kFused>(stride_, on_first_, deferred_y_ + first, deferred_x_, deferred_);
-    add_rows<T, kFused>(stride_, on_second_, deferred_y_ + second, deferred_x_, deferred_);
+    add_rows<T>(stride_, on_first_, deferred_y_ + first, deferred_x_, deferred_);
+    add_rows<T>(stride_, on_second_, deferred_y_ + second, deferred_x_, deferred_);
   }
 
-  template <bool kFused> HOPBYTES_INLINE void pass_pairs(const T* x, const T* x2) {
-    least_of_all_ = evaluate_pairs<T, kBoth, kFused>(n_, change_.data(), {x, y_, x2, y2_}, number_, least_);
+  void pass_pairs(const T* x, const T* x2) {
+    least_of_all_ = evaluate_pairs<T>(both_, n_, change_.data(), {x, y_, x2, y2_}, number_, least_);
   }
-
-#if HOPBYTES_WIDE
-  HOPBYTES_FOR_WIDE void update_wide(int64_t r, int64_t s, int64_t now) { update<true>(r, s, now); }
-  HOPBYTES_FOR_WIDE void set_up_wide() { set_up<true>(); }
-#endif
 
   // Recomputes the changes of all exchanges with task r. `costs` are its costs on all places, `near` the
   // distances of its place, `on_its_place` the costs of the other tasks there. The values include what the
   // following pass subtracts. A pair is tabu while both tasks would return to a place they have left; the
   // pair with `listed` is already in the list.
-  HOPBYTES_INLINE void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by,
+  void reevaluate(int64_t r, int64_t listed, int64_t now, const Factors<T>& by,
                                   const T* costs, const T* near, const T* near_back, const T* on_its_place) {
-    const T *flow = out(r), *flow_back = in(r);
-    T* __restrict__ elsewhere = elsewhere_;
-    for (int64_t j = 0; j < n_; ++j) elsewhere[j] = costs[place_[j]];
-    T* __restrict__ fresh = change_.data() + r * stride_;
-    for (int64_t j = 0; j < stride_; ++j) {
-      T d = elsewhere[j] + on_its_place[j] - own_[r] - own_[j] +
-            between(flow[j], flow_back[j], near[j], near_back[j]) + (by.x[r] - by.x[j]) * (by.y[r] - by.y[j]);
-      if constexpr (kBoth) d += (by.x2[r] - by.x2[j]) * (by.y2[r] - by.y2[j]);
-      fresh[j] = d;
-    }
-  // Few tasks are still forbidden to return here.
+    T* fresh = change_.data() + r * stride_;
+    const OneTask<T> task{costs, on_its_place, own_, out(r), in(r), near, near_back};
+    if (both_) evaluate_task<true>(n_, r, place_.data(), task, by, elsewhere_, fresh);
+    else evaluate_task<false>(n_, r, place_.data(), task, by, elsewhere_, fresh);
+    // Few tasks are still forbidden to return here.
     std::erase_if(tabu_tasks_[place_[r]], [&](int32_t j) {
       const int64_t until_here = tabu_until_[j * n_ + place_[r]];
       if (until_here < now || j == r) return true;  // the task itself is entered again when it leaves
@@ -297,7 +270,9 @@ template <class T, bool kBoth> class Changes {
     tabu_tasks_[here].push_back(static_cast<int32_t>(task));
   }
 
-  int64_t n_, stride_;
+  int64_t n_;
+  bool both_;  // the problem is not symmetric
+  int64_t stride_;
   std::vector<int32_t> place_;
   Numbers<T> flow_, flow_in_;  // from task to task; flow_in_ is flow_ transposed
   Numbers<T> near_, near_in_;  // from place to place

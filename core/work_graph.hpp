@@ -28,11 +28,11 @@ template <class T> class Buffer {
   int64_t size_ = 0;
 };
 
-template <class W> struct WorkGraph {
+// What does not depend on the type of the weights: code that reads no weight is compiled once for all types.
+struct GraphShape {
   int64_t n = 0;
   const int64_t* start = nullptr;  // n + 1
   const int32_t* adj = nullptr;
-  const W* weight = nullptr;
   const int64_t* load = nullptr;
   int64_t total_load = 0;
   int64_t max_load = 0;
@@ -40,14 +40,26 @@ template <class W> struct WorkGraph {
   bool uneven = false;
   std::shared_ptr<const LinearCost> linear_cost;  // null if edges are the only costs
 
+  int64_t arcs() const { return start[n]; }
+  int64_t degree(int64_t v) const { return start[v + 1] - start[v]; }
+
+  void sum_loads() {
+    total_load = max_load = 0;
+    for (int64_t v = 0; v < n; ++v) {
+      total_load += load[v];
+      max_load = std::max(max_load, load[v]);
+    }
+  }
+};
+
+template <class W> struct WorkGraph : GraphShape {
+  const W* weight = nullptr;
+
   // Storage of graphs that own their arrays; empty for views.
   Buffer<int64_t> own_start;
   Buffer<int32_t> own_adj;
   Buffer<W> own_weight;
   Buffer<int64_t> own_load;
-
-  int64_t arcs() const { return start[n]; }
-  int64_t degree(int64_t v) const { return start[v + 1] - start[v]; }
 
   void allocate(int64_t vertices, int64_t arc_bound) {
     n = vertices;
@@ -59,14 +71,6 @@ template <class W> struct WorkGraph {
     adj = own_adj.data();
     weight = own_weight.data();
     load = own_load.data();
-  }
-
-  void sum_loads() {
-    total_load = max_load = 0;
-    for (int64_t v = 0; v < n; ++v) {
-      total_load += load[v];
-      max_load = std::max(max_load, load[v]);
-    }
   }
 };
 
@@ -109,14 +113,14 @@ WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, co
 }
 
 // Returns the load of two average vertices.
-template <class W> int64_t average_pair(const WorkGraph<W>& g) {
+inline int64_t average_pair(const GraphShape& g) {
   const int64_t average = g.total_load / std::max<int64_t>(1, g.n);
   return average + std::min(average, g.total_load - average);
 }
 
 // Returns the linear assignment costs of all vertices; larger than any other cost if a vertex is on a
 // forbidden block.
-template <class W> int64_t total_linear_cost(const WorkGraph<W>& g, const int32_t* part) {
+inline int64_t total_linear_cost(const GraphShape& g, const int32_t* part) {
   if (!g.linear_cost) return 0;
   int64_t forbidden = 0;
   const int64_t sum = g.linear_cost->total(part, forbidden);

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 import importlib.util
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +92,39 @@ def test_verbs_are_thin(verb):
     body_start = next(i for i in range(start, len(lines)) if lines[i].endswith("-> None:")) + 1
     body_end = next((i for i in range(body_start, len(lines)) if lines[i] and lines[i][0] != " "), len(lines))
     assert body_end - body_start <= LONGEST_VERB
+
+
+#: More arguments than this belong together in records.
+MOST_PARAMETERS = 12
+
+
+def parameters(path: Path) -> dict[str, int]:
+    """Number of parameters of every function and method in a file; `self` and `cls` do not count."""
+    counts = {}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = node.args
+            names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            own = len([name for name in names if name not in ("self", "cls")])
+            count = own + (given.vararg is not None) + (given.kwarg is not None)
+            counts[node.name] = max(count, counts.get(node.name, 0))
+    return counts
+
+
+@pytest.mark.parametrize("module", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+def test_arguments_are_grouped_in_records(module):
+    """``map_tasks`` and the commands have a parameter for each option; all other functions take few."""
+    allowed = {"map_tasks"}
+    if module.parent.name == "cli" and module.name.startswith("verb_"):
+        allowed.add(module.stem.removeprefix("verb_"))
+    many = {name: count for name, count in parameters(module).items() if count > MOST_PARAMETERS}
+    assert set(many) <= allowed, f"{module}: {many}, expected at most {MOST_PARAMETERS}"
+
+
+def test_parameters_of_any_kind_are_counted(tmp_path):
+    path = tmp_path / "many.py"
+    path.write_text("class A:\n    def f(self, a, /, b, *c, d=1, **e): ...\n\n\nasync def g(): ...\n")
+    assert parameters(path) == {"f": 5, "g": 0}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,9 +1,11 @@
 """Metadata, extras, recipes and set-up commands agree with each other and with the source."""
 
+import importlib.util
 import json
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -102,5 +104,89 @@ def test_no_preset_needs_an_extra():
     assert all(process > 0 and mesh > 0 for process, mesh in costs.values())
 
 
-def test_the_spack_recipe_is_python():
-    compile((ROOT / "packaging/spack/package.py").read_text(), "package.py", "exec")
+@pytest.mark.parametrize(
+    ("tags", "fits"),
+    [
+        ("manylinux2014_aarch64.manylinux_2_17_aarch64", True),
+        ("manylinux_2_5_aarch64", True),
+        ("manylinux_2_28_aarch64", False),
+        ("manylinux_2_17_x86_64", False),
+        ("linux_aarch64", False),
+    ],
+)
+def test_a_wheel_needs_a_tag_of_the_processor_and_glibc(tags, fits):
+    specification = importlib.util.spec_from_file_location("build_wheels", ROOT / "tools/build_wheels.py")
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    name = f"hopbytes-0.1.0-cp312-abi3-{tags}.whl"
+    if fits:
+        tool.check_tag(name, "aarch64", "2.17")
+    else:
+        with pytest.raises(SystemExit, match=r"expected a tag for aarch64 and glibc 2\.17"):
+            tool.check_tag(name, "aarch64", "2.17")
+
+
+def as_declared(requirements):
+    """Return {name: oldest version} of requirements such as "numpy>=1.24; platform_machine == 'x86_64'"."""
+    return dict(re.match(r"([\w-]+) ?>=([\d.]+)", text).groups() for text in requirements)
+
+
+def table(name):
+    """Return the strings of a list in pyproject.toml."""
+    found = re.search(rf"^{name} = \[(.*?)\]", PROJECT, re.MULTILINE | re.DOTALL)
+    return re.findall(r'"([^"]+)"', found[1])
+
+
+def test_the_conda_recipe_asks_for_what_the_package_declares():
+    yaml = pytest.importorskip("yaml")
+    wanted = yaml.safe_load((ROOT / "packaging/conda/recipe.yaml").read_text())["requirements"]
+    run = as_declared(text for text in wanted["run"] if text != "python")
+    assert run == as_declared(table("dependencies"))
+    built = as_declared(text for text in wanted["host"] if ">=" in text)
+    assert built == as_declared(table("requires"))
+    optional = as_declared(table("yaml") + table("plot") + table("mpi"))
+    renamed = {{"matplotlib": "matplotlib-base"}.get(name, name): oldest for name, oldest in optional.items()}
+    assert as_declared(wanted["run_constraints"]) == renamed
+    # The C library has to be named for stdlib('c'), and a Python for each release that is announced.
+    variants = yaml.safe_load((ROOT / "packaging/conda/variants.yaml").read_text())
+    assert variants["c_stdlib"] == ["sysroot"]
+    announced = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', PROJECT)
+    assert [text.split(".*")[0] for text in variants["python"]] == announced
+
+
+def run_spack_recipe(monkeypatch, base_class_of_package_module):
+    """Execute the recipe with stand-ins for Spack's directives; return what it depends on, by name."""
+    asked = []
+    package = types.ModuleType("spack.package")
+    for name in ("license", "version", "variant", "conflicts"):
+        setattr(package, name, lambda *arguments, **options: None)
+    package.depends_on = lambda spec, when="", type=(): asked.append((spec, when, type))
+    base = types.ModuleType("python")
+    (package if base_class_of_package_module else base).PythonPackage = type("PythonPackage", (), {})
+    monkeypatch.setitem(sys.modules, "spack", types.ModuleType("spack"))
+    monkeypatch.setitem(sys.modules, "spack.package", package)
+    whole = ["spack_repo", "builtin", "build_systems", "python"]
+    for end in range(1, len(whole)):
+        monkeypatch.setitem(sys.modules, ".".join(whole[:end]), types.ModuleType(whole[end - 1]))
+    monkeypatch.setitem(sys.modules, ".".join(whole), None if base_class_of_package_module else base)
+    source = (ROOT / "packaging/spack/package.py").read_text()
+    exec(compile(source, "package.py", "exec"), {"__name__": "package"})
+    return asked
+
+
+@pytest.mark.parametrize("base_class_of_package_module", [True, False], ids=["Spack 0.23", "Spack 1"])
+def test_the_spack_recipe_asks_for_what_the_package_declares(monkeypatch, base_class_of_package_module):
+    asked = run_spack_recipe(monkeypatch, base_class_of_package_module)
+
+    def named(when, build_only):
+        return {
+            name: oldest
+            for spec, condition, types_ in asked
+            for name, oldest in re.findall(r"^py-([\w-]+)@([\d.]+):$", spec)
+            if condition == when and (types_ == "build") is build_only
+        }
+
+    assert named("", False) == as_declared(table("dependencies"))
+    assert named("", True) == as_declared(table("requires"))
+    for extra in ("yaml", "plot", "mpi"):
+        assert named(f"+{extra}", False) == as_declared(table(extra)), extra

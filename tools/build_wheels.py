@@ -14,7 +14,9 @@ import argparse
 import importlib
 import importlib.util
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -76,18 +78,28 @@ def build(architecture: str, glibc: str, folder: Path) -> Path:
 def repair(wheel: Path, architecture: str, glibc: str, out: Path) -> Path:
     """Give a wheel its manylinux tag and return the path of the result.
 
-    auditwheel reads the versions of the symbols that the module needs, and refuses a tag that promises an
-    older glibc than they do. Nothing is copied into the wheel: Zig links its C++ library statically.
+    auditwheel reads the versions of the symbols that the module needs and chooses the oldest tag that they
+    allow; naming a tag is possible for the processor of this computer only. A tag that asks for a newer
+    glibc than `glibc` is an error. Nothing is copied into the wheel: Zig links its C++ library statically.
     """
-    tag = f"manylinux_{glibc.replace('.', '_')}_{architecture}"
-    out.mkdir(parents=True, exist_ok=True)
     auditwheel = [sys.executable, "-m", "auditwheel"]
-    subprocess.run(
-        [*auditwheel, "repair", "--plat", tag, "--only-plat", "--wheel-dir", str(out), str(wheel)], check=True
-    )
-    made = sorted(out.glob(f"hopbytes-*{tag}.whl"), key=lambda path: path.stat().st_mtime)[-1]
+    with tempfile.TemporaryDirectory(prefix="hopbytes-repaired-") as folder:
+        subprocess.run([*auditwheel, "repair", "--wheel-dir", folder, str(wheel)], check=True)
+        (repaired,) = Path(folder).glob("*.whl")
+        check_tag(repaired.name, architecture, glibc)
+        out.mkdir(parents=True, exist_ok=True)
+        made = Path(shutil.move(repaired, out / repaired.name))
     subprocess.run([*auditwheel, "show", str(made)], check=True)
     return made
+
+
+def check_tag(name: str, architecture: str, glibc: str) -> None:
+    """Raise SystemExit unless a wheel's name has a tag for `architecture` and `glibc` or an older one."""
+    found = re.findall(rf"manylinux_(\d+)_(\d+)_{architecture}\b", name)
+    asked = tuple(int(part) for part in glibc.split("."))
+    if not any((int(major), int(minor)) <= asked for major, minor in found):
+        expected = f"a tag for {architecture} and glibc {glibc} or older"
+        raise SystemExit(f"build_wheels: {name}: expected {expected}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

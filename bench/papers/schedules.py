@@ -26,7 +26,7 @@ from bench.instances.graphs import DEFAULT_SEED, prepare
 from bench.instances.suites import SUITES
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 
 
 def traced(graph: hb.CommGraph, where: hb.Allocation, schedule: str, workers: int, runs: int) -> list[dict]:

@@ -34,6 +34,7 @@ import hopbytes as hb
 from bench import BENCH
 from bench.instances.graphs import random_geometric
 from hopbytes.cost.objectives.comm_cost import CommCost
+from hopbytes.engine import SearchProblem
 from hopbytes.engine.slots import BLOCKS, pair_search, place_greedily
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.common.table import Table
@@ -82,11 +83,11 @@ def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def search(graph: hb.CommGraph, where: hb.Allocation) -> dict[str, Any]:
     """Run N_p from Müller-Merbach and time it."""
-    csr, near = graph.symmetric(), kernel_distances(where)
+    problem = SearchProblem(graph.symmetric(), distances=kernel_distances(where))
     one_each = np.ones(where.k, np.int64)
-    start = place_greedily(*csr, one_each, linked=False, **near)
+    start = place_greedily(problem, one_each, linked=False)
     runs = [
-        cpu_seconds(lambda: pair_search(BLOCKS, *csr, None, start, one_each, reach=BLOCK, **near))
+        cpu_seconds(lambda: pair_search(BLOCKS, problem, start, one_each, reach=BLOCK))
         for _ in range(5 if graph.n < 2**14 else 1)
     ]
     seconds, found = min(runs, key=lambda run: run[0])

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from bench.instances.graphs import FAMILIES, Arrays, read_metis, shared_folder
 from bench.rivals.needed import need
 from hopbytes._arrays import Int32, Int64
-from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.kernels.records import Csr
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ def blocks(graph: Arrays, size: int, seed: int) -> list[Int64]:
     full, rest = divmod(graph.n, size)
     caps = np.array([size] * full + ([rest] if rest else []), np.int64)
     part, _ = partition_many(
-        graph.indptr, graph.targets.astype(np.int32), graph.volumes, None, np.zeros(graph.n, np.int32),
-        np.array([0, len(caps)], np.int64), caps, np.array([seed], np.uint64), PartitionSettings(),
+        SearchProblem(Csr(graph.indptr, graph.targets.astype(np.int32), graph.volumes)),
+        VertexGroups.whole(graph.n, caps, seed), PartitionSettings(),
     )
     return [np.flatnonzero(part == block) for block in range(full)]
 
@@ -134,7 +135,8 @@ def ours(
     seeds = np.arange(len(sizes), dtype=np.uint64) + np.uint64(1000 * seed)
     began = time.process_time()
     child, _ = partition_many(
-        indptr.astype(np.int64), targets.astype(np.int32), volumes, None, group, starts, caps, seeds, settings
+        SearchProblem(Csr(indptr.astype(np.int64), targets.astype(np.int32), volumes)),
+        VertexGroups(group, starts, caps, seeds), settings,
     )
     seconds = time.process_time() - began
     return [child[a:b] for a, b in itertools.pairwise(offset)], seconds

@@ -2,6 +2,12 @@
 
 from spack.package import *
 
+# Up to Spack 0.23 the class comes with the line above.
+try:
+    from spack_repo.builtin.build_systems.python import PythonPackage
+except ImportError:
+    from spack.package import PythonPackage
+
 
 class PyHopbytes(PythonPackage):
     """Map MPI ranks, GPUs or graph vertices to cores so that communication stays local."""
@@ -26,7 +32,7 @@ class PyHopbytes(PythonPackage):
 
     depends_on("py-numpy@1.24:", type=("build", "run"))
     depends_on("py-scipy@1.10:", type=("build", "run"))
-    depends_on("py-typer@0.12:0.28", type=("build", "run"))
+    depends_on("py-click@8.1:", type=("build", "run"))
     depends_on("py-rich@13:", type=("build", "run"))
 
     depends_on("py-pyyaml@6:", when="+yaml", type=("build", "run"))

@@ -99,7 +99,7 @@ def test_the_package_and_the_judge_agree(seed):
     where = parse_machine("level3:4@100 level2:2@10 level1:3@1").distance()
     ours = CommGraph(graph.indptr, graph.targets.astype(np.int32), undirected=True)
     volumes = comm_cost_by_level(
-        ours.indptr, ours.targets, None, pe.astype(np.int32), where.labels, where.level_of_bit, 3
+        ours.arcs(None), pe.astype(np.int32), where.labels, where.level_of_bit, 3
     )
     result = evaluate(graph, pe, hierarchy, distance, 0.03)
     assert result["level_volumes"] == volumes.tolist()

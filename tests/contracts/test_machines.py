@@ -150,7 +150,7 @@ def test_names_of_links_are_distinct(spec):
 def test_nodes_sit_at_endpoints_and_distances_are_hops(spec):
     machine = parse_machine(spec)
     assert isinstance(machine, NetworkMachine)
-    endpoint, node = machine.endpoint_of_core(), machine.node_of_core()
+    endpoint, node = machine.network_use.endpoint_of_core(), machine.node_of_core()
     if spec.partition(":")[0] in ("ib", "coordinates"):  # several adapters, or places without a host
         owner = {(int(e), int(n)) for e, n in zip(endpoint, node, strict=True)}
         assert len({e for e, _ in owner}) == len(owner)

@@ -16,7 +16,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.job_environment import JobInfo
 from hopbytes.machines.node.sysfs import collect, node_from_files
 from hopbytes.textio.cpu_lists import format_list, parse_list
 
@@ -81,7 +81,7 @@ def test_probe_lines_of_many_nodes_mixed_and_labelled():
 
 
 def test_probe_keeps_names_and_wishes_of_the_job():
-    job = Job("Slurm", ("n2", "n1"), (7, 7), (3, 4), 2)
+    job = JobInfo("Slurm", ("n2", "n1"), (7, 7), (3, 4), 2)
     lines = [*lines_of("n1.cluster", "0-6", kernel_files()), *lines_of("n2.cluster", "0-6", kernel_files())]
     machine = read_probe(lines, job)
     assert machine.hosts == ("n2", "n1")

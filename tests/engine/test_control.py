@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hopbytes as hb
-from hopbytes.engine import SMALL, interruptible
+from hopbytes.engine import SMALL, RunControl, interruptible
 
 
 def until_told(control, log):
@@ -32,7 +32,7 @@ def test_an_interrupt_waits_for_the_work_to_come_home():
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:
         with pytest.raises(KeyboardInterrupt):
-            interruptible(until_told(control, log), control, None, SMALL)
+            interruptible(until_told(control, log), control, RunControl(), SMALL)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
@@ -41,7 +41,8 @@ def test_an_interrupt_waits_for_the_work_to_come_home():
 
 def test_a_deadline_ends_the_work_with_its_best_answer():
     control, log = np.zeros(1, np.int32), []
-    assert interruptible(until_told(control, log), control, time.monotonic() + 0.05, SMALL) == "done"
+    soon = RunControl(deadline=time.monotonic() + 0.05)
+    assert interruptible(until_told(control, log), control, soon, SMALL) == "done"
     assert log == ["home"]
 
 
@@ -50,7 +51,7 @@ def test_a_fault_in_the_work_is_raised_where_it_was_called():
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        interruptible(fails, np.zeros(1, np.int32), None, SMALL)
+        interruptible(fails, np.zeros(1, np.int32), RunControl(), SMALL)
 
 
 @pytest.mark.parametrize(

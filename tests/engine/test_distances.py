@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 
 from helpers.strategies import random_graph
 from hopbytes import _core, kernels
-from hopbytes.engine import refine_placement, rescale_to_63_bits, swap_refine
+from hopbytes.engine import (
+    RefinementSettings,
+    RunControl,
+    SearchProblem,
+    refine_placement,
+    rescale_to_63_bits,
+    swap_refine,
+)
 from hopbytes.engine.distances import LARGEST, prepare
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search, place_greedily
+from hopbytes.kernels.records import Distances
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.reference import cost_reference as twin
@@ -29,8 +37,8 @@ def forms(spec, seed=0):
     kept = np.sort(rng.choice(where.k, where.k - where.k // 5, replace=False))
     where = where.select(kept)
     network = kernel_distances(where)
-    assert set(network) == {"labels", "table"}
-    return where, network, {"table": where.distance.matrix().reshape(-1)}
+    assert network.bit_costs is None
+    return where, network, Distances(table=where.distance.matrix().reshape(-1))
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -39,10 +47,10 @@ def test_cost_is_that_of_the_table_and_of_the_twin(spec):
     graph = random_graph(np.random.default_rng(3), n=where.k)
     pe = np.random.default_rng(4).permutation(where.k).astype(np.int32)
     arguments = (graph.indptr, graph.targets, kernels.optional(graph.volumes), pe)
-    expected = _core.comm_cost_table(*arguments, dense["table"])
-    assert _core.comm_cost_network(*arguments, network["labels"], network["table"]) == expected
-    assert twin.comm_cost_network(*arguments, network["labels"], network["table"]) == expected
-    assert network["table"][LARGEST] == dense["table"].max()
+    expected = _core.comm_cost_table(*arguments, dense.table)
+    assert _core.comm_cost_network(*arguments, network.labels, network.table) == expected
+    assert twin.comm_cost_network(*arguments, network.labels, network.table) == expected
+    assert network.table[LARGEST] == dense.table.max()
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -53,24 +61,24 @@ def test_searches_find_what_they_find_on_the_table(spec, seed):
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, n=where.k)
     csr = graph.symmetric_positive()
-    shape = (csr.indptr, csr.targets, csr.weights)
     pe = rng.permutation(where.k).astype(np.int32)
     ones = np.ones(where.k, np.int64)
     answers = []
     for form in (network, dense):
-        found = [swap_refine(*shape, None, pe, ones, exact=True, seed=seed, **form)]
-        found.append(refine_placement(*shape, None, pe, 3 * ones, seed=seed, cycles=1, **form))
+        problem, control = SearchProblem(csr, distances=form), RunControl(seed)
+        found = [swap_refine(problem, pe, where.k * ones, control=control)]
+        found.append(refine_placement(problem, pe, 3 * ones, RefinementSettings(cycles=1), control=control))
         found += [
-            pair_search(kind, *shape, None, pe, ones, reach=reach, order=order, **form)
+            pair_search(kind, problem, pe, ones, reach=reach, order=order)
             for kind, reach, order in (
                 (ALL_PAIRS, 0, None), (BLOCKS, 4, None), (NEAR_PAIRS, 2, np.arange(where.k, dtype=np.int32))
             )
         ]
-        found += [(place_greedily(*shape, ones, linked=linked, **form),) for linked in (False, True)]
+        found += [(place_greedily(problem, ones, linked=linked),) for linked in (False, True)]
         crowded = np.zeros(where.k, np.int32)
-        control = np.zeros(1, np.int32)
-        labels = form.get("labels")
-        found.append((crowded, kernels.repair(shape, None, crowded, ones, labels, form["table"], control)))
+        found.append(
+            (crowded, kernels.repair(csr, None, crowded, ones, form, np.zeros(1, np.int32)))
+        )
         answers.append([tuple(np.asarray(part).tolist() for part in one) for one in found])
     assert answers[0] == answers[1]
 
@@ -79,8 +87,8 @@ def test_weights_are_scaled_where_products_would_overflow():
     where = machine("torus:9x9@1000000")
     arrays = kernel_distances(where)
     weights = np.array([2**45, 2**45, 7])
-    seen, (labels, _, packed), scale = prepare(weights, 3, arrays["labels"], None, arrays["table"])
-    assert packed is arrays["table"]
+    seen, (labels, _, packed), scale = prepare(weights, 3, arrays)
+    assert packed is arrays.table
     assert len(labels) == where.k
     assert scale is not None
     assert int(seen.sum()) * int(scale[0]) < 2**60

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import csrs, cut_of, cut_once, edges, random_csr, sums
 from helpers.graphs import grid_csr
-from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
+from hopbytes.engine import (
+    PartitionSettings,
+    RunControl,
+    SearchProblem,
+    SearchSettings,
+    VertexGroups,
+    partition_many,
+)
+from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 
 THOROUGH = PartitionSettings(
@@ -98,8 +106,8 @@ def in_groups(csr, group, blocks, seeds, effort=THOROUGH, threads=1):
         split(int(np.count_nonzero(group == g)) + blocks[g], blocks[g]) for g in range(count)
     ]).astype(np.int64)
     return partition_many(
-        csr.indptr, csr.targets, csr.weights, None, group.astype(np.int32), start, caps,
-        np.array(seeds, np.uint64), effort, threads=threads,
+        SearchProblem(csr), VertexGroups(group.astype(np.int32), start, caps, np.array(seeds, np.uint64)),
+        effort, control=RunControl(threads=threads),
     )
 
 
@@ -139,8 +147,8 @@ def test_empty_groups_and_more_blocks_than_vertices():
     assert child.min() >= 0
     assert child.max() < 9
     child, cut = partition_many(
-        np.zeros(1, np.int64), np.empty(0, np.int32), None, None, np.empty(0, np.int32),
-        np.array([0, 3], np.int64), np.array([0, 0, 0], np.int64), np.zeros(1, np.uint64), THOROUGH,
+        SearchProblem(Csr(np.zeros(1, np.int64), np.empty(0, np.int32), None)),
+        VertexGroups.whole(0, np.array([0, 0, 0], np.int64), 0), THOROUGH,
     )
     assert len(child) == 0
     assert cut.tolist() == [0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.graphs import grid
-from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.engine import PartitionSettings, RunControl, SearchProblem, VertexGroups, partition_many
 from hopbytes.model.comm_graph import CommGraph
 
 
@@ -25,9 +25,12 @@ def cut_up(graph, sizes, *, seed=0, group=None, threads=1, **how):
     group = np.zeros(graph.n, np.int32) if group is None else group
     groups = int(group.max(initial=0)) + 1
     return partition_many(
-        csr.indptr, csr.targets, csr.weights, None, group,
-        np.arange(groups + 1, dtype=np.int64) * len(sizes), np.tile(np.array(sizes, np.int64), groups),
-        np.arange(seed, seed + groups, dtype=np.uint64), PartitionSettings(**how), threads=threads,
+        SearchProblem(csr),
+        VertexGroups(
+            group, np.arange(groups + 1, dtype=np.int64) * len(sizes),
+            np.tile(np.array(sizes, np.int64), groups), np.arange(seed, seed + groups, dtype=np.uint64),
+        ),
+        PartitionSettings(**how), control=RunControl(threads=threads),
     )
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import FLOWS_ONLY, cost_of, csrs, distances, edges, random_csr, refined, sums
 from hopbytes.engine import MOST, SearchSettings, rescale_to_63_bits
+from hopbytes.kernels.records import Distances
 
 KINDS = ["tree", "table", "flat"]
 
@@ -67,7 +68,7 @@ def test_a_vertex_forced_to_the_dearer_side_pays_for_it():
     pe = [0, 2, 0, 2, 2, 2, 2, 1, 0, 0, 1, 0, 1, 0, 1, 2, 0, 1, 1, 2, 0, 1, 1, 0, 2]
     csr = edges(25, [(i, j) for i, j, _ in triples], [w for _, _, w in triples])
     table = np.array([0, 14, 10, 14, 0, 10, 10, 10, 0])
-    better = refined(csr, pe, [28, 33, 29], {"table": table}, loads, search=FLOWS_ONLY)
+    better = refined(csr, pe, [28, 33, 29], Distances(table=table), loads, search=FLOWS_ONLY)
     assert cost_of(csr, table.reshape(3, 3), np.array(pe)) == 4444
     assert cost_of(csr, table.reshape(3, 3), better) <= 4444
 
@@ -140,7 +141,7 @@ def test_a_task_next_to_hundreds_of_blocks_moves_to_the_heaviest_one():
     weights[200] = 50
     csr = edges(k, [(0, v) for v in range(1, k)], weights)
     pe = np.arange(k, dtype=np.int32)
-    costs = {"table": (1 - np.eye(k, dtype=np.int64)).reshape(-1)}
+    costs = Distances(table=(1 - np.eye(k, dtype=np.int64)).reshape(-1))
     better = refined(csr, pe, [1] * 201 + [2] + [1] * (k - 202), costs)
     assert better[0] == 201 == better[201]
 

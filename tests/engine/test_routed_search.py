@@ -8,8 +8,10 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.two_level import neighbourhood_of, nodes_of, place_distances, routed
 from hopbytes.algorithms.two_level.neighbourhood import levels_between
-from hopbytes.engine.places import Groups, PlaceDistances, hop_greedy, hop_swap
+from hopbytes.engine import RunControl
+from hopbytes.engine.places import Groups, hop_greedy, hop_swap
 from hopbytes.engine.routed_search import (
+    CongestionSettings,
     HybridTerms,
     congestion_search,
     congestion_swap,
@@ -17,6 +19,7 @@ from hopbytes.engine.routed_search import (
     hybrid_greedy,
     route_classes,
 )
+from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import link_amounts
 from hopbytes.machines.selection.allocate import machine
 from hopbytes.model.comm_graph import CommGraph
@@ -90,7 +93,7 @@ def case(seed, spec, unequal=False):
     capacities = rng.choice([2, 3, 5], places) if unequal else np.full(places, 2)
     held = np.sort(capacities)[::-1][:count]
     sizes = rng.permutation(np.maximum(1, held - rng.integers(0, 2, count))) if unequal else np.full(count, 2)
-    groups = Groups(*graph.symmetric_positive(), sizes.astype(np.int64), capacities.astype(np.int64))
+    groups = Groups(graph.symmetric_positive(), sizes.astype(np.int64), capacities.astype(np.int64))
     return Case(groups, graph, where, sizes.astype(np.int64), capacities.astype(np.int64)), rng
 
 
@@ -215,10 +218,9 @@ def test_the_search_never_makes_it_worse_and_keeps_what_it_was_told(spec, hybrid
         start, problem, world = one.start(rng), one.problem(), one.world
         found = [
             congestion_search(
-                problem.traffic, problem.routing, neighbourhood_of(one.nodes), start, evaluations=2000,
-                nearest=8,
-                band_percent=80, threshold=30_000, hop_percent=0, seed=5,
-                hybrid=HybridTerms(*weights, 1.0, 1.0) if hybrid else None,
+                problem.traffic, problem.routing, neighbourhood_of(one.nodes), start,
+                CongestionSettings(2000, nearest=8, band_percent=80, threshold=30_000, hop_percent=0),
+                hybrid=HybridTerms(*weights, 1.0, 1.0) if hybrid else None, control=RunControl(5),
             )[0]
             for _ in range(2)
         ]
@@ -256,10 +258,11 @@ def test_sets_that_change_places_together_are_counted_exactly(spec):
         )
         start = np.arange(len(sizes), dtype=np.int32)
         place, made, _ = congestion_search(
-            problem.traffic, problem.routing, neighbourhood_of(
-                nodes, of_pes=of_pes
-            ), start, evaluations=20_000,
-            nearest=8, band_percent=50, threshold=0, hop_percent=None, seed=seed, set_percent=800,
+            problem.traffic, problem.routing, neighbourhood_of(nodes, of_pes=of_pes), start,
+            CongestionSettings(
+                20_000, nearest=8, band_percent=50, threshold=0, hop_percent=None, set_percent=800
+            ),
+            control=RunControl(seed),
         )
         assert len(set(place.tolist())) == len(place)
         assert np.all(capacities[place] >= sizes)
@@ -273,7 +276,7 @@ def _key(problem, where, graph, place):
     """Highest congestion, links that have it, sum of all loads; by the kernel that judges placements."""
     network, endpoints = where.machine.network(), problem.routing.endpoints[place]
     loads, _ = link_amounts(
-        network.form, network.n_links, graph.indptr, graph.targets, graph.volumes, endpoints,
+        network.form, network.n_links, graph.arcs(graph.volumes), endpoints,
         problem.routing.shift,
     )
     prices = network.prices()[0]
@@ -290,7 +293,7 @@ def test_distances_of_trees_serve_as_well():
     assert near[0][4] == 2
     distances = [[where.distance.between(a, b) for b in range(12)] for a in range(12)]
     found = place_distances(nodes_of(where))
-    assert isinstance(found, PlaceDistances)
+    assert isinstance(found, Distances)
     start = one.start(rng)
     place, _ = hop_swap(one.groups, neighbourhood_of(nodes_of(where)), found, start, 5)
     assert place.tolist() == twin.hop_swap(

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
-from hopbytes.engine.slot_groups import RepartitionSettings, chain_search, repartition_pairs
+from hopbytes.engine import RunControl, SearchProblem
+from hopbytes.engine.slot_groups import ChainSettings, RepartitionSettings, chain_search, repartition_pairs
 from hopbytes.engine.slots import ALL_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
+from hopbytes.kernels.records import Distances
 from hopbytes.reference import slots_reference as twin
 
 
@@ -56,9 +58,9 @@ def test_chains_leave_optima_of_single_exchanges():
         rng = np.random.default_rng(seed)
         csr, (matrix, near) = random_csr(rng, 32), distances("tree", 32, rng)
         one_each, order = np.ones(32, np.int64), np.arange(32, dtype=np.int32)
-        arrays = (csr.indptr, csr.targets, csr.weights, None)
-        stuck = pair_search(ALL_PAIRS, *arrays, rng.permutation(32).astype(np.int32), one_each, **near).pe
-        found = chain_search(*arrays, stuck, one_each, order, fruitless_exchanges=8, budget=10**8, **near)
+        problem = SearchProblem(csr, distances=near)
+        stuck = pair_search(ALL_PAIRS, problem, rng.permutation(32).astype(np.int32), one_each).pe
+        found = chain_search(problem, stuck, one_each, order, ChainSettings(8, 10**8))
         before, after = cost_of(csr, matrix, stuck), cost_of(csr, matrix, found.pe)
         assert after <= before
         gained += after < before
@@ -71,20 +73,19 @@ def couples(groups):
     return edges(4 * groups, near, [100 if i // 2 == j // 2 else 10 for i, j in near])
 
 
-NODES_OF_FOUR = {
-    "labels": np.arange(8, dtype=np.uint64),
-    "bit_costs": np.array([0, 1, 1, 7, 7], np.int64)[np.minimum(np.arange(65), 4)],
-}
+NODES_OF_FOUR = Distances(
+    np.arange(8, dtype=np.uint64), np.array([0, 1, 1, 7, 7], np.int64)[np.minimum(np.arange(65), 4)]
+)
 
 
 def test_a_pair_of_nodes_is_cut_anew_where_every_single_exchange_loses():
     csr = couples(2)
     start = np.array([0, 1, 4, 5, 2, 3, 6, 7], np.int32)  # a couple of either group on either node
     one_each = np.ones(8, np.int64)
-    arrays = (csr.indptr, csr.targets, csr.weights)
-    assert pair_search(ALL_PAIRS, *arrays, None, start, one_each, **NODES_OF_FOUR).swaps == 0
+    problem = SearchProblem(csr, distances=NODES_OF_FOUR)
+    assert pair_search(ALL_PAIRS, problem, start, one_each).swaps == 0
     found, gained = repartition_pairs(
-        *arrays, start, 8, np.array([0, 4, 8]), np.array([[0, 1]]), RepartitionSettings(), **NODES_OF_FOUR
+        problem, start, np.array([0, 4, 8]), np.array([[0, 1]]), RepartitionSettings()
     )
     assert gained == 1
     assert sorted(found.pe.tolist()) == list(range(8))
@@ -110,10 +111,8 @@ def test_two_nodes_end_at_the_optimum():
             pe[list(half)], pe[np.setdiff1d(range(8), half)] = range(4), range(4, 8)
             every.append(cost(pe))
         found, _ = repartition_pairs(
-            csr.indptr, csr.targets, csr.weights, rng.permutation(8).astype(np.int32), 8, np.array([0, 4, 8]),
-            np.array([[0, 1]]), RepartitionSettings(
-                new_bisections=6
-            ), linear_cost=linear_cost, **NODES_OF_FOUR,
+            SearchProblem(csr, None, NODES_OF_FOUR, linear_cost), rng.permutation(8).astype(np.int32),
+            np.array([0, 4, 8]), np.array([[0, 1]]), RepartitionSettings(new_bisections=6),
         )
         assert cost(found.pe) == min(every)
 
@@ -130,8 +129,8 @@ def test_pairs_cut_anew_never_cost_more_and_fixed_tasks_stay(form):
         linear_cost = from_entries(fixed, pe[fixed].astype(np.int64), np.zeros(len(fixed), np.int64), rest)
         pairs = np.array(list(itertools.combinations(range(6), 2)))
         found, _ = repartition_pairs(
-            csr.indptr, csr.targets, csr.weights, pe, 48, np.arange(0, 49, 8), pairs, RepartitionSettings(),
-            seed=seed, linear_cost=linear_cost, **near,
+            SearchProblem(csr, None, near, linear_cost), pe, np.arange(0, 49, 8), pairs,
+            RepartitionSettings(), control=RunControl(seed),
         )
         assert cost_of(csr, matrix, found.pe) <= cost_of(csr, matrix, pe)
         assert np.array_equal(found.pe[fixed], pe[fixed])

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, csrs, distances, edges, forms, random_csr
 from hopbytes import _core
+from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.call import Call
 from hopbytes.engine.slots import ALL_PAIRS, BLOCKS, NEAR_PAIRS, pair_search
 from hopbytes.kernels import optional
 from hopbytes.kernels.linear_cost import FORBIDDEN, as_arrays, from_entries
+from hopbytes.kernels.records import Distances
 from hopbytes.reference import slots_reference as twin
 
 KINDS = ["tree", "table", "flat"]
@@ -107,7 +109,7 @@ def test_the_last_block_is_searched_although_it_is_shorter():
     start = np.array([*range(64), 64, 65, 66, 67], np.int32)
     assert cost_of(csr, matrix, start) == 6
     found = pair_search(
-        BLOCKS, csr.indptr, csr.targets, csr.weights, None, start, np.full(68, 1), reach=64, **near
+        BLOCKS, SearchProblem(csr, distances=near), start, np.full(68, 1), reach=64
     )
     assert cost_of(csr, matrix, found.pe) == 2
     assert found.swaps == 1
@@ -120,8 +122,8 @@ def test_places_that_are_alike_are_never_judged():
     labels = np.arange(16, dtype=np.uint64)
     costs = np.array([0, 1, 1, 7, 7], np.int64)[np.minimum(np.arange(65), 4)]
     found = pair_search(
-        ALL_PAIRS, csr.indptr, csr.targets, csr.weights, None, np.arange(16, dtype=np.int32),
-        np.ones(16, np.int64), labels=labels, bit_costs=costs,
+        ALL_PAIRS, SearchProblem(csr, distances=Distances(labels, costs)), np.arange(16, dtype=np.int32),
+        np.ones(16, np.int64),
     )
     across = 16 * 15 // 2 - 4 * 6
     assert across <= found.evaluations <= across * (found.swaps + 1)
@@ -138,7 +140,7 @@ def test_greedy_construction_is_its_dense_twin(form, linked):
         k = int(rng.integers(1, n + 1))
         _, near = distances(form, k, rng)
         if form == "tree":  # holes, as where only some cores are ours
-            near["labels"] = np.sort(rng.choice(100, k, replace=False)).astype(np.uint64)
+            near = near._replace(labels=np.sort(rng.choice(100, k, replace=False)).astype(np.uint64))
         room = np.bincount(rng.integers(0, k, n), minlength=k)
         compiled, plain = both(
             "place_greedily", (csr.indptr, csr.targets, optional(csr.weights), np.empty(0, np.int64)),
@@ -151,7 +153,8 @@ def test_greedy_construction_is_its_dense_twin(form, linked):
 def test_arrays_of_another_type_are_refused():
     """A silent copy would lose what the kernel writes; also inside the groups of arguments."""
     csr = edges(2, [(0, 1)])
-    call = Call.prepare(csr.indptr, csr.targets, None, None, table=np.zeros(4, np.int64))
+    near = Distances(table=np.zeros(4, np.int64))
+    call = Call.prepare(SearchProblem(csr._replace(weights=None), distances=near), RunControl())
     rest = (call.distances, call.control_arrays, False, np.ones(2, np.int64), np.empty(2, np.int32))
     _core.place_greedily(call.graph, *rest)
     indptr, targets, weights, loads = call.graph

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
-from hopbytes.engine import swap_refine
+from hopbytes.engine import RunControl, SearchProblem, swap_refine
 from hopbytes.engine.call import Call
+from hopbytes.kernels.records import Distances
 
 KINDS = ["tree", "table", "flat"]
 
@@ -52,7 +53,7 @@ def test_caps_hold_where_loads_differ(kind):
         loads = rng.integers(0, 6, 24)
         pe = rng.integers(0, 5, 24).astype(np.int32)
         caps = np.array(sums(pe, loads, 5)) + 1
-        better = swapped(csr, pe, caps, near, loads, exact=False, seed=seed)
+        better = swapped(csr, pe, caps, near, loads, seed=seed)
         assert np.all(np.array(sums(better, loads, 5)) <= caps)
         assert np.array_equal(np.bincount(better, minlength=5), np.bincount(pe, minlength=5))
         gained += cost_of(csr, matrix, pe) - cost_of(csr, matrix, better)
@@ -73,7 +74,7 @@ def test_the_claimed_change_is_the_true_one(kind):
         matrix, near = distances(kind, 16, rng)
         pe = rng.integers(0, 16, 40).astype(np.int32)
         for all_pairs, chains, perturb in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
-            after, call = pe.copy(), Call.prepare(*csr, None, **near)
+            after, call = pe.copy(), Call.prepare(SearchProblem(csr, distances=near), RunControl())
             change = _core.swap_refine(
                 call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(
                     16, 40, np.int64
@@ -87,7 +88,7 @@ def test_finds_the_best_order_of_a_chain():
     # Four communicating pairs start on wrong nodes; exchanges alone correct this.
     csr = edges(8, [(0, 4), (1, 5), (2, 6), (3, 7)])
     matrix, near = distances("tree", 8, np.random.default_rng(0))
-    better = swapped(csr, np.arange(8), [1] * 8, near)
+    better = swapped(csr, np.arange(8), [8] * 8, near)
     assert cost_of(csr, matrix, better) == 4
     assert all(better[i] // 2 == better[j] // 2 for i, j, _ in arcs_of(csr))
 
@@ -96,7 +97,7 @@ def test_fruitless_perturbations_end_early():
     # Nothing can be gained if communicating pairs are together: a third of the work suffices to see this.
     csr = edges(64, [(i, i + 1) for i in range(0, 64, 2)])
     _, near = distances("tree", 64, np.random.default_rng(0))
-    call = Call.prepare(*csr, None, **near)
+    call = Call.prepare(SearchProblem(csr, distances=near), RunControl())
     after = np.arange(64, dtype=np.int32)
     change = _core.swap_refine(
         call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(64, np.int64), 0,
@@ -114,17 +115,15 @@ def test_restricted_partners_never_lose_and_a_hub_stays_cheap():
     costs = np.array([0, 1, 5, 20, 20, 20, 20], np.int64)
     by_width = costs[np.minimum(np.arange(65) // 3 + 1, 6)]
     by_width[0] = 0
-    near = {"labels": np.arange(n, dtype=np.uint64), "bit_costs": by_width}
+    near = Distances(np.arange(n, dtype=np.uint64), by_width)
     pe = rng.permutation(n).astype(np.int32)
-    better, evaluations, _ = swap_refine(
-        csr.indptr, csr.targets, csr.weights, None, pe, np.ones(n, np.int64), exact=True, **near
-    )
+    better, evaluations, _ = swap_refine(SearchProblem(csr, distances=near), pe, np.full(n, n))
     assert np.array_equal(np.sort(better), np.arange(n))
-    labels = near["labels"]
+    labels = near.labels
 
     def total(where):
         return sum(
-            w * int(near["bit_costs"][int(labels[where[i]] ^ labels[where[j]]).bit_length()])
+            w * int(near.bit_costs[int(labels[where[i]] ^ labels[where[j]]).bit_length()])
             for i, j, w in arcs_of(csr)
         )
 

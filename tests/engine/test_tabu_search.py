@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hopbytes.engine import RunControl
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
 
@@ -120,7 +121,7 @@ def test_small_problems_are_solved(seed, n, symmetric):
     flow, distance = matrices(seed, n, 9, symmetric=symmetric)
     least = min(true_cost(flow, distance, p) for p in itertools.permutations(range(n)))
     problem, begin = DenseProblem.build(flow, distance), starts(seed, n, 1)[0]
-    place, _ = evolve(problem, begin, seed=seed % 100, limit=10**6)
+    place, _ = evolve(problem, begin, limit=10**6, control=RunControl(seed % 100))
     assert true_cost(flow, distance, place) == least
 
 
@@ -153,7 +154,8 @@ def test_the_same_for_any_number_of_threads():
 
     def run(seed, threads):
         costs = []
-        place, done = evolve(problem, begin, seed=seed, limit=10**6, threads=threads, watch=costs.append)
+        control = RunControl(seed, threads, watch=costs.append)
+        place, done = evolve(problem, begin, limit=10**6, control=control)
         return place.tobytes(), done, tuple(costs)
 
     assert len({run(8, threads) for threads in (1, 2, 5)}) == 1
@@ -165,8 +167,9 @@ def test_the_work_done_before_a_deadline_repeats_the_answer():
     problem = DenseProblem.build(flow, distance)
     begin, booked = starts(4, 60, 1)[0], []
     place, done = evolve(
-        problem, begin, deadline=time.monotonic() + 0.2,
-        spend=lambda arcs, whole: booked.append(arcs if whole else 0),
+        problem, begin, control=RunControl(
+            deadline=time.monotonic() + 0.2, spend=lambda arcs, whole: booked.append(arcs if whole else 0)
+        ),
     )
     again, exchanges = evolve(problem, begin, limit=sum(booked))
     assert (again.tobytes(), exchanges) == (place.tobytes(), done)
@@ -178,7 +181,8 @@ def test_work_is_bounded():
     begin = starts(5, 30, 1)[0]
     for limit in (0, 1, 1000, 10**5):
         booked = [0]
-        place, _ = evolve(problem, begin, limit=limit, spend=lambda arcs, whole, to=booked: to.append(arcs))
+        control = RunControl(spend=lambda arcs, whole, to=booked: to.append(arcs))
+        place, _ = evolve(problem, begin, limit=limit, control=control)
         # Two searches that have begun build their matrices: n passes of n^2 / 8 arcs, and their beginning.
         assert sum(booked) <= limit + 2 * (5000 + 30 * (30 * 30 // 8 + 1))
         assert problem.cost(place) <= problem.cost(begin)
@@ -200,7 +204,7 @@ def test_crossing_keeps_what_parents_share_and_makes_permutations():
     from hopbytes.engine.assignment import _Search
 
     problem = DenseProblem.build(*matrices(10, 30, 9, symmetric=()))
-    run = _Search(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, None, 1, None, None)
+    run = _Search(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, RunControl())
     for seed in range(20):
         one, other = starts(seed, 30, 2)
         other = one.copy() if seed == 0 else other

@@ -71,7 +71,7 @@ def machine_of(tmp_path, text):
 
 def names(machine, source, target):
     network, hosts = machine.network(), machine.known_hosts.names
-    ends = machine.endpoint_of_core()[[hosts.index(source), hosts.index(target)]]
+    ends = machine.network_use.endpoint_of_core()[[hosts.index(source), hosts.index(target)]]
     return [network.name_link(int(link)) for link in network.routes(ends[:1], ends[1:]).links]
 
 
@@ -155,7 +155,7 @@ def agree(program, path):
     )
     machine = parse_machine(f"simgrid:{path}")
     network, hosts = machine.network(), machine.known_hosts.names
-    ends = dict(zip(hosts, machine.endpoint_of_core().tolist(), strict=True))
+    ends = dict(zip(hosts, machine.network_use.endpoint_of_core().tolist(), strict=True))
     ours: dict[str, int] = {}
     theirs: dict[int, str] = {}
     lines = [line.split() for line in done.stdout.splitlines()]

@@ -8,7 +8,15 @@ import numpy as np
 
 from helpers.engine_cases import cost_of, cut_once, distances
 from helpers.graphs import grid_csr
-from hopbytes.engine import PartitionSettings, SearchSettings, refine_placement, swap_refine
+from hopbytes.engine import (
+    PartitionSettings,
+    RefinementSettings,
+    RunControl,
+    SearchProblem,
+    SearchSettings,
+    refine_placement,
+    swap_refine,
+)
 
 
 def measured():
@@ -17,11 +25,12 @@ def measured():
     _, cut = cut_once(csr, [144] * 4, PartitionSettings(search=SearchSettings(flow_rounds=1)), seed=1)
     start = (np.arange(576) * 16 // 576).astype(np.int32)
     pe, moves = refine_placement(
-        csr.indptr, csr.targets, csr.weights, None, start, np.full(16, 40), seed=1, cycles=1, **near
+        SearchProblem(csr, distances=near), start, np.full(16, 40), RefinementSettings(cycles=1),
+        control=RunControl(seed=1),
     )
     swapped, evaluations, _ = swap_refine(
-        csr.indptr, csr.targets, csr.weights, None, start[rng.permutation(576)], np.full(16, 36), exact=True,
-        seed=1, **near,
+        SearchProblem(csr, distances=near), start[rng.permutation(576)], np.full(16, 576),
+        control=RunControl(seed=1),
     )
     return {
         "cut": cut, "moves": moves, "cost": cost_of(csr, matrix, pe),

@@ -5,9 +5,22 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from hopbytes.engine import PartitionSettings, SearchSettings, partition_many, refine_placement, swap_refine
+from hopbytes.engine import (
+    PartitionSettings,
+    RefinementSettings,
+    RunControl,
+    SearchProblem,
+    SearchSettings,
+    SwapSettings,
+    VertexGroups,
+    partition_many,
+    refine_placement,
+    swap_refine,
+)
+from hopbytes.kernels import optional
+from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.place_distances import TreeDistance
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 
 FLOWS_ONLY = SearchSettings(rounds=0, flow_rounds=1, flow_width=1000)
 
@@ -75,41 +88,41 @@ def distances(kind, k, rng):
     if kind == "table":
         table = rng.integers(0, 30, (k, k))
         table = np.ascontiguousarray(np.triu(table, 1) + np.triu(table, 1).T).astype(np.int64)
-        return table, {"table": table.reshape(-1)}
+        return table, Distances(table=table.reshape(-1))
     costs = np.array([0, 1, 1, 1, 1, 1, 1] if kind == "flat" else [0, 1, 3, 10, 30, 31, 100], np.int64)
     tree = TreeDistance(np.arange(k, dtype=np.uint64), np.minimum(np.arange(65), 6).astype(np.uint8), costs)
-    return tree.matrix(), {"labels": tree.labels, "bit_costs": tree.bit_costs}
+    return tree.matrix(), Distances(tree.labels, tree.bit_costs)
 
 
 def forms(near):
     """Distances as the kernels themselves take them."""
+    labels, bit_costs, table = near
     return (
-        near.get("labels", np.empty(0, np.uint64)), near.get("bit_costs", np.zeros(65, np.int64)),
-        near.get("table", np.empty(0, np.int64)),
+        np.empty(0, np.uint64) if labels is None else labels,
+        np.zeros(65, np.int64) if bit_costs is None else bit_costs, optional(table),
     )
 
 
-def cut_once(csr, caps, settings=None, *, seed=0, loads=None, **more):
+def cut_once(csr, caps, settings=None, *, loads=None, linear_cost=None, candidates=None, **control):
     """Partition the whole graph as one group."""
-    settings = PartitionSettings() if settings is None else settings
-    n = len(csr.indptr) - 1
     child, cut = partition_many(
-        csr.indptr, csr.targets, csr.weights, loads, np.zeros(n, np.int32),
-        np.array([0, len(caps)], np.int64), np.array(caps, np.int64), np.array([seed], np.uint64),
-        settings, **more,
+        SearchProblem(csr, loads, linear_cost=linear_cost),
+        VertexGroups.whole(csr.n, np.array(caps, np.int64), control.get("seed", 0)),
+        PartitionSettings() if settings is None else settings, candidates=candidates,
+        control=RunControl(**control),
     )
     return child, int(cut[0])
 
 
-def refined(csr, pe, caps, near, loads=None, **more):
+def refined(csr, pe, caps, near, loads=None, *, seed=0, threads=1, others=None, linear_cost=None, **settings):
     return refine_placement(
-        csr.indptr, csr.targets, csr.weights, loads, np.array(pe, np.int32), np.array(caps, np.int64),
-        **near, **more,
+        SearchProblem(csr, loads, near, linear_cost), np.array(pe, np.int32), np.array(caps, np.int64),
+        RefinementSettings(**settings), others=others, control=RunControl(seed, threads),
     )[0]
 
 
-def swapped(csr, pe, caps, near, loads=None, exact=True, **more):
+def swapped(csr, pe, caps, near, loads=None, *, seed=0, threads=1, linear_cost=None, **settings):
     return swap_refine(
-        csr.indptr, csr.targets, csr.weights, loads, np.array(pe, np.int32), np.array(caps, np.int64),
-        exact=exact, **near, **more,
+        SearchProblem(csr, loads, near, linear_cost), np.array(pe, np.int32), np.array(caps, np.int64),
+        SwapSettings(**settings), control=RunControl(seed, threads),
     )[0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.kernels.records import Csr
+from hopbytes.model.comm_graph import CommGraph
 
 #: Volumes between eight processes: Jeannot and Mercier, "Near-optimal placement of MPI processes on
 #: hierarchical NUMA architectures" (Euro-Par 2010), Fig. 1 (a).

@@ -6,29 +6,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopbytes import kernels
+from hopbytes.kernels.records import Csr
 from hopbytes.reference import graph_reference as reference
 
 
-def pairs(weights: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pairs(weights: list[int]) -> Csr:
     """As many edges without common ends, both arcs stored."""
     ends = np.arange(2 * len(weights))
-    return np.arange(len(ends) + 1), (ends ^ 1).astype(np.int32), np.repeat(np.array(weights, np.int64), 2)
+    return Csr(
+        np.arange(len(ends) + 1), (ends ^ 1).astype(np.int32), np.repeat(np.array(weights, np.int64), 2)
+    )
 
 
 @pytest.mark.parametrize("unit", [1, 10**9])  # in 32 bits, in 64
 @pytest.mark.parametrize(("heaviest", "uneven"), [(1, False), (6, False), (7, True), (1000, True)])
 def test_nine_edges_of_one_and_a_heavier_one(unit, heaviest, uneven):
     """5 (9 + x^2) > (9 + x)^2 from x = 6 on, where both are 225."""
-    assert kernels.weights_uneven(*pairs([unit] * 9 + [heaviest * unit])) is uneven
+    assert kernels.weights_uneven(pairs([unit] * 9 + [heaviest * unit])) is uneven
 
 
 def test_equal_weights_and_no_edges_are_even():
-    assert kernels.weights_uneven(*pairs([7] * 5)) is False
-    assert kernels.weights_uneven(*pairs([7] * 5)[:2], None) is False
-    assert kernels.weights_uneven(np.zeros(4, np.int64), np.empty(0, np.int32), None) is False
+    assert kernels.weights_uneven(pairs([7] * 5)) is False
+    assert kernels.weights_uneven(pairs([7] * 5)._replace(weights=None)) is False
+    assert kernels.weights_uneven(Csr(np.zeros(4, np.int64), np.empty(0, np.int32), None)) is False
 
 
 @given(st.lists(st.integers(1, 2**40) | st.integers(1, 50), max_size=60))
 def test_the_twin_agrees(weights):
     graph = pairs(weights)
-    assert kernels.weights_uneven(*graph) is reference.weights_uneven(*graph)
+    assert kernels.weights_uneven(graph) is reference.weights_uneven(*graph)

@@ -5,6 +5,7 @@ import pytest
 
 from hopbytes import _core
 from hopbytes.kernels import leaders
+from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import Routes
 from hopbytes.reference import leaders_reference as twin
 
@@ -61,7 +62,7 @@ def test_order_of_groups(monkeypatch):
         found = []
         for each in (_core, twin):
             monkeypatch.setattr(leaders, "_kernel", each)
-            found.append(leaders.placement_order(indptr, targets, volumes, sizes, capacities))
+            found.append(leaders.placement_order(Csr(indptr, targets, volumes), sizes, capacities))
         assert found[0].tolist() == found[1].tolist(), seed
         assert sorted(found[0].tolist()) == list(range(groups))
 

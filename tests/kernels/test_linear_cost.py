@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import cost_of, cut_once, distances, random_csr, sums
 from hopbytes.algorithms.balancer import meet_bounds
-from hopbytes.engine import PartitionSettings, SearchSettings, refine_placement, swap_refine
+from hopbytes.engine import (
+    PartitionSettings,
+    RefinementSettings,
+    RunControl,
+    SearchProblem,
+    SearchSettings,
+    refine_placement,
+    swap_refine,
+)
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
+from hopbytes.kernels.records import Csr, Distances
 
 
 def random_linear_cost(rng, n, k, feasible=None):
@@ -53,8 +62,9 @@ def test_refinement_lowers_the_sum_and_never_enters_a_forbidden_pe(kind, cycles)
         linear_cost = random_linear_cost(rng, 300, 8, start)
         caps = np.full(8, 60, np.int64)
         pe, _ = refine_placement(
-            csr.indptr, csr.targets, csr.weights, None, start, caps, **near, seed=seed, cycles=cycles,
-            search=SearchSettings(flow_rounds=2, overload_percent=10), linear_cost=linear_cost,
+            SearchProblem(csr, None, near, linear_cost), start, caps,
+            RefinementSettings(cycles, search=SearchSettings(flow_rounds=2, overload_percent=10)),
+            control=RunControl(seed),
         )
         assert not len(linear_cost.violated(pe))
         assert total(csr, matrix, pe, linear_cost) < total(csr, matrix, start, linear_cost)
@@ -70,8 +80,7 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
         start = rng.permutation(np.repeat(np.arange(16), 3)).astype(np.int32)
         linear_cost = random_linear_cost(rng, 48, 16, start)
         pe, _, _ = swap_refine(
-            csr.indptr, csr.targets, csr.weights, None, start, np.full(16, 3), exact=True, **near, seed=seed,
-            linear_cost=linear_cost,
+            SearchProblem(csr, None, near, linear_cost), start, np.full(16, 48), control=RunControl(seed)
         )
         assert np.array_equal(np.bincount(pe), np.bincount(start))
         assert not len(linear_cost.violated(pe))
@@ -80,12 +89,12 @@ def test_swaps_lower_the_sum_and_never_enter_a_forbidden_pe(kind):
 
 def test_a_free_task_goes_home_when_that_saves_more_than_it_costs():
     """Two tasks that exchange 5; leaving home costs task 0 either 4 or 6."""
+    csr = Csr(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([5, 5]))
     for price, together in ((4, True), (6, False)):
         linear_cost = from_entries(np.array([0]), np.array([1]), np.array([0]), np.array([price, 0]))
         pe, _ = refine_placement(
-            np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([5, 5]), None,
+            SearchProblem(csr, None, Distances(table=np.array([0, 1, 1, 0])), linear_cost),
             np.array([0, 0], np.int32), np.array([1, 1]) if not together else np.array([2, 2]),
-            table=np.array([0, 1, 1, 0]), linear_cost=linear_cost,
         )
         assert pe.tolist() == ([1, 1] if together else pe.tolist())
         assert linear_cost.at(pe)[0] + 5 * (pe[0] != pe[1]) <= price

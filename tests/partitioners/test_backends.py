@@ -8,7 +8,7 @@ from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 from hopbytes.partitioners._solvers import read_parhip, write_metis
 from hopbytes.partitioners.backends import BACKENDS, available, repeats_itself
 from hopbytes.partitioners.dispatch import partition_with_backend, unsupported_reason

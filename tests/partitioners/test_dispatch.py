@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from helpers.errors import mentions
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.kernels.records import Csr
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.partitioners import dispatch as partition
 from hopbytes.partitioners.dispatch import (
     gather,

@@ -14,11 +14,12 @@ from helpers.errors import mentions
 from helpers.graphs import grid
 from hopbytes import _core
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.records import Csr
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.topology import Level
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 from hopbytes.partitioners import group_partitions
 from hopbytes.partitioners.dispatch import kaminpar_available
 from hopbytes.partitioners.group_partitions import PartitionerSettings
@@ -52,7 +53,7 @@ def ask(csr, group, tries=1, smallest=1, slack=1.05, pool=None, deadline=None, b
     settings = PartitionerSettings(tries, "eco", smallest)
     with pool or WorkerPool(1, in_process=True) as workers:
         return group_partitions.partition_groups(
-            *csr, None, group, start, caps, seeds, settings, workers, deadline
+            SearchProblem(csr), VertexGroups(group, start, caps, seeds), settings, workers, deadline
         )
 
 
@@ -249,7 +250,8 @@ def test_a_candidate_stands_when_there_are_no_runs():
     cuts = {}
     for runs in (0, 1):
         child, cut = partition_many(
-            *csr, None, group, start, caps, seeds, PartitionSettings(repetitions=runs), candidates=given_rows
+            SearchProblem(csr), VertexGroups(group, start, caps, seeds), PartitionSettings(repetitions=runs),
+            candidates=given_rows,
         )
         assert np.bincount(2 * group + child).max() <= 100
         cuts[runs] = cut.tolist()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Array, Int32, Int64
 from hopbytes.errors import FormatError, ScaleError
 
 #: Largest sum of volumes, of messages or of loads, and largest number of tasks.
@@ -79,7 +79,7 @@ def to_integers(name: str, values: ArrayLike | None, length: int) -> tuple[Int64
     return np.rint(array * factor).astype(np.int64), factor
 
 
-def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+def _array(name: str, values: ArrayLike) -> Array:
     try:
         return np.asarray(values)
     except ValueError:

@@ -10,13 +10,15 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes.engine import interruptible, rescale_linear_cost
+from hopbytes.engine.control import DEFAULT_CONTROL
 from hopbytes.engine.distances import prepare
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
+from hopbytes.kernels.records import Csr, Distances
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,26 +142,31 @@ def _run(
     pe = np.array(pe, np.int32)
     distance = where.distance
     if isinstance(distance, TreeDistance):
-        labels, costs = np.ascontiguousarray(distance.labels), distance.bit_costs
+        costs = distance.bit_costs
+        given = Distances(np.ascontiguousarray(distance.labels), costs)
     elif isinstance(distance, NetworkDistance):
         labels, costs = distance.lowered()
+        given = Distances(labels, table=costs)
     else:
-        labels, costs = None, _mean_of_directions(distance.table).reshape(-1)
-    symmetric, control = graph.symmetric(), np.zeros(1, np.int32)
+        costs = _mean_of_directions(distance.table).reshape(-1)
+        given = Distances(table=costs)
+    symmetric, flag = graph.symmetric(), np.zeros(1, np.int32)
     if linear_cost is not None:
         linear_cost = linear_cost.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
-    # The gain of a move is a difference of sums. If it could overflow, rounded weights choose the moves.
-    arcs, table = len(symmetric.targets), not isinstance(distance, TreeDistance)
-    seen = prepare(symmetric.weights, arcs, labels, *((None, costs) if table else (costs, None)))
-    near = seen.arrays[2] if table else seen.arrays[1]
+    # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
+    arcs = len(symmetric.targets)
+    seen = prepare(symmetric.weights, arcs, given)
+    is_table = given.table is not None
+    near = seen.arrays[2] if is_table else seen.arrays[1]
+    rescaled = given._replace(table=near) if is_table else given._replace(bit_costs=near)
     rounded = seen.weights is not symmetric.weights or not np.array_equal(near, costs)
     priced = rescale_linear_cost(linear_cost, symmetric.weights, arcs, seen.scale)
     moves, swaps, change = interruptible(
         lambda: kernels.repair(
-            Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, labels, near, control,
+            Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, rescaled, flag,
             fill_empty=fill_empty, linear_cost=priced,
         ),
-        control, None, graph.n + graph.m,  # no deadline: a mapping beyond its bounds is not a result
+        flag, DEFAULT_CONTROL, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
         to_the_end=True,
     )
     forbidden_left = linear_cost is not None and abs(change) >= FORBIDDEN // 2

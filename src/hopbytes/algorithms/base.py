@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.registry import Registry
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine.control import stop_asked
+from hopbytes.engine.control import RunControl, stop_asked
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -59,6 +59,16 @@ class Bounds:
     count: Int64 | None = None
     exact: bool = False
     linear_cost: LinearCost | None = None
+
+    def room(self, n: int) -> Int64:
+        """int64[k]: what each PE may hold in a search; with ``exact`` all `n`, because exchanges keep counts.
+
+        Examples
+        --------
+        >>> Bounds(np.array([1, 1]), exact=True).room(7)
+        array([7, 7])
+        """
+        return np.full(len(self.load), n, np.int64) if self.exact else self.load
 
     def rank(self, graph: CommGraph, where: Allocation, pe: Int32) -> tuple[int, int]:
         """Return the key by which mappings are compared: lower is better, and the excess load comes first.
@@ -224,6 +234,10 @@ class Effort:
         self.work.update(before)
         return None
 
+    def run_control(self, watch: Callable[[int], None] | None = None) -> RunControl:
+        """Return what compiled searches need of this effort; `watch` is told how far one has come."""
+        return RunControl(self.seed, self.threads, self.deadline, self.spend, watch, self.cancel)
+
     def watch(self, stage: str, total: int) -> Callable[[int], None] | None:
         """Report the beginning of a stage to `progress`; return a function that reports how far it is.
 
@@ -270,6 +284,8 @@ class Mapper(ABC):
     chooses_slots: ClassVar[bool] = False
     #: The mapper reads a property of every task, so free PEs cannot be filled with tasks without messages.
     knows_tasks: ClassVar[bool] = False
+    #: Options that belong together, by what they are for; only how long lists are shown depends on it.
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @property
     def deterministic(self) -> bool:
@@ -291,6 +307,8 @@ class Refiner(ABC):
     objective: ClassVar[str] = "comm_cost"
     #: Other objectives that never get worse either, as long as the options have their defaults.
     keeps: ClassVar[tuple[str, ...]] = ()
+    #: Options that belong together, by what they are for; only how long lists are shown depends on it.
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod
     def refine(self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort) -> Int32:

@@ -12,7 +12,8 @@ def spread_options(verb: Callable[..., None]) -> Callable[..., None]:
     """Return `verb` with each parameter that is a dataclass replaced by the fields of that dataclass."""
     groups: dict[str, type[Any]] = {}
     parameters: list[inspect.Parameter] = []
-    hints = get_type_hints(verb, include_extras=True)
+    # typing.get_type_hints of Python 3.10 wraps the types of parameters with the default None in Optional.
+    hints = inspect.get_annotations(verb, eval_str=True)
     for name, parameter in inspect.signature(verb).parameters.items():
         kind = hints[name]
         if dataclasses.is_dataclass(kind) and isinstance(kind, type):

@@ -14,7 +14,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.machine import Stored
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
+from hopbytes.machines.node.job_environment import JobInfo, find_job, read_slots, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 from hopbytes.machines.node.sysfs import PATTERNS, node_from_files
 from hopbytes.textio.cpu_lists import parse_list
@@ -61,7 +61,7 @@ def probe(command: Sequence[str]) -> NodeMachine:
     return read_probe(_output([*command, "sh", "-c", script()]), job)
 
 
-def _host_file_of(command: Sequence[str]) -> Job | None:
+def _host_file_of(command: Sequence[str]) -> JobInfo | None:
     """Return the hosts of the command's own list with the slots it gives each; None where it gives none."""
     for word, following in zip(command, [*command[1:], ""], strict=True):
         name, equals, value = word.lstrip("-").partition("=")
@@ -71,7 +71,7 @@ def _host_file_of(command: Sequence[str]) -> Job | None:
                 says_slots = SLOTS.search(file.read(MAX_HOST_FILE))
             hosts, slots = read_slots(path)
             names = tuple(platform.node() if host == "localhost" else host for host in hosts)
-            return Job("host file", names, None, slots) if says_slots else None
+            return JobInfo("host file", names, None, slots) if says_slots else None
     return None
 
 
@@ -99,14 +99,14 @@ class _Host:
     promised: int = 0
 
 
-def read_probe(lines: Iterable[str], job: Job | None = None) -> NodeMachine:
+def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
     """Build the machine from what probes printed; other lines are ignored.
 
     Parameters
     ----------
     lines : iterable of str
         Lines of all nodes, mixed as they may be, perhaps with labels before them.
-    job : Job, optional
+    job : JobInfo, optional
         Whose hosts and wishes are kept where the names fit.
 
     Raises
@@ -147,7 +147,7 @@ def _node(name: str, host: _Host) -> NodeTree:
         raise FormatError(f"{WHERE} of {name}", None, what) from None
 
 
-def _in_order(hosts: list[str], job: Job | None) -> tuple[list[tuple[str, str]], Job | None]:
+def _in_order(hosts: list[str], job: JobInfo | None) -> tuple[list[tuple[str, str]], JobInfo | None]:
     """Pairs of the name the job uses and the name the host uses for itself, and the job if it fits."""
     if job is not None:
         pairs = [(name, next((host for host in hosts if same_host(name, host)), None)) for name in job.hosts]

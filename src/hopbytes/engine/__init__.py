@@ -7,6 +7,7 @@ reference implementation in :mod:`hopbytes.reference`; tests check properties of
 from hopbytes.engine.control import (
     MOST,
     SMALL,
+    RunControl,
     Spend,
     interruptible,
     rescale_linear_cost,
@@ -15,17 +16,23 @@ from hopbytes.engine.control import (
     stopping_when,
 )
 from hopbytes.engine.partition import partition_many
-from hopbytes.engine.refinement import refine_placement
+from hopbytes.engine.refinement import RefinementSettings, refine_placement
+from hopbytes.engine.search_problem import SearchProblem, VertexGroups
 from hopbytes.engine.settings import PartitionSettings, SearchSettings
-from hopbytes.engine.swap_search import swap_refine
+from hopbytes.engine.swap_search import SwapSettings, swap_refine
 from hopbytes.engine.work_meter import WorkMeter, metered_by
 
 __all__ = [
     "MOST",
     "SMALL",
     "PartitionSettings",
+    "RefinementSettings",
+    "RunControl",
+    "SearchProblem",
     "SearchSettings",
     "Spend",
+    "SwapSettings",
+    "VertexGroups",
     "WorkMeter",
     "interruptible",
     "metered_by",

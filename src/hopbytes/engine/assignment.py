@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes._util.random_numbers import RandomNumbers
-from hopbytes.engine.control import Spend
+from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
-from hopbytes.kernels import Int32, Int64
 
 #: Searches per generation. A constant, so that the result does not depend on the number of threads.
 WIDTH = 2
@@ -77,13 +76,9 @@ def evolve(
     problem: DenseProblem,
     start: Int32,
     *,
-    seed: int = 0,
     limit: int | None = None,
-    deadline: float | None = None,
-    threads: int = 1,
     settings: EvolutionSettings = EvolutionSettings(),
-    spend: Spend | None = None,
-    watch: Callable[[int], None] | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Search for a permutation of least cost, starting from a given one and from random ones.
 
@@ -92,18 +87,14 @@ def evolve(
     problem : DenseProblem
     start : int32[n]
         A permutation of the places.
-    seed : int
-        Seed of all random decisions; the result does not depend on `threads`.
     limit : int, optional
         Work units (scanned edges; eight pairs of tasks count as one) after which no search begins; the
         last searches are shortened so that they do not exceed it by much.
-    deadline : float, optional
-        ``time.monotonic()`` at which to stop. The searches that run then are discarded, so that a `limit`
-        equal to the work of the others gives the same permutation again.
-    spend : callable, optional
-        Called with the work of every generation.
-    watch : callable, optional
-        Called with the cost whenever a better permutation is found.
+    settings : EvolutionSettings
+    control : RunControl
+        The searches that run at the deadline are discarded, so that a `limit` equal to the work of the others
+        gives the same permutation again. ``spend`` is called with the work of every generation, ``watch``
+        with the cost whenever a better permutation is found.
 
     Returns
     -------
@@ -113,7 +104,7 @@ def evolve(
     Raises
     ------
     ValueError
-        If neither `limit` nor `deadline` is given.
+        Neither `limit` nor a deadline is given.
 
     Notes
     -----
@@ -133,11 +124,11 @@ def evolve(
     >>> int((ring * line[np.ix_(place, place)]).sum())
     14
     """
-    if limit is None and deadline is None:
-        raise ValueError("evolve needs a limit of work or a deadline")
+    if limit is None and control.deadline is None:
+        raise ValueError("evolve needs an amount of work or a deadline")
     if problem.n < 2:
         return start.copy(), 0
-    run = _Search(problem, start.copy(), RandomNumbers(seed), limit, deadline, threads, spend, watch)
+    run = _Search(problem, start.copy(), RandomNumbers(control.seed), limit, control)
     if problem.n > settings.population_up_to:
         run.improve_best()
         return run.best, run.exchanges
@@ -159,10 +150,7 @@ class _Search:
     best: Int32
     rng: RandomNumbers
     limit: int | None
-    deadline: float | None
-    threads: int
-    tell_work: Spend | None
-    tell_cost: Callable[[int], None] | None
+    control: RunControl
     arcs: int = 0
     exchanges: int = 0
     over: bool = False
@@ -226,14 +214,14 @@ class _Search:
             nonlocal whole
             whole = finished
             self.arcs += arcs if finished else 0
-            if self.tell_work is not None:
-                self.tell_work(arcs, finished)
+            if self.control.spend is not None:
+                self.control.spend(arcs, finished)
 
         if not self.over and iterations > 0 and len(begin):
             seeds = self.rng.words(len(begin)) >> np.uint64(1)
             place, _, done = tabu_many(
                 self.problem, begin, seeds, TabuSettings(iterations, fruitless=fruitless),
-                threads=self.threads, deadline=self.deadline, spend=spend,
+                control=replace(self.control, spend=spend, watch=None),
             )
         if not whole:
             self.over = True
@@ -242,8 +230,8 @@ class _Search:
         costs = np.array([self.problem.cost(each) for each in place], np.int64)
         if int(costs.min()) < self.least:
             self.best, self.least = place[int(costs.argmin())].copy(), int(costs.min())
-            if self.tell_cost is not None:
-                self.tell_cost(self.least)
+            if self.control.watch is not None:
+                self.control.watch(self.least)
         return place, costs
 
     def random_permutations(self, count: int) -> Int32:

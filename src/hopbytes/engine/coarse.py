@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
-from hopbytes.engine.control import Spend
-from hopbytes.kernels.base import Int32, Int64, compiled
-from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.engine.control import DEFAULT_CONTROL, RunControl
+from hopbytes.engine.search_problem import SearchProblem
+from hopbytes.kernels.base import compiled
 
 #: A coarsening has fewer levels than this, because every level has at most 19/20 of the vertices of the one
 #: before.
@@ -15,28 +16,25 @@ _MOST_LEVELS = 1000
 
 
 def coarsen_once(
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64 | None,
-    loads: Int64 | None,
+    problem: SearchProblem,
     max_block_weights: Int64,
     *,
     per_block: int,
     fewest: int,
-    seed: int = 0,
-    spend: Spend | None = None,
-    linear_cost: LinearCost | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> list[Int32]:
     """Contract heavy edges between light vertices until few vertices are left (``core/coarsen.hpp``).
 
     Parameters
     ----------
+    problem : SearchProblem
+        Vertices with different forbidden blocks are never clustered together. Distances are not used.
     max_block_weights : int64[k]
         Maximum block weights; the weight of clusters is limited so that blocks can be filled evenly.
     per_block, fewest : int
-        Coarsening stops at the larger of ``per_block * k`` and `fewest` vertices.
-    linear_cost : LinearCost or None
-        Vertices with different forbidden blocks are never clustered together.
+        Number of vertices to stop at: the larger of ``per_block * k`` and `fewest`.
+    control : RunControl
+        The seed, and what the scanned edges are reported to; the call is too short to be stopped.
 
     Returns
     -------
@@ -44,15 +42,15 @@ def coarsen_once(
         For every level, the finest first, the coarse vertex of each of its vertices. Empty if the graph is
         already small enough.
     """
-    n = len(indptr) - 1
+    n = problem.csr.n
     # Levels usually shrink by a factor of nearly three; if they shrink less, the coarsening ends earlier.
     maps, sizes = np.empty(4 * n, np.int32), np.empty(_MOST_LEVELS, np.int64)
-    call = Call.prepare(indptr, targets, weights, loads, linear_cost=linear_cost)
+    call = Call.prepare(problem, control)
     levels = compiled.coarsen_once(
         call.graph, call.linear_cost, call.control_arrays, max_block_weights, per_block, fewest,
-        seed % 2**64, maps, sizes,
+        control.seed_word, maps, sizes,
     )
-    if spend is not None:
-        spend(int(call.control_arrays[1][0]), True)
+    if control.spend is not None:
+        control.spend(int(call.control_arrays[1][0]), True)
     ends = np.cumsum(np.concatenate([[n], sizes[: max(0, levels - 1)]]))
     return np.split(maps[: ends[-1]].copy(), ends[:-1]) if levels else []

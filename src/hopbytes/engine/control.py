@@ -7,14 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
-from hopbytes.kernels import Int32, Int64, checked_sum
+from hopbytes.kernels import checked_sum
 from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.kernels.records import Csr
 
 Result = TypeVar("Result")
 
@@ -35,8 +38,46 @@ SMALL = 4_000
 MOST = 2**59
 
 
-#: The stop function of the caller, which long searches call. It is a context variable, because otherwise
-#: every search would have to pass it on.
+@dataclass(frozen=True, slots=True, eq=False)
+class RunControl:
+    """How to run a compiled search: seed, threads, when to stop, and what to report to.
+
+    Parameters
+    ----------
+    seed : int
+    threads : int
+        The result does not depend on it.
+    deadline : float or None
+        ``time.monotonic()`` value after which the search returns its best result so far.
+    spend : callable or None
+        Called at the end with the number of scanned edges and whether the search ended by itself.
+    watch : callable or None
+        Called repeatedly with the progress of the search.
+    cancel : int32[2] or None
+        Control flag and progress counter to share with other calls: all return soon after the flag becomes 1.
+    """
+
+    seed: int = 0
+    threads: int = 1
+    deadline: float | None = None
+    spend: Spend | None = None
+    watch: Callable[[int], None] | None = None
+    cancel: Int32 | None = None
+
+    @property
+    def seed_word(self) -> int:
+        """The seed as the unsigned integer of 64 bits that compiled code takes."""
+        return self.seed % 2**64
+
+    def flag(self) -> Int32:
+        """int32[2]: control flag and progress counter of one call."""
+        return np.zeros(2, np.int32) if self.cancel is None else self.cancel
+
+
+#: One thread, seed 0, until the search ends by itself.
+DEFAULT_CONTROL = RunControl()
+
+#: Asked by everything that runs long. A context variable, because every search needs it.
 _stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 
@@ -98,32 +139,31 @@ def excess_bits(weights: Int64 | None, arcs: int, distances: Int64 | None) -> tu
 
 def interruptible(
     work: Callable[[], Result],
-    control: Int32,
-    deadline: float | None,
+    flag: Int32,
+    control: RunControl,
     size: int,
-    watch: Callable[[int], None] | None = None,
     spent: Int64 | None = None,
-    spend: Spend | None = None,
     *,
     to_the_end: bool = False,
 ) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and the deadline.
 
-    Python cannot interrupt compiled code, so it runs in its own thread. On Ctrl-C, at the deadline, or when
-    :func:`stop_asked` returns True, the control flag makes it return within milliseconds; with `to_the_end`
-    :func:`stop_asked` is ignored. Meanwhile `watch` is called a few times per second with the counter
-    ``control[1]``. At the end `spend` is called with the scanned edges in `spent` and with True if the work
+    Python cannot interrupt compiled code, so it runs in a thread of its own. On Ctrl-C or at the deadline the
+    control flag ``flag[0]`` makes it return within milliseconds, and also once :func:`stop_asked`, unless the
+    work must run `to_the_end`. Meanwhile ``control.watch`` is called a few times a second with the counter
+    ``flag[1]``. At the end ``control.spend`` is called with the work added to `spent` and whether the work
     ended by itself.
     """
+    deadline, watch, spend = control.deadline, control.watch, control.spend
 
     def late() -> bool:
         passed = deadline is not None and time.monotonic() >= deadline
         return passed or (not to_the_end and stop_asked())
 
     if late():
-        control[0] = HURRY
+        flag[0] = HURRY
     if size < SMALL:
-        whole = control[0] != HURRY
+        whole = flag[0] != HURRY
         with followed(spent):
             result = work()
         _tell(spend, spent, whole=whole)
@@ -149,17 +189,17 @@ def interruptible(
     try:
         with followed(spent):
             while not finished.is_set():
-                left = 0.2 if deadline is None or control[0] == HURRY else deadline - time.monotonic()
+                left = 0.2 if deadline is None or flag[0] == HURRY else deadline - time.monotonic()
                 finished.wait(min(max(left, 0.0), 0.2))
                 if watch is not None:
-                    watch(int(control[1]))
+                    watch(int(flag[1]))
                 if late():
-                    control[0] = HURRY
-            whole = control[0] != HURRY
+                    flag[0] = HURRY
+            whole = flag[0] != HURRY
     except BaseException:
-        control[0] = HURRY
-        # On large graphs seconds may pass between two checks of the flag. The result is no longer needed, and
-        # the thread holds references to its arrays, so it may end later.
+        flag[0] = HURRY
+        # Between two looks at the flag large graphs take seconds. Nobody wants the result any more, and the
+        # thread keeps alive what it works on, so it may end by itself.
         finished.wait(GRACE)
         raise
     thread.join()
@@ -174,6 +214,6 @@ def _tell(spend: Spend | None, spent: Int64 | None, *, whole: bool) -> None:
         spend(int(spent[0]), whole)
 
 
-def call_size(indptr: Int64, targets: Int32, max_block_weights: Int64, repeats: int = 1) -> int:
+def call_size(csr: Csr, max_block_weights: Int64, repeats: int = 1) -> int:
     """Return the size of a problem in units of :data:`SMALL`; hundreds of small `repeats` remain small."""
-    return (len(indptr) + len(targets) + len(max_block_weights)) * (1 + repeats // 1000)
+    return (len(csr.indptr) + len(csr.targets) + len(max_block_weights)) * (1 + repeats // 1000)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hopbytes._arrays import Int64, UInt64
 from hopbytes.engine.control import excess_bits, rescale_to_63_bits
-from hopbytes.kernels.base import Int64, UInt64
+from hopbytes.kernels.records import Distances
 
 #: Position of the largest distance in a packed network (``NetworkDistance`` in core/distance.hpp).
 LARGEST = 4
@@ -25,19 +26,16 @@ class Prepared(NamedTuple):
     scale: Int64 | None
 
 
-def prepare(
-    weights: Int64 | None, arcs: int, labels: UInt64 | None, bit_costs: Int64 | None, table: Int64 | None
-) -> Prepared:
-    """Convert distances to the form that compiled code takes.
+def prepare(weights: Int64 | None, arcs: int, distances: Distances) -> Prepared:
+    """Convert distances to the form compiled code takes.
 
     Parameters
     ----------
     weights : int64[arcs] or None
-    labels, bit_costs, table
-        A tree (labels and costs), a dense table, or a network (labels, and as `table` the packed array of
-        :class:`hopbytes.machines.network.node_distances.LoweredNetwork`). For a network only weights are
-        scaled, never distances.
+    distances : Distances
+        Those of a network are never scaled, only weights are.
     """
+    labels, bit_costs, table = distances
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
     if labels is not None and table is not None:
         scale = table[LARGEST : LARGEST + 1]

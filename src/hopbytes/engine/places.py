@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.engine.control import interruptible
+from hopbytes._arrays import Int32, Int64, UInt16
+from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, interruptible
 from hopbytes.engine.distances import prepare
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes.kernels.base import compiled, optional
+from hopbytes.kernels.records import Csr, Distances
 
 
 class Neighbourhood(NamedTuple):
@@ -28,21 +29,10 @@ class Neighbourhood(NamedTuple):
     """
 
     near: Int32
-    hops: NDArray[np.uint16]
+    hops: UInt16
     site: Int32
     place_start: Int64
     place: Int32
-
-
-class PlaceDistances(NamedTuple):
-    """Distances of P places: labels and costs of a tree, a table, or labels and a packed network.
-
-    See :func:`hopbytes.engine.distances.prepare`.
-    """
-
-    labels: UInt64 | None = None
-    bit_costs: Int64 | None = None
-    table: Int64 | None = None
 
 
 class Groups(NamedTuple):
@@ -50,22 +40,21 @@ class Groups(NamedTuple):
 
     Parameters
     ----------
-    indptr, targets, weights
-        Symmetric graph between groups without diagonal; weights None means 1 each.
+    csr : Csr
+        The graph between groups: symmetric without diagonal for searches by hops, directed for searches by
+        link loads.
     sizes : int64[G]
     capacities : int64[P]
         Capacity of each place.
     """
 
-    indptr: Int64
-    targets: Int32
-    weights: Int64 | None
+    csr: Csr
     sizes: Int64
     capacities: Int64
 
 
 def hop_greedy(
-    groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, seeds: int
+    groups: Groups, neighbourhood: Neighbourhood, distances: Distances, seeds: int
 ) -> tuple[Int32, int]:
     """Assign groups to places one after another, each near its communication partners.
 
@@ -75,18 +64,19 @@ def hop_greedy(
         Place of every group, and the sum over pairs of weight x distance (with rounded numbers if sums could
         overflow, see :func:`hopbytes.engine.rescale_to_63_bits`).
     """
-    weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
+    indptr, targets, weights = groups.csr
+    weights, arrays, _ = prepare(weights, len(targets), distances)
     place = np.full(len(groups.sizes), -1, np.int32)
     cost = compiled.hop_greedy(
-        groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
+        indptr, targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
         *arrays, seeds, place,
     )
     return place, int(cost)
 
 
 def hop_swap(
-    groups: Groups, neighbourhood: Neighbourhood, distances: PlaceDistances, place: Int32, delta: int,
-    deadline: float | None = None,
+    groups: Groups, neighbourhood: Neighbourhood, distances: Distances, place: Int32, delta: int,
+    *, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Exchange groups (or move one to a free place) as long as this lowers the sum of weight x distance.
 
@@ -95,13 +85,14 @@ def hop_swap(
     int32[G], int
         The places, and the number of evaluated exchanges.
     """
-    weights, arrays, _ = prepare(groups.weights, len(groups.targets), *distances)
-    control, result = np.zeros(2, np.int32), place.copy()
+    indptr, targets, weights = groups.csr
+    weights, arrays, _ = prepare(weights, len(targets), distances)
+    flag, result = control.flag(), place.copy()
     _, evaluations = interruptible(
         lambda: compiled.hop_swap(
-            groups.indptr, groups.targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
-            *arrays, delta, control, result,
+            indptr, targets, optional(weights), groups.sizes, groups.capacities, *neighbourhood,
+            *arrays, delta, flag, result,
         ),
-        control, deadline, len(groups.targets) + len(neighbourhood.near),
+        flag, control, len(targets) + len(neighbourhood.near),
     )
     return result, int(evaluations)

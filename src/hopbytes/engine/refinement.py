@@ -2,65 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
-from hopbytes.engine.control import Spend, call_size
-from hopbytes.engine.settings import SearchSettings
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
-from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
+from hopbytes.engine.search_problem import SearchProblem
+from hopbytes.engine.settings import DEFAULT_SEARCH, SearchSettings
+from hopbytes.kernels.base import compiled
 
-DEFAULT_SEARCH = SearchSettings()
+
+@dataclass(frozen=True, slots=True)
+class RefinementSettings:
+    """Effort of a refinement.
+
+    Parameters
+    ----------
+    cycles : int
+        V-cycles (coarsen inside PEs, refine on every level); 0 refines only the given graph.
+    chains : int
+        Independent sequences of cycles, run in parallel; the cheapest result is kept.
+    coarsest : int
+        Clusters per PE on the coarsest level.
+    search : SearchSettings
+    """
+
+    cycles: int = 0
+    chains: int = 1
+    coarsest: int = 40
+    search: SearchSettings = DEFAULT_SEARCH
+
+
+DEFAULT_REFINEMENT = RefinementSettings()
 
 
 def refine_placement(
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64 | None,
-    loads: Int64 | None,
+    problem: SearchProblem,
     pe: Int32,
     max_block_weights: Int64,
+    settings: RefinementSettings = DEFAULT_REFINEMENT,
     *,
-    labels: UInt64 | None = None,
-    bit_costs: Int64 | None = None,
-    table: Int64 | None = None,
-    seed: int = 0,
-    cycles: int = 0,
-    chains: int = 1,
-    coarsest: int = 40,
-    search: SearchSettings = DEFAULT_SEARCH,
     others: Int32 | None = None,
-    threads: int = 1,
-    deadline: float | None = None,
-    spend: Spend | None = None,
-    linear_cost: LinearCost | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Lower the communication cost of a mapping by moves of single tasks or of clusters.
 
     Parameters
     ----------
+    problem : SearchProblem
     pe : int32[n]
         The initial mapping; the array is not changed.
     max_block_weights : int64[k]
-        Maximum load per PE.
-    labels, bit_costs
-        Distances of a tree (see :class:`hopbytes.machines.place_distances.TreeDistance`).
-    table : int64[k*k]
-        Symmetric distances row by row, in place of labels and bit costs. Labels together with a table
-        describe a network, see :func:`hopbytes.engine.distances.prepare`.
-    cycles : int
-        Number of V-cycles (coarsening inside PEs, refinement on every level); 0 refines only the given graph.
-    chains : int
-        Number of independent sequences of cycles in parallel; the best result is kept.
-    spend : callable or None
-        Called at the end with the number of scanned edges.
-    linear_cost : LinearCost or None
-        Linear assignment costs, in units of weight x distance where each edge counts once.
+        Largest load per PE.
+    settings : RefinementSettings
     others : int32[c, n] or None
-        Mappings for recombination: cycle i contracts only vertices that are together both in the mapping and
-        in ``others[i]``, so that it can choose between the two region by region.
+        Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
+        so that it can choose between them region by region.
+    control : RunControl
 
     Returns
     -------
@@ -68,18 +68,20 @@ def refine_placement(
         A mapping that costs no more (after rounding by :func:`rescale_to_63_bits`), and the number of
         tried moves.
     """
-    call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
-        linear_cost=linear_cost
-    )
+    call = Call.prepare(problem, control)
     result = pe.copy()
-    options = np.array([cycles, coarsest, *astuple(search), chains, threads], np.int64)
+    options = np.array(
+        [
+            settings.cycles, settings.coarsest, *astuple(settings.search), settings.chains, control.threads
+        ],
+        np.int64,
+    )  # fmt: skip
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = call.run(
         lambda: compiled.refine_placement(
             call.graph, call.distances, call.linear_cost, call.control_arrays, max_block_weights,
-            seed % 2**64, options, partners, result,
+            control.seed_word, options, partners, result,
         ),
-        call_size(indptr, targets, max_block_weights, chains * max(1, cycles)), deadline, spend,
+        call_size(problem.csr, max_block_weights, settings.chains * max(1, settings.cycles)),
     )
     return result, int(moves)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.engine.control import interruptible
-from hopbytes.engine.places import Neighbourhood
-from hopbytes.kernels.base import Int32, Int64, compiled, optional, optional32
+from hopbytes._arrays import Float64, Int32, Int64
+from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, interruptible
+from hopbytes.engine.places import Groups, Neighbourhood
+from hopbytes.kernels.base import compiled, optional, optional32
 
 
 class Routing(NamedTuple):
@@ -46,23 +47,6 @@ class Routing(NamedTuple):
     in_ports: Int32 | None = None
 
 
-class Traffic(NamedTuple):
-    """Directed arcs between groups, the size of each group, and the capacity of each place.
-
-    Parameters
-    ----------
-    indptr, targets, volumes
-        int64[G+1], int32[m], int64[m] or None for 1 each.
-    sizes, capacities : int64[G], int64[P]
-    """
-
-    indptr: Int64
-    targets: Int32
-    volumes: Int64 | None
-    sizes: Int64
-    capacities: Int64
-
-
 class HybridTerms(NamedTuple):
     """Weights of hop-bytes and of maximum, mean and variance of congestion, and units of the loads.
 
@@ -82,8 +66,8 @@ _NO_WEIGHTS = np.zeros(6)
 
 
 def congestion_swap(
-    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, delta: int,
-    paper_rule: bool, limit: int, deadline: float | None = None,
+    traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, delta: int,
+    paper_rule: bool, limit: int, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
     """Lower the congestion of the hottest links by exchanges; `delta` places are tried per group.
 
@@ -93,15 +77,12 @@ def congestion_swap(
         The places, and the numbers of exchanges made (at most `limit`) and evaluated.
     """
     options = (delta, paper_rule, limit)
-    return _search(_SWAP, traffic, routing, neighbourhood, place, options, deadline=deadline)
+    return _search(_SWAP, traffic, routing, neighbourhood, place, options, control=control)
 
 
-def congestion_search(
-    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, evaluations: int,
-    nearest: int, band_percent: int, threshold: int, hop_percent: int | None, seed: int,
-    hybrid: HybridTerms | None = None, set_percent: int = 0, deadline: float | None = None,
-) -> tuple[Int32, int, int]:
-    """Lower the load of all hot links by threshold accepting; see ``core/congestion_search.hpp``.
+@dataclass(frozen=True, slots=True)
+class CongestionSettings:
+    """Effort and acceptance of a search by threshold accepting.
 
     Parameters
     ----------
@@ -114,11 +95,30 @@ def congestion_search(
     threshold : int
         Initial threshold, in thousandths of a group's average share of the objective; it falls to 0.
     hop_percent : int or None
-        Percentage by which hop-bytes may exceed those of the start; None: no limit.
-    hybrid : HybridTerms, optional
-        Lower this metric instead of the maximum congestion.
+        By how much hop-bytes may exceed those of the start; None: no limit.
     set_percent : int
-        Percentage of evaluations in which several groups move at once (``core/set_moves.hpp``).
+        Share of evaluations in which several groups move at once (``core/set_moves.hpp``).
+    """
+
+    evaluations: int
+    nearest: int
+    band_percent: int
+    threshold: int
+    hop_percent: int | None
+    set_percent: int = 0
+
+
+def congestion_search(
+    traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
+    settings: CongestionSettings, *, hybrid: HybridTerms | None = None, control: RunControl = DEFAULT_CONTROL,
+) -> tuple[Int32, int, int]:
+    """Lower the load of all hot links by threshold accepting; see ``core/congestion_search.hpp``.
+
+    Parameters
+    ----------
+    settings : CongestionSettings
+    hybrid : HybridTerms, optional
+        Lower this metric instead of the highest congestion.
 
     Returns
     -------
@@ -126,17 +126,18 @@ def congestion_search(
         The best mapping found, never worse than the start, and the numbers of exchanges made and evaluated.
     """
     # In compiled code 0 means "no limit".
-    limit = 0 if hop_percent is None else hop_percent + 1
+    limit = 0 if settings.hop_percent is None else settings.hop_percent + 1
     options = (
-        evaluations, nearest, band_percent, threshold, limit, seed % 2**63, hybrid is not None, set_percent
+        settings.evaluations, settings.nearest, settings.band_percent, settings.threshold, limit,
+        control.seed % 2**63, hybrid is not None, settings.set_percent,
     )
     weights = _NO_WEIGHTS if hybrid is None else np.array(hybrid, np.float64)
-    return _search(_SEARCH, traffic, routing, neighbourhood, place, options, weights, deadline=deadline)
+    return _search(_SEARCH, traffic, routing, neighbourhood, place, options, weights, control=control)
 
 
 def hybrid_greedy(
-    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, terms: HybridTerms, classes: Int32, *,
-    by_share: bool = False, deadline: float | None = None,
+    traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, terms: HybridTerms, classes: Int32, *,
+    by_share: bool = False, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int]:
     """Assign groups one by one to the place where the hybrid metric of all assigned groups is lowest.
 
@@ -154,14 +155,14 @@ def hybrid_greedy(
     place = np.full(len(traffic.sizes), -1, np.int32)
     weights = np.array(terms, np.float64)
     found, _, evaluations = _search(
-        _GREEDY, traffic, routing, neighbourhood, place, (by_share,), weights, classes, deadline
+        _GREEDY, traffic, routing, neighbourhood, place, (by_share,), weights, classes, control
     )
     return found, evaluations
 
 
 def hottest_link_refine(
-    traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, nearest: int,
-    rounds: int, paper_rule: bool, nearby: bool = False, deadline: float | None = None,
+    traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32, *, nearest: int,
+    rounds: int, paper_rule: bool, nearby: bool = False, control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
     """In each round, make the exchange that lowers the congestion of the hottest links most.
 
@@ -179,7 +180,7 @@ def hottest_link_refine(
         The places, and the numbers of rounds with an exchange and of evaluated exchanges.
     """
     options = (nearest, rounds, paper_rule, nearby)
-    return _search(_REFINE, traffic, routing, neighbourhood, place, options, deadline=deadline)
+    return _search(_REFINE, traffic, routing, neighbourhood, place, options, control=control)
 
 
 def route_classes(routing: Routing, capacities: Int64) -> Int32:
@@ -190,20 +191,21 @@ def route_classes(routing: Routing, capacities: Int64) -> Int32:
 
 
 def _search(
-    job: int, traffic: Traffic, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
-    options: tuple[int, ...], weights: NDArray[np.float64] = _NO_WEIGHTS, classes: Int32 | None = None,
-    deadline: float | None = None,
+    job: int, traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
+    options: tuple[int, ...], weights: Float64 = _NO_WEIGHTS, classes: Int32 | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
-    control, result = np.zeros(2, np.int32), place.copy()
+    flag, result = control.flag(), place.copy()
+    indptr, targets, volumes = traffic.csr
     if classes is None:
         classes = np.arange(len(traffic.capacities), dtype=np.int32)
     made, evaluations = interruptible(
         lambda: compiled.routed_search(
             job, *routing[:6], routing.links, optional(routing.prices), routing.shift,
-            traffic.indptr, traffic.targets, optional(traffic.volumes), traffic.sizes, traffic.capacities,
+            indptr, targets, optional(volumes), traffic.sizes, traffic.capacities,
             routing.ports, optional32(routing.out_ports), optional32(routing.in_ports), *neighbourhood,
-            np.array(options, np.int64), weights, classes, control, result,
+            np.array(options, np.int64), weights, classes, flag, result,
         ),
-        control, deadline, len(traffic.targets) + len(neighbourhood.near),
+        flag, control, len(targets) + len(neighbourhood.near),
     )
     return result, int(made), int(evaluations)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
-from hopbytes.kernels import Int64
+from hopbytes._arrays import Int64
 
 #: With at most so many tasks, searches over all pairs are worth their time on any pattern, and there is time
 #: for a population of them. With more tasks they are worth it only for dense patterns.
@@ -40,6 +40,11 @@ class SearchSettings:
     flow_rounds: int = 0
     flow_width: int = 16
     overload_percent: int = 0
+
+
+DEFAULT_SEARCH = SearchSettings()
+#: Names of its settings, which are options of several algorithms.
+SEARCH_OPTIONS = tuple(field.name for field in fields(SearchSettings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class PartitionSettings:
     coarse_recombinations: int = 1
     bisection_repetitions: int = 1
     shared_hierarchies: int = 0
-    search: SearchSettings = SearchSettings()
+    search: SearchSettings = DEFAULT_SEARCH
 
     @property
     def repeats(self) -> int:

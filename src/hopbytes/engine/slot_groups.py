@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
-from hopbytes.engine.control import SMALL, Spend, call_size
+from hopbytes.engine.control import DEFAULT_CONTROL, SMALL, RunControl, call_size
+from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, implementation
-from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.kernels.base import compiled, implementation
 
 _implementation = implementation("slots")
 
 
+@dataclass(frozen=True, slots=True)
+class ChainSettings:
+    """Effort of chains of exchanges.
+
+    Parameters
+    ----------
+    fruitless_exchanges : int
+        Consecutive exchanges without a new best that end a chain.
+    budget : int
+        Approximate number of edges to scan.
+    """
+
+    fruitless_exchanges: int
+    budget: int
+
+
 def chain_search(
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64 | None,
-    loads: Int64 | None,
+    problem: SearchProblem,
     pe: Int32,
     capacities: Int64,
     order: Int32,
+    settings: ChainSettings,
     *,
-    fruitless_exchanges: int,
-    budget: int,
-    labels: UInt64 | None = None,
-    bit_costs: Int64 | None = None,
-    table: Int64 | None = None,
-    deadline: float | None = None,
-    spend: Spend | None = None,
-    linear_cost: LinearCost | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
     """Make chains of exchanges, also with losses (``core/chains.hpp``).
 
@@ -41,22 +49,16 @@ def chain_search(
     ----------
     order : int32[n]
         The order in which tasks start chains.
-    fruitless_exchanges : int
-        Consecutive exchanges without a new best that end a chain.
-    budget : int
-        Approximate number of edges to scan.
+    settings : ChainSettings
     """
-    call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
-        linear_cost=linear_cost
-    )
+    call = Call.prepare(problem, control)
     counted, result = np.zeros(2, np.int64), pe.copy()
     call.run(
         lambda: _implementation.chain_search(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, fruitless_exchanges, budget,
-            order, capacities, result, counted,
+            call.graph, call.distances, call.linear_cost, call.control_arrays, settings.fruitless_exchanges,
+            settings.budget, order, capacities, result, counted,
         ),
-        min(SMALL, len(targets) * (fruitless_exchanges + 1)), deadline, spend,
+        min(SMALL, len(problem.csr.targets) * (settings.fruitless_exchanges + 1)),
     )
     return Searched(result, int(counted[0]), int(counted[1]))
 
@@ -81,32 +83,26 @@ class RepartitionSettings:
 
 
 def repartition_pairs(
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64 | None,
+    problem: SearchProblem,
     pe: Int32,
-    k: int,
     unit_start: Int64,
     pairs: Int32,
     settings: RepartitionSettings,
     *,
-    seed: int = 0,
-    labels: UInt64 | None = None,
-    bit_costs: Int64 | None = None,
-    table: Int64 | None = None,
-    deadline: float | None = None,
-    spend: Spend | None = None,
-    linear_cost: LinearCost | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Searched, int]:
     """Bisect the tasks of pairs of units again (``core/pairwise_repartition.hpp``).
 
     Parameters
     ----------
+    problem : SearchProblem
+        Its loads have to be None: only numbers of tasks count.
     unit_start : int64[units+1]
-        Unit u consists of the PEs from ``unit_start[u]`` to ``unit_start[u+1] - 1``.
+        Unit u consists of the PEs from ``unit_start[u]`` to ``unit_start[u+1] - 1``; every PE is in a unit.
     pairs : int32[p, 2]
         Pairs of units, in the order in which they are tried.
     settings : RepartitionSettings
+    control : RunControl
 
     Returns
     -------
@@ -114,19 +110,16 @@ def repartition_pairs(
         A mapping that costs no more, with the same number of tasks on every PE, and the number of pairs with
         a gain.
     """
-    call = Call.prepare(
-        indptr, targets, weights, None, labels=labels, bit_costs=bit_costs, table=table,
-        linear_cost=linear_cost
-    )
+    call = Call.prepare(problem, control)
     counted, result = np.zeros(4, np.int64), pe.copy()
-    room = np.full(k, len(indptr), np.int64)
+    room = np.full(int(unit_start[-1]), len(problem.csr.indptr), np.int64)
     flat = np.ascontiguousarray(pairs, np.int32).reshape(-1)
-    options = np.array([settings.new_bisections, settings.rounds, settings.budget], np.int64)
+    options = np.array(astuple(settings), np.int64)
     call.run(
         lambda: compiled.repartition_pairs(
             call.graph, call.distances, call.linear_cost, call.control_arrays, flat, unit_start, options,
-            seed % 2**64, room, result, counted,
+            control.seed_word, room, result, counted,
         ),
-        call_size(indptr, targets, room) * (1 + settings.new_bisections), deadline, spend,
+        call_size(problem.csr, room) * (1 + settings.new_bisections),
     )
     return Searched(result, int(counted[0]), int(counted[1])), int(counted[2])

@@ -2,62 +2,88 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.call import Call
-from hopbytes.engine.control import Spend, call_size
+from hopbytes.engine.control import DEFAULT_CONTROL, RunControl, call_size
+from hopbytes.engine.search_problem import SearchProblem
 from hopbytes.engine.slots import Searched
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
-from hopbytes.kernels.linear_cost import LinearCost
+from hopbytes.kernels.base import compiled
+
+
+@dataclass(frozen=True, slots=True)
+class SwapSettings:
+    """Effort of a search by exchanges, see :class:`hopbytes.algorithms.refiners.swap.Swap`.
+
+    Parameters
+    ----------
+    all_pairs_up_to : int
+        With at most this many tasks every pair is tried.
+    reach : int
+        With more tasks, size of the neighbourhood in which partners are looked for.
+    chains, steps : int
+        Independent annealing runs, and exchanges proposed per task in each.
+    perturbation_work : int
+        Edges to scan during perturbations, per arc and task of the graph.
+    """
+
+    all_pairs_up_to: int = 1024
+    reach: int = 64
+    chains: int = 0
+    steps: int = 0
+    perturbation_work: int = 0
+
+    @property
+    def repeats(self) -> int:
+        """Approximate number of passes over the graph."""
+        return 1 + self.chains * self.steps + self.perturbation_work
+
+
+DEFAULT_SWAPS = SwapSettings()
 
 
 def swap_refine(
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64 | None,
-    loads: Int64 | None,
+    problem: SearchProblem,
     pe: Int32,
     capacities: Int64,
+    settings: SwapSettings = DEFAULT_SWAPS,
     *,
-    exact: bool,
-    labels: UInt64 | None = None,
-    bit_costs: Int64 | None = None,
-    table: Int64 | None = None,
-    seed: int = 0,
-    all_pairs_up_to: int = 1024,
-    reach: int = 64,
-    chains: int = 0,
-    steps: int = 0,
-    perturbation_work: int = 0,
-    threads: int = 1,
-    deadline: float | None = None,
-    spend: Spend | None = None,
-    linear_cost: LinearCost | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> Searched:
     """Lower the communication cost by exchanges of two tasks.
 
-    The parameters are those of :func:`refine_placement` and of
-    :class:`hopbytes.algorithms.refiners.swap.Swap`. With `exact` only the number of tasks per PE is bounded,
-    which exchanges preserve.
+    Parameters
+    ----------
+    problem : SearchProblem
+    pe : int32[n]
+        The placement to start from; not changed. The number of tasks per PE stays as it is.
+    capacities : int64[k]
+        Largest load per PE.
+    settings : SwapSettings
+    control : RunControl
 
     Returns
     -------
     Searched
         A mapping that costs no more, and the numbers of exchanges evaluated and made.
     """
-    call = Call.prepare(
-        indptr, targets, weights, loads, labels=labels, bit_costs=bit_costs, table=table,
-        linear_cost=linear_cost
-    )
+    call = Call.prepare(problem, control)
     counted, result = np.zeros(2, np.int64), pe.copy()
-    room = np.full(len(capacities), len(indptr), np.int64) if exact else capacities
-    options = np.array([all_pairs_up_to, reach, chains, steps, perturbation_work, threads], np.int64)
+    options = np.array(
+        [
+            settings.all_pairs_up_to, settings.reach, settings.chains, settings.steps,
+            settings.perturbation_work, control.threads,
+        ],
+        np.int64,
+    )  # fmt: skip
     call.run(
         lambda: compiled.swap_refine(
-            call.graph, call.distances, call.linear_cost, call.control_arrays, room, seed % 2**64, options,
-            result,
-            counted,
+            call.graph, call.distances, call.linear_cost, call.control_arrays, capacities, control.seed_word,
+            options, result, counted,
         ),
-        call_size(indptr, targets, capacities) * (1 + chains * steps + perturbation_work), deadline, spend,
+        call_size(problem.csr, capacities) * settings.repeats,
     )
     return Searched(result, int(counted[0]), int(counted[1]))

@@ -6,9 +6,10 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from hopbytes.engine.control import MOST, SMALL, Spend, interruptible
+from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes.engine.control import DEFAULT_CONTROL, MOST, SMALL, RunControl, interruptible
 from hopbytes.kernels import checked_sum
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled
+from hopbytes.kernels.base import compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,7 @@ def tabu_many(
     seeds: UInt64,
     settings: TabuSettings,
     *,
-    threads: int = 1,
-    deadline: float | None = None,
-    spend: Spend | None = None,
+    control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, Int64, Int64]:
     """Search from several permutations, independently of each other.
 
@@ -126,8 +125,8 @@ def tabu_many(
         A permutation of the places per row.
     seeds : uint64[m]
     settings : TabuSettings
-    threads : int
-        Number of searches that run in parallel; the result does not depend on it.
+    control : RunControl
+        The seeds are those of `seeds`.
 
     Returns
     -------
@@ -142,16 +141,16 @@ def tabu_many(
     -----
     O(n^2) per exchange and O(n^3) to start.
     """
-    control, counted_work = np.zeros(2, np.int32), np.zeros(1, np.int64)
+    flag, counted_work = control.flag(), np.zeros(1, np.int64)
     result = np.ascontiguousarray(place, np.int32).copy()
     change, done = np.zeros(len(seeds), np.int64), np.zeros(len(seeds), np.int64)
     interruptible(
         lambda: compiled.tabu_many(
             problem.flow.reshape(-1), problem.distance.reshape(-1), problem.linear_cost.reshape(-1),
-            problem.symmetric, seeds, np.array(astuple(settings), np.int64), threads, control,
+            problem.symmetric, seeds, np.array(astuple(settings), np.int64), control.threads, flag,
             counted_work, result.reshape(-1), change, done,
         ),
-        control, deadline, _size(problem.n, len(seeds), settings.iterations), None, counted_work, spend,
+        flag, control, _size(problem.n, len(seeds), settings.iterations), counted_work,
     )
     return result, change, done
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.fabric import Fabric
 
@@ -45,7 +44,7 @@ def leaf_switches(fabric: Fabric) -> Int32:
     return leaf.astype(np.int32)
 
 
-def _all_but_neighbour(fabric: Fabric, source: int) -> NDArray[np.bool_]:
+def _all_but_neighbour(fabric: Fabric, source: int) -> Bool:
     """Return which adapters an adapter without a switch cannot reach: all but the one at its cable."""
     lost = np.ones(len(fabric.adapters), np.bool_)
     first = int(fabric.first_link()[source])

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Bool, Int64, UInt8
 from hopbytes.errors import FormatError
 from hopbytes.textio.lines import read_bytes
 
@@ -62,8 +62,8 @@ class SwitchTable:
     name: str
     path: str
     line: int
-    lids: NDArray[np.int64]
-    ports: NDArray[np.uint8]
+    lids: Int64
+    ports: UInt8
     doubtful: tuple[DoubtfulRow, ...] = ()
 
 
@@ -133,8 +133,8 @@ def _table(path: str, text: bytes, header: re.Match[bytes], line: int) -> Switch
 
 
 def _doubtful(
-    path: str, text: bytes, line: int, lids: NDArray[np.int64], ports: NDArray[np.int64],
-    repeated: NDArray[np.bool_],
+    path: str, text: bytes, line: int, lids: Int64, ports: Int64,
+    repeated: Bool,
 ) -> tuple[DoubtfulRow, ...]:
     """Rows with LIDs that stand in several rows; each has to say whose address it is by the GUID."""
     if not repeated.any():

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.textio.lines import read_lines
 
@@ -42,7 +42,7 @@ class Target:
     shape: str
     sizes: tuple[int, ...]
     costs: tuple[int, ...] = ()
-    table: NDArray[np.int64] | None = None
+    table: Int64 | None = None
     weights: tuple[int, ...] | None = None
     terminals: tuple[int, ...] | None = None
 

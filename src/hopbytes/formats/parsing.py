@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Array, Int64, UInt8
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, ScaleError
 from hopbytes.formats.base import Source
@@ -59,7 +58,7 @@ def check_tasks(source: Source, line: int | None, n: int, arcs: int) -> None:
 
 def run_parser(
     source: Source,
-    parse: Callable[[NDArray[np.uint8], bool, Int64], int],
+    parse: Callable[[UInt8, bool, Int64], int],
     state: Int64,
     intervene: Callable[[Status, bytes], None],
     start: bytes = b"",
@@ -142,7 +141,7 @@ def raise_fault(source: Source, state: Int64, status: Status, token: bytes, expe
 def read_table(
     source: Source, columns: int, line: int, start: bytes, *,
     task_columns: int = 0, task_first: int = 0, task_limit: int = 0, whole_columns: int = 0,
-) -> tuple[NDArray[Any], int]:
+) -> tuple[Array, int]:
     """Read lines of `columns` numbers each.
 
     Parameters
@@ -176,9 +175,9 @@ def read_table(
     # The capacity is a multiple of the row length; each number takes at least two bytes with its separator.
     room = INITIAL_CAPACITY if source.size is None else (source.size + len(start)) // 2 + 1
     room = (room // columns + 1) * columns
-    values: NDArray[Any] = np.empty(room, np.int64)
+    values: Array = np.empty(room, np.int64)
 
-    def parse(text: NDArray[np.uint8], final: bool, state: Int64) -> int:
+    def parse(text: UInt8, final: bool, state: Int64) -> int:
         return kernels.parse_table(text, final, state, values)
 
     def intervene(status: Status, token: bytes) -> None:

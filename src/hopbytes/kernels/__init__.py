@@ -4,7 +4,6 @@ Every function allocates the arrays that compiled code fills. With ``HOPBYTES_KE
 functions whose results are defined call their reference implementation in :mod:`hopbytes.reference` instead.
 There is no silent fallback: a missing core is an ImportError.
 """
-from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.kernels.base import USE_REFERENCE, optional
 from hopbytes.kernels.cost import comm_cost_by_level, comm_cost_network, comm_cost_table
 from hopbytes.kernels.graph import (
@@ -22,9 +21,6 @@ from hopbytes.kernels.text import parse_metis, parse_table
 
 __all__ = [
     "USE_REFERENCE",
-    "Int32",
-    "Int64",
-    "UInt64",
     "check_csr",
     "checked_sum",
     "comm_cost_by_level",

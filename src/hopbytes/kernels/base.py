@@ -7,11 +7,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
+from hopbytes._arrays import Int32, Int64
 
 USE_REFERENCE = os.environ.get("HOPBYTES_KERNELS") == "reference"
 

@@ -6,19 +6,20 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.records import Csr
 
 _kernel = implementation("best_swap")
 
 
 def best_swap(
-    graph: tuple[Int64, Int32, Int64 | None], table: Int64, pe: Int32, most: int
+    csr: Csr, table: Int64, pe: Int32, most: int
 ) -> tuple[Int32, int]:
     """Repeatedly exchange the PEs of the two tasks with the best gain until no exchange has a gain.
 
     Parameters
     ----------
-    graph : (indptr, targets, weights)
-        Symmetric graph.
+    csr : Csr
+        Symmetric.
     table : int64[k, k]
         Symmetric distances.
     pe : int32[n]
@@ -38,12 +39,12 @@ def best_swap(
 
     Examples
     --------
-    >>> pairs = np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None
+    >>> pairs = Csr(np.array([0, 1, 2, 3, 4]), np.array([2, 3, 0, 1], np.int32), None)
     >>> far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
     >>> best_swap(pairs, far, np.arange(4, dtype=np.int32), 9)
     (array([3, 1, 2, 0], dtype=int32), 1)
     """
-    indptr, targets, weights = graph
+    indptr, targets, weights = csr
     result = pe.copy()
     flat = np.ascontiguousarray(table, np.int64).ravel()
     made = _kernel.best_swap(indptr, targets, optional(weights), flat, len(table), result, most)

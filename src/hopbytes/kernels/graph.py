@@ -6,6 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32, Int64
 from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.records import Csr
 
 _kernel = implementation("graph")
 
@@ -56,19 +57,18 @@ def csr_from_arcs(
     return indptr, columns, volume_out, None if messages is None else message_out
 
 
-def symmetrize(indptr: Int64, targets: Int32, volumes: Int64) -> tuple[Int64, Int32, Int64]:
+def symmetrize(arcs: Csr) -> Csr:
     """Return the graph with weight ``C[i,j] + C[j,i]`` in both directions and no diagonal."""
-    volumes = np.ascontiguousarray(volumes)
+    indptr, targets, weights = arcs
+    volumes = np.ones(len(targets), np.int64) if weights is None else np.ascontiguousarray(weights)
     out_indptr = np.empty(len(indptr), np.int64)
     out_targets = np.empty(2 * len(targets), np.int32)
     out_weights = np.empty(2 * len(targets), np.int64)
     count = int(_kernel.symmetrize(indptr, targets, volumes, out_indptr, out_targets, out_weights))
-    return out_indptr, out_targets[:count].copy(), out_weights[:count].copy()
+    return Csr(out_indptr, out_targets[:count].copy(), out_weights[:count].copy())
 
 
-def induced_csr(
-    indptr: Int64, targets: Int32, weights: Int64 | None, members: Int32, place: Int32
-) -> tuple[Int64, Int32, Int64 | None]:
+def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
     """Return the subgraph induced by `members`, renumbered by their position.
 
     Parameters
@@ -83,6 +83,7 @@ def induced_csr(
     O(arcs of the members). The arrays are views of larger buffers, which also have room for arcs to other
     vertices.
     """
+    indptr, targets, weights = csr
     room = int((indptr[1:][members] - indptr[:-1][members]).sum())
     out_indptr = np.empty(len(members) + 1, np.int64)
     out_targets = np.empty(room, np.int32)
@@ -92,19 +93,16 @@ def induced_csr(
             indptr, targets, optional(weights), members, place, out_indptr, out_targets, out_weights
         )
     )
-    return out_indptr, out_targets[:count], None if weights is None else out_weights[:count]
+    return Csr(out_indptr, out_targets[:count], None if weights is None else out_weights[:count])
 
 
-def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool:
-    """Return whether few edges weigh as much as all others; the engine then partitions differently.
+def weights_uneven(csr: Csr) -> bool:
+    """Tell whether few edges weigh as much as all others; the engine then cuts differently.
 
     Parameters
     ----------
-    indptr : int64[n+1]
-    targets : int32[m]
-        Both arcs of every edge.
-    weights : int64[m] or None
-        Weights above 0; None means 1 each.
+    csr : Csr
+        Symmetric, weights above 0.
 
     Returns
     -------
@@ -120,12 +118,12 @@ def weights_uneven(indptr: Int64, targets: Int32, weights: Int64 | None) -> bool
     Examples
     --------
     >>> indptr, targets = np.array([0, 1, 2, 3, 4]), np.array([1, 0, 3, 2], np.int32)
-    >>> weights_uneven(indptr, targets, np.array([1, 1, 2, 2]))
+    >>> weights_uneven(Csr(indptr, targets, np.array([1, 1, 2, 2])))
     False
     """
-    return bool(_kernel.weights_uneven(indptr, targets, optional(weights)))
+    return bool(_kernel.weights_uneven(csr.indptr, csr.targets, optional(csr.weights)))
 
 
-def find_asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None) -> int:
-    """Return the index of an arc whose reverse is missing or has another weight; -1 if there is none."""
-    return int(_kernel.find_asymmetry(indptr, targets, optional(volumes)))
+def find_asymmetry(arcs: Csr) -> int:
+    """Return the index of an arc whose reverse is missing or weighs differently; -1 when symmetric."""
+    return int(_kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32
 from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.records import Csr
 
 _kernel = implementation("grouping")
 
@@ -18,14 +19,14 @@ HEURISTICS = (
 
 
 def group_objects(
-    graph: tuple[Int64, Int32, Int64 | None], arity: int, *, list_up_to: int = 30_000, credit: int = 1
+    csr: Csr, arity: int, *, list_up_to: int = 30_000, credit: int = 1
 ) -> tuple[Int32, str]:
     """Form groups of `arity` of p objects so that the weight between groups is small.
 
     Parameters
     ----------
-    graph : (indptr, targets, weights)
-        Symmetric graph with positive weights.
+    csr : Csr
+        Symmetric, positive weights.
     arity : int
         A divisor of p.
     list_up_to : int
@@ -52,7 +53,7 @@ def group_objects(
     >>> group_objects(pairs, 2)
     (array([0, 1, 0, 1], dtype=int32), 'smallest_first')
     """
-    indptr, targets, weights = graph
+    indptr, targets, weights = csr
     group = np.empty(len(indptr) - 1, np.int32)
     which = _kernel.group_objects(indptr, targets, optional(weights), arity, list_up_to, credit, group)
     return group, HEURISTICS[int(which)]

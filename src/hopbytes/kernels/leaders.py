@@ -8,6 +8,7 @@ import numpy as np
 
 from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import Routes
 
 _kernel = implementation("leaders")
@@ -22,7 +23,7 @@ class LinkChanges(NamedTuple):
 
 
 def placement_order(
-    indptr: Int64, targets: Int32, volumes: Int64 | None, sizes: Int64, capacities: Int64
+    arcs: Csr, sizes: Int64, capacities: Int64
 ) -> Int32:
     """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places.
 
@@ -33,11 +34,12 @@ def placement_order(
     Examples
     --------
     >>> ones = np.ones(3, np.int64)
-    >>> placement_order(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2, 9]), ones, ones)
+    >>> arcs = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2, 9]))
+    >>> placement_order(arcs, ones, ones)
     array([1, 2, 0], dtype=int32)
     """
     order = np.empty(len(sizes), np.int32)
-    _kernel.ptram_order(indptr, targets, optional(volumes), sizes, capacities, order)
+    _kernel.ptram_order(arcs.indptr, arcs.targets, optional(arcs.weights), sizes, capacities, order)
     return order
 
 

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from hopbytes.kernels.base import Int32, Int64, UInt64, compiled, optional
+from hopbytes._arrays import Int32, Int64
+from hopbytes.kernels.base import compiled, optional
 from hopbytes.kernels.linear_cost import LinearCost, as_arrays
+from hopbytes.kernels.records import Csr, Distances
 
 
 def repair(
-    graph: tuple[Int64, Int32, Int64 | None], loads: Int64 | None, pe: Int32, capacities: Int64,
-    labels: UInt64 | None, distances: Int64, control: Int32, *, fill_empty: bool = False,
+    csr: Csr, loads: Int64 | None, pe: Int32, capacities: Int64, distances: Distances, flag: Int32, *,
+    fill_empty: bool = False,
     linear_cost: LinearCost | None = None,
 ) -> tuple[int, int, int]:
     """Move tasks, in place, until no PE exceeds its capacity, as far as moves and swaps can achieve it.
 
     Parameters
     ----------
-    graph : (indptr, targets, weights)
-        Symmetric graph, see :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
+    csr : Csr
+        See :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
     loads : int64[n] or None
         Only tasks with load are moved. None means 1 each.
     pe : int32[n]
         PE of every task; the array is changed in place.
     capacities : int64[k]
-    labels, distances
-        Labels and cost per bit (65) of a tree, None and the dense table (flattened), or labels and the packed
-        network of :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
-    control : int32[1]
-        Control flag, which is polled; any value but 0 ends the call early, even if capacities are exceeded.
+    distances : Distances
+    flag : int32[1]
+        Polled; any value but 0 ends the call early, whether or not all capacities are respected.
     fill_empty : bool
         Give every empty PE a task instead; this requires `loads` of None and capacities of 1.
     linear_cost : LinearCost or None
@@ -40,16 +40,17 @@ def repair(
         Numbers of moves and of swaps, and the change of the sum over pairs of weight x distance, where each
         pair counts once.
     """
-    indptr, targets, weights = graph
+    indptr, targets, weights = csr
+    labels, bit_costs, table = distances
     shared = (indptr, targets, optional(weights), optional(loads), pe, capacities, fill_empty)
-    if labels is None or len(distances) > 65:
+    if table is not None:
         scanned = np.empty(0, np.uint64) if labels is None else labels
         moves, swaps, change = compiled.repair_table(
-            *shared, scanned, distances, control, as_arrays(linear_cost)
+            *shared, scanned, table, flag, as_arrays(linear_cost)
         )
     else:
         moves, swaps, change = compiled.repair_tree(
-            *shared, labels, distances, control, as_arrays(linear_cost)
+            *shared, labels, bit_costs, flag, as_arrays(linear_cost)
         )
     return int(moves), int(swaps), int(change)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64, UInt16
 from hopbytes.kernels.base import implementation, optional
+from hopbytes.kernels.records import Csr
 
 _kernel = implementation("routes")
 
@@ -81,8 +81,8 @@ def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
     return hops
 
 
-def hop_table(form: RouteForm, endpoints: Int32) -> tuple[NDArray[np.uint16], int]:
-    """Return uint16[e, e], the hops between all pairs of endpoints, and the number of pairs without a route.
+def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
+    """uint16[e, e] hops between all pairs of some endpoints, and the number of pairs without a route.
 
     :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
     """
@@ -117,9 +117,7 @@ def fraction_bits(form: RouteForm, total: int) -> int:
 def link_amounts(
     form: RouteForm,
     n_links: int,
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64 | None,
+    arcs: Csr,
     endpoints: Int32,
     shift: int,
 ) -> tuple[Int64, int]:
@@ -127,8 +125,8 @@ def link_amounts(
 
     Parameters
     ----------
-    indptr, targets, weights
-        Arcs between tasks; weights of None mean 1 each.
+    arcs : Csr
+        Directed arcs between tasks.
     endpoints : int32[n]
         Endpoint of every task. Arcs inside one endpoint use no link.
     shift : int
@@ -143,22 +141,22 @@ def link_amounts(
     """
     amounts = np.zeros(n_links, np.int64)
     unrouted = _kernel.link_amounts(
-        *form.arguments, indptr, targets, optional(weights), endpoints, shift, amounts
+        *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, shift, amounts
     )
     return amounts, int(unrouted)
 
 
 def arcs_over_link(
-    form: RouteForm, indptr: Int64, targets: Int32, endpoints: Int32, link: int
-) -> NDArray[np.bool_]:
-    """Return bool[m], the arcs whose flow uses `link`."""
-    marked = np.zeros(len(targets), np.uint8)
-    _kernel.arcs_over_link(*form.arguments, indptr, targets, endpoints, link, marked)
+    form: RouteForm, arcs: Csr, endpoints: Int32, link: int
+) -> Bool:
+    """bool[m]: arcs whose flow uses `link`."""
+    marked = np.zeros(len(arcs.targets), np.uint8)
+    _kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
     return marked.view(np.bool_)
 
 
 def hop_histogram(
-    form: RouteForm, indptr: Int64, targets: Int32, weights: Int64 | None, endpoints: Int32
+    form: RouteForm, arcs: Csr, endpoints: Int32
 ) -> tuple[Int64, Int64]:
     """Count arcs between different endpoints by the hops of their shortest route.
 
@@ -169,7 +167,7 @@ def hop_histogram(
     """
     flows, amounts = np.zeros(NO_ROUTE, np.int64), np.zeros(NO_ROUTE, np.int64)
     _kernel.hop_histogram(
-        *form.arguments, indptr, targets, optional(weights), endpoints, flows, amounts
+        *form.arguments, arcs.indptr, arcs.targets, optional(arcs.weights), endpoints, flows, amounts
     )
     most = int(np.flatnonzero(flows).max(initial=0)) + 1
     return flows[:most].copy(), amounts[:most].copy()
@@ -221,18 +219,19 @@ class UnitTraffic(NamedTuple):
 
 
 def unit_traffic(
-    indptr: Int64, targets: Int32, weights: Int64 | None, units: Int32, n_units: int
+    arcs: Csr, units: Int32, n_units: int
 ) -> UnitTraffic:
     """Sum the weight that units (PEs, nodes) send to and receive from each other.
 
     Parameters
     ----------
-    indptr, targets, weights
-        Arcs between tasks; weights of None mean 1 each. Arcs of a task to itself are ignored.
+    arcs : Csr
+        Directed arcs between tasks. Arcs of a task to itself are ignored.
     units : int32[n]
         Unit of every task, 0..n_units-1.
     """
     sent, received = np.zeros(n_units, np.int64), np.zeros(n_units, np.int64)
+    indptr, targets, weights = arcs
     between, inside = _kernel.unit_traffic(indptr, targets, optional(weights), units, sent, received)
     return UnitTraffic(int(between), int(inside), sent, received)
 

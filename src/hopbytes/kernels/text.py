@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes.kernels.base import Int32, Int64, implementation
+from hopbytes._arrays import Float64, Int32, Int64, UInt8
+from hopbytes.kernels.base import implementation
 
 _kernel = implementation("text")
 
 
 def parse_metis(
-    text: NDArray[np.uint8],
+    text: UInt8,
     final: bool,
     state: Int64,
     indptr: Int64,
@@ -25,7 +25,7 @@ def parse_metis(
 
 
 def parse_table(
-    text: NDArray[np.uint8], final: bool, state: Int64, values: NDArray[np.int64] | NDArray[np.float64]
+    text: UInt8, final: bool, state: Int64, values: Int64 | Float64
 ) -> int:
     """Fill `values` (int64 or float64) from lines of numbers; return the number of bytes used."""
     parser = _kernel.parse_table if values.dtype == np.int64 else _kernel.parse_real_table

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from numpy import bool_
-from numpy.typing import NDArray
-
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Bool, Int32
 from hopbytes._util.registry import Registry
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.network.network import Network
@@ -19,7 +16,7 @@ from hopbytes.machines.topology import Topology
 
 if TYPE_CHECKING:
     from hopbytes.machines.node.inventory import NodeInventory
-    from hopbytes.machines.node.job_environment import Job
+    from hopbytes.machines.node.job_environment import JobInfo
 
 
 machines: Registry[type[Machine]] = Registry(
@@ -44,6 +41,35 @@ class KnownHosts:
     names: tuple[str, ...] = ()
     fixed: bool = False
     hint: str = ""
+
+
+def _of_their_cores(
+    nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
+) -> tuple[Int32 | None, tuple[str, ...]]:
+    return None, ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkUse:
+    """How the cores of a machine use its network. Nothing is computed before it is asked for.
+
+    Parameters
+    ----------
+    endpoint_of_core : callable
+        Returns int32[n_cores], the endpoint of the network that each core sends through.
+    slot_endpoints : callable
+        From int32[slots], the node of each slot, int32[slots] or None, the number of its GPU there, and a
+        NodeInventory or None, which knows the adapters near GPUs: int32[slots], the endpoint that each slot
+        sends through (None: that of its cores), and a tuple of str, what had to be assumed.
+    hop_latency : float or None
+        Seconds of a message per link; None when not known. Capacities then are bytes/s.
+    """
+
+    endpoint_of_core: Callable[[], Int32]
+    slot_endpoints: Callable[
+        [Int32, Int32 | None, NodeInventory | None], tuple[Int32 | None, tuple[str, ...]]
+    ] = _of_their_cores
+    hop_latency: float | None = None
 
 
 class Machine(ShownBySpec, Topology):
@@ -87,7 +113,7 @@ class Machine(ShownBySpec, Topology):
         return None
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> JobInfo | None:
         """The job the machine belongs to, with what it asked for; None when it was described otherwise."""
         return None
 
@@ -95,39 +121,16 @@ class Machine(ShownBySpec, Topology):
         """Return the network of links between the nodes; None when the machine knows only distances."""
         return None
 
-    def hop_latency(self) -> float | None:
-        """Seconds of a message per link of the network; None when not known. Capacities then are bytes/s."""
-        return None
-
-    def endpoint_of_core(self) -> Int32:
-        """int32[n_cores]: endpoint of the network that each core sends through; by default one per node."""
-        return self.node_of_core()
-
-    def slot_endpoints(
-        self, nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
-    ) -> tuple[Int32 | None, tuple[str, ...]]:
-        """int32[slots]: endpoint each slot sends through, from its node and GPU; None: that of its cores.
-
-        Parameters
-        ----------
-        nodes, gpus : int32[slots]
-            Node of each slot and the number of its GPU there; `gpus` is None for slots without GPUs.
-        inventory : NodeInventory or None
-            It knows the adapters near the GPUs of each node.
-
-        Returns
-        -------
-        endpoints : int32[slots] or None
-        notices : tuple of str
-            What had to be assumed.
-        """
-        return None, ()
+    @property
+    def network_use(self) -> NetworkUse:
+        """The endpoints that cores and slots send through; by default each node has one."""
+        return NetworkUse(self.node_of_core)
 
     def for_nodes(self, nodes: Int32) -> Machine:
         """The machine as a job uses it whose slots lie on these nodes; all nodes keep their numbers."""
         return self
 
-    def notices(self, used: NDArray[bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """Sentences for the user about where the machine came from.
 
         Parameters

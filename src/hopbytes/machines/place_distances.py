@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64, UInt64
+from hopbytes._arrays import Int64, UInt8, UInt64
 from hopbytes.machines.network.node_distances import NetworkDistance
 
 
@@ -32,7 +31,7 @@ class TreeDistance:
     """
 
     labels: UInt64
-    level_of_bit: NDArray[np.uint8]
+    level_of_bit: UInt8
     costs: Int64
 
     @property

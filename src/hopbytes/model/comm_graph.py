@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes._util.integers import MAX_TASKS, bad_graph, check_total
+from hopbytes.kernels.records import Csr
 from hopbytes.model import graph_sources
 from hopbytes.model.graph_makers import GraphMakers
 
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
 
 #: What ``meta["tasks"]`` is where tasks are known to be processes.
 PROCESSES = "processes"
-
-
-class Csr(NamedTuple):
-    """A symmetric weighted graph as arrays, as kernels take it: no diagonal, sorted rows, both directions.
-
-    `indptr` int64[n+1], `targets` int32[m], `weights` int64[m] (None: every weight is 1).
-    """
-
-    indptr: Int64
-    targets: Int32
-    weights: Int64 | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -209,6 +199,10 @@ class CommGraph(GraphMakers):
         chosen = self.messages if weight == "messages" else None
         return dataclasses.replace(self, volumes=chosen, undirected=False)
 
+    def arcs(self, weights: Int64 | None) -> Csr:
+        """Return the directed arcs with `weights` (int64[m], None means 1 each) instead of their volumes."""
+        return Csr(self.indptr, self.targets, weights)
+
     def symmetric(self) -> Csr:
         """Return the symmetric graph that mappers use (computed once, then kept).
 
@@ -237,8 +231,8 @@ class CommGraph(GraphMakers):
 
     def _build_symmetric(self) -> Csr:
         if self.undirected and not kernels.has_diagonal(self.indptr, self.targets):
-            return Csr(self.indptr, self.targets, self.volumes)
-        return Csr(*kernels.symmetrize(self.indptr, self.targets, self.arc_volumes()))
+            return self.arcs(self.volumes)
+        return kernels.symmetrize(self.arcs(self.volumes))
 
     # ---------------------------------------------------------------- for other libraries
 

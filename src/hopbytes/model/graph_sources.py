@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Array, Int32, Int64
 from hopbytes._util.integers import bad_graph, task_numbers
 from hopbytes.errors import package
+from hopbytes.kernels.records import Csr
 
 
 class NetworkxGraph(Protocol):
@@ -29,10 +30,10 @@ class Arcs(NamedTuple):
     """Arcs of a graph of `n` tasks, as :meth:`hopbytes.CommGraph.from_edges` takes them."""
 
     n: int
-    sources: NDArray[Any]
-    targets: NDArray[Any]
-    volumes: NDArray[Any] | None = None
-    messages: NDArray[Any] | None = None
+    sources: Array
+    targets: Array
+    volumes: Array | None = None
+    messages: Array | None = None
 
 
 def of_dense(matrix: ArrayLike, messages: ArrayLike | None) -> Arcs:
@@ -123,7 +124,7 @@ def _row_starts(xadj: ArrayLike) -> Int64:
 
 def check_symmetric(indptr: Int64, targets: Int32, volumes: Int64 | None) -> None:
     """Raise FormatError unless every arc has a reverse of the same volume. O(n + m)."""
-    arc = kernels.find_asymmetry(indptr, targets, volumes)
+    arc = kernels.find_asymmetry(Csr(indptr, targets, volumes))
     if arc >= 0:
         source = int(np.searchsorted(indptr, arc, side="right")) - 1
         what = f"edge {source}-{targets[arc]} is missing or weighs differently in the other direction"

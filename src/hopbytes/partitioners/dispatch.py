@@ -16,7 +16,7 @@ import numpy as np
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 from hopbytes.partitioners import parhip
 from hopbytes.partitioners.backends import BACKENDS, available, check_backend
 from hopbytes.partitioners.pool import Job, WorkerPool

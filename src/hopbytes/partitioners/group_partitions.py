@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64, UInt64
-from hopbytes.model.comm_graph import Csr
+from hopbytes._arrays import Int32
+from hopbytes.engine import SearchProblem, VertexGroups
+from hopbytes.kernels.records import Csr
 from hopbytes.partitioners.backends import available, check_backend
 from hopbytes.partitioners.dispatch import Submission, gather, submit, unsupported_reason
 from hopbytes.partitioners.pool import WorkerPool
@@ -73,14 +74,8 @@ class GroupPartitions:
 
 
 def partition_groups(
-    indptr: Int64,
-    targets: Int32,
-    weights: Int64 | None,
-    loads: Int64 | None,
-    group: Int32,
-    weight_start: Int64,
-    max_weights: Int64,
-    seeds: UInt64,
+    problem: SearchProblem,
+    groups: VertexGroups,
     settings: PartitionerSettings,
     pool: WorkerPool,
     deadline: float | None = None,
@@ -93,7 +88,7 @@ def partition_groups(
 
     Parameters
     ----------
-    indptr, targets, weights, loads, group, weight_start, max_weights, seeds
+    problem, groups
         As for :func:`hopbytes.engine.partition_many`.
     settings : PartitionerSettings
     pool : WorkerPool
@@ -106,15 +101,16 @@ def partition_groups(
     Seeds derive from the seed of the group and the number of the repetition, not from scheduling. The workers
     read the subgraphs from files in memory; this process holds one subgraph at a time.
     """
-    csr, n = Csr(indptr, targets, weights), len(indptr) - 1
+    csr, loads, n = problem.csr, problem.loads, problem.csr.n
+    seeds, weight_start = groups.seeds, groups.block_start
     if settings.tries < 1 or n < max(settings.smallest, 1) or not available(settings.backend):
         return GroupPartitions(None)
     if deadline is not None and time.monotonic() >= deadline:
         return GroupPartitions(None)
     submitted: list[tuple[Int32 | slice, Submission]] = []
     try:
-        for number, members, subgraph in _large_groups(csr, group, len(seeds), settings.smallest):
-            bounds = max_weights[weight_start[number] : weight_start[number + 1]]
+        for number, members, subgraph in _large_groups(csr, groups.group, len(seeds), settings.smallest):
+            bounds = groups.max_block_weights[weight_start[number] : weight_start[number + 1]]
             own_loads = None if loads is None else loads[members]
             if len(bounds) < 2 or unsupported_reason(subgraph, own_loads, bounds, settings.backend):
                 continue
@@ -154,7 +150,7 @@ def _large_groups(
     for number in np.flatnonzero(sizes >= max(smallest, 1)):
         members = order[end[number] - sizes[number] : end[number]]
         place[members] = np.arange(len(members), dtype=np.int32)
-        yield int(number), members, Csr(*kernels.induced_csr(*csr, members, place))
+        yield int(number), members, kernels.induced_csr(csr, members, place)
         place[members] = -1
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
-from hopbytes.model.comm_graph import Csr
+from hopbytes._arrays import Array, Int32, Int64
+from hopbytes.kernels.records import Csr
 
 # Arc weights are 32-bit integers, and partitioners store their sum in 32 bits as well.
 _LARGEST_SUM = 2**31 - 1
@@ -59,7 +58,7 @@ def write_parhip(file: IO[bytes], csr: Csr, weights: Int32 | None) -> None:
             _write(file, chunk)
 
 
-def _write(file: IO[bytes], array: NDArray[Any]) -> None:
+def _write(file: IO[bytes], array: Array) -> None:
     rest = np.ascontiguousarray(array).view(np.uint8)
     while len(rest):  # one call writes at most 2 GiB
         rest = rest[file.write(rest.data) :]

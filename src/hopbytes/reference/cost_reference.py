@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt8, UInt64
 from hopbytes.reference.graph_reference import _arcs
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
+Int64 = Int64
+Int32 = Int32
+UInt64 = UInt64
 
 
 def volume_by_level(
     indptr: Int64, targets: Int32, volumes: Int64, pe: Int32,
-    labels: UInt64, level_of_bit: NDArray[np.uint8], out: Int64,
+    labels: UInt64, level_of_bit: UInt8, out: Int64,
 ) -> None:
     """Add the volume of each arc to the outermost level at which its two PEs differ."""
     for i, j, w in _arcs(indptr, targets, volumes):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt8, UInt16
 from hopbytes.reference.route_forms import ROUTERS, Path, Router, dragonfly
 
 
@@ -51,7 +50,7 @@ def hop_table(
     first: Int32,
     head: Int32,
     endpoints: Int32,
-    hops: NDArray[np.uint16],
+    hops: UInt16,
 ) -> int:
     """Fill hops between all pairs; return the number of pairs without a route."""
     count = len(endpoints)
@@ -142,7 +141,7 @@ def arcs_over_link(
     arc_targets: Int32,
     endpoints: Int32,
     link: int,
-    marked: NDArray[np.uint8],
+    marked: UInt8,
 ) -> None:
     """Mark the arcs whose flow uses `link`."""
     router = _router(form, numbers, table, first, head)

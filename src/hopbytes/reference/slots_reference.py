@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.reference.cost_reference import network_distance
 
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-UInt64 = NDArray[np.uint64]
+Int64 = Int64
+Int32 = Int32
+UInt64 = UInt64
 
 #: Arguments in the form of compiled searches, see :class:`hopbytes.engine.call.Call`.
 Graph = tuple[Int64, Int32, Int64, Int64]

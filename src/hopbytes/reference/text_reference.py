@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64, UInt8
+from hopbytes._arrays import Float64, Int32, Int64, UInt8
 
 MAX_INT64 = 2**63 - 1
 
@@ -233,6 +233,6 @@ def parse_table(text: UInt8, final: bool, state: Int64, values: Int64) -> int:
     return _table(text, final, state, values, real=False)
 
 
-def parse_real_table(text: UInt8, final: bool, state: Int64, values: NDArray[np.float64]) -> int:
-    """Fill `values` with the numbers of a table, row by row; return the number of bytes used."""
+def parse_real_table(text: UInt8, final: bool, state: Int64, values: Float64) -> int:
+    """Fill `values` with the numbers of a table, row by row; return how many bytes were used."""
     return _table(text, final, state, values, real=True)

@@ -38,9 +38,9 @@ def catalogue(kind: str) -> list[Row]:
     Returns
     -------
     list of dict
-        ``name`` and ``summary`` (one sentence), then the entries of that kind: ``options`` (the
-        hyperparameters with their defaults), or for formats ``holds``, ``reads``, ``writes``,
-        ``suffixes``, ``can``, ``launcher`` and ``tested_with_launcher``.
+        ``name`` and ``summary`` (one sentence), then what that kind has to say: ``options`` (the
+        hyperparameters with their defaults) and, where there are many, ``option_groups``; or for formats
+        ``holds``, ``reads``, ``writes``, ``suffixes``, ``can``, ``launcher`` and ``tested_with_launcher``.
 
     Raises
     ------
@@ -125,8 +125,11 @@ def plain(text: str) -> str:
 
 def _details(row: Row) -> list[str]:
     details = []
-    if row.get("options"):
-        details.append("options: " + ", ".join(f"{name}={value}" for name, value in row["options"].items()))
+    options = row.get("options", {})
+    groups = {f"options for {what}": names for what, names in row.get("option_groups", {}).items()}
+    for title, names in (groups or {"options": list(options)}).items():
+        if names:
+            details.append(f"{title}: " + ", ".join(f"{name}={options[name]}" for name in names))
     if row.get("chain"):
         details.append("chain: " + ", then ".join(step.partition(":")[0] for step in row["chain"]))
         details.append(f"use it when {row['use']}")
@@ -147,10 +150,14 @@ def _options(kind: type[Any]) -> Row:
 
 
 def _algorithms(registry: Any) -> list[Row]:
-    return [
-        {"name": name, "summary": first_sentence(kind), "options": _options(kind)}
-        for name, kind in registry.items()
-    ]
+    rows = []
+    for name, kind in registry.items():
+        row = {"name": name, "summary": first_sentence(kind), "options": _options(kind)}
+        groups = getattr(kind, "option_groups", {})
+        if groups:
+            row["option_groups"] = {what: list(names) for what, names in groups.items()}
+        rows.append(row)
+    return rows
 
 
 def _mappers() -> list[Row]:

@@ -134,4 +134,4 @@ def _endpoint(where: Allocation, network: Network, name: str) -> int:
         what = f"node {name[:40]!r}, expected a number from 0 to {nodes - 1}{known}"
         raise FormatError("--route", None, what)
     core = int(np.searchsorted(machine.node_of_core(), node))
-    return int(machine.endpoint_of_core()[core])
+    return int(machine.network_use.endpoint_of_core()[core])

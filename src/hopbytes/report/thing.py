@@ -183,7 +183,7 @@ def pattern_facts(graph: CommGraph) -> Facts:
         "volume_to_itself": diagonal_volume(graph),
         "volume_scale": graph.scale,
         "messages": None if graph.messages is None else int(graph.messages.sum()),
-        "both_directions_equal": kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) < 0,
+        "both_directions_equal": kernels.find_asymmetry(graph.arcs(graph.volumes)) < 0,
         "partners_fewest": int(degrees.min()) if graph.n else 0,
         "partners_mean": graph.m / graph.n if graph.n else 0.0,
         "partners_most": int(degrees.max(initial=0)),

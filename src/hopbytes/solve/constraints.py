@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Array, Int32, Int64
 from hopbytes.errors import FormatError, InfeasibleError, ScaleError, UnsupportedError
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
 from hopbytes.model.allocation import Allocation
@@ -116,9 +115,9 @@ def collect_constraints(
     n: int,
     where: Allocation,
     *,
-    fixed: Dictionary[int, int] | Sequence[int] | NDArray[Any] | None = None,
+    fixed: Dictionary[int, int] | Sequence[int] | Array | None = None,
     forbidden: Iterable[tuple[int, int]] | None = None,
-    initial: Mapping | NDArray[Any] | None = None,
+    initial: Mapping | Array | None = None,
     migration_price: int = 0,
 ) -> Constraints:
     """Check the constraints that the caller gives; see :func:`hopbytes.map_tasks` for the arguments.
@@ -149,7 +148,7 @@ def collect_constraints(
     return Constraints(held, barred, home, int(price))
 
 
-def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | NDArray[Any]) -> Int32:
+def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | Array) -> Int32:
     if isinstance(fixed, Dictionary):
         pairs = _pairs(n, k, fixed.items(), "fixed")
         held = np.full(n, -1, np.int32)
@@ -177,7 +176,7 @@ def _pairs(n: int, k: int, pairs: Iterable[tuple[int, int]], what: str = "forbid
     return tasks, pes
 
 
-def _initial(n: int, where: Allocation, initial: Mapping | NDArray[Any]) -> Int32:
+def _initial(n: int, where: Allocation, initial: Mapping | Array) -> Int32:
     pe = initial.pe if isinstance(initial, Mapping) else _integers("initial", initial)
     if pe.shape != (n,):
         raise FormatError("initial", None, f"a mapping of {pe.size} tasks, expected {n}")
@@ -185,7 +184,7 @@ def _initial(n: int, where: Allocation, initial: Mapping | NDArray[Any]) -> Int3
     return pe.astype(np.int32)
 
 
-def _integers(what: str, values: ArrayLike) -> NDArray[Any]:
+def _integers(what: str, values: ArrayLike) -> Array:
     try:
         array = np.asarray(values)
     except ValueError:
@@ -195,7 +194,7 @@ def _integers(what: str, values: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def _in_range(what: str, pes: NDArray[Any], lowest: int, k: int) -> None:
+def _in_range(what: str, pes: Array, lowest: int, k: int) -> None:
     wrong = np.flatnonzero((pes < lowest) | (pes >= k))
     if len(wrong):
         where = f" for task {wrong[0]}" if what != "forbidden" else ""

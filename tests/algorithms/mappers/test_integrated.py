@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 import hopbytes as hb
 from helpers.engine_cases import random_csr
 from helpers.graphs import grid
+from hopbytes.engine import RunControl, SearchProblem
 from hopbytes.engine.coarse import coarsen_once
 from hopbytes.kernels.linear_cost import FORBIDDEN, from_entries
 
 
-def coarsened(csr, loads=None, caps=(40,) * 4, **options):
-    return coarsen_once(*csr, loads, np.array(caps), **{"per_block": 5, "fewest": 20, **options})
+def coarsened(csr, loads=None, caps=(40,) * 4, seed=0, linear_cost=None):
+    problem = SearchProblem(csr, loads, linear_cost=linear_cost)
+    return coarsen_once(problem, np.array(caps), per_block=5, fewest=20, control=RunControl(seed))
 
 
 def test_levels_shrink_until_few_vertices_are_left():

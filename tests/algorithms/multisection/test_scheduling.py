@@ -14,7 +14,7 @@ from helpers.graphs import grid
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES, divided
 from hopbytes.errors import FormatError, UnsupportedError
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 
 WHERE = hb.machine(hierarchy="4:3:4", distance="1:10:100")
 

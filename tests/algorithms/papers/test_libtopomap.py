@@ -111,7 +111,7 @@ def test_tasks_that_do_not_talk_and_single_nodes(name):
 def test_halves_meet_their_sizes():
     for n in (1, 2, 7, 12):
         graph = random_graph(np.random.default_rng(n), n=n).symmetric_positive()
-        part = halves(tuple(graph), np.ones(n, np.int64), PartitionSettings(), Effort())
+        part = halves(graph, np.ones(n, np.int64), PartitionSettings(), Effort())
         assert np.array_equal(np.sort(part), np.arange(n))
 
 

@@ -6,10 +6,10 @@ import pytest
 import hopbytes as hb
 from hopbytes.algorithms.base import Bounds, Effort
 from hopbytes.algorithms.mappers.ug import HopGreedy, weighed
-from hopbytes.algorithms.two_level import RunControl, neighbourhood_of, partition_to_nodes, place_distances
+from hopbytes.algorithms.two_level import neighbourhood_of, partition_to_nodes, place_distances
 from hopbytes.algorithms.two_level.level import balance_fix
 from hopbytes.algorithms.two_level.node_level import cut, settings_of
-from hopbytes.engine import PartitionSettings
+from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.engine.places import hop_greedy
 from hopbytes.model.comm_graph import CommGraph
 

@@ -10,7 +10,6 @@ import pytest
 from helpers.fabric_text import two_level_fabric
 from hopbytes.algorithms.two_level import (
     Capacity,
-    RunControl,
     groups_of_placement,
     move_groups,
     neighbourhood_of,
@@ -19,8 +18,9 @@ from hopbytes.algorithms.two_level import (
 )
 from hopbytes.algorithms.two_level.neighbourhood import levels_between
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine import PartitionSettings
+from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.engine.routed_search import (
+    CongestionSettings,
     HybridTerms,
     congestion_search,
     congestion_swap,
@@ -37,7 +37,7 @@ def loads(graph, where, pe):
     """Volume on every link, by the kernel that judges placements."""
     network, ends = where.machine.network(), endpoints_of(where)[pe]
     form, count = network.form, network.n_links
-    return link_amounts(form, count, graph.indptr, graph.targets, graph.volumes, ends, 0)[0].tolist()
+    return link_amounts(form, count, graph.arcs(graph.volumes), ends, 0)[0].tolist()
 
 
 def rails(seed):
@@ -58,17 +58,17 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     grouped = groups_of_placement(graph, where, pe, Capacity(np.ones(n, np.int64), None))
     problem = routed_groups(graph, grouped, pe, "a test")
     routing, network = problem.routing, where.machine.network()
-    assert routing.ports == len(set(where.machine.endpoint_of_core()[:4].tolist())) > 1
+    assert routing.ports == len(set(where.machine.network_use.endpoint_of_core()[:4].tolist())) > 1
     ends = routing.endpoints.tolist()
 
     @functools.cache
     def way(a, b):
         return network.routes([ends[a]], [ends[b]]).links.tolist()
 
-    csr = problem.traffic
+    csr = problem.traffic.csr
     sources = np.repeat(np.arange(nodes.count), np.diff(csr.indptr))
     world = routed_twin.World(
-        list(zip(sources.tolist(), csr.targets.tolist(), csr.volumes.tolist(), strict=True)), way,
+        list(zip(sources.tolist(), csr.targets.tolist(), csr.weights.tolist(), strict=True)), way,
         network.prices()[0].tolist(), grouped.sizes.tolist(), grouped.capacities.tolist(),
         levels_between(nodes).tolist(), routing.ports,
         list(zip(routing.out_ports.tolist(), routing.in_ports.tolist(), strict=True)),
@@ -93,8 +93,11 @@ def test_every_task_of_a_group_uses_the_adapter_beside_it(seed, tmp_path):
     )
     assert greedy.tolist() == routed_twin.hybrid_greedy(world, weights)
     found, made, _ = congestion_search(
-        problem.traffic, routing, neighbourhood_of(nodes), grouped.start, evaluations=4000, nearest=8,
-        band_percent=60, threshold=3000, hop_percent=0, seed=seed, set_percent=60,
+        problem.traffic, routing, neighbourhood_of(nodes), grouped.start,
+        CongestionSettings(
+            4000, nearest=8, band_percent=60, threshold=3000, hop_percent=0, set_percent=60
+        ),
+        control=RunControl(seed),
     )
     before, after = (routed_twin.rank(world, each, paper=False) for each in (start, found.tolist()))
     assert made > 0

@@ -135,7 +135,7 @@ NETWORK = (
 def slow_sum_on_routes(graph, where, pe):
     """The definition, message by message: every link of the route in turn, or the level inside the node."""
     total, network = 0.0, where.machine.network()
-    endpoint, nodes = where.machine.endpoint_of_core(), where.node_of_pe
+    endpoint, nodes = where.machine.network_use.endpoint_of_core(), where.node_of_pe
     sources, volumes, messages = graph.sources(), graph.arc_volumes(), graph.arc_messages()
     for arc in range(graph.m):
         a, b = int(pe[sources[arc]]), int(pe[graph.targets[arc]])

@@ -121,7 +121,7 @@ def random_pattern(tasks, arcs, seed, plain=False):
 def compare(fabric, spec, hosts, graph, seed, capacity):
     where = hb.machine(spec, hosts=hosts)
     pe = np.random.default_rng(seed).permutation(where.k)[: graph.n].astype(np.int32)
-    endpoint = where.machine.endpoint_of_core()[where.first_core]
+    endpoint = where.machine.network_use.endpoint_of_core()[where.first_core]
     names = [where.machine.network().name_endpoint(int(e)) for e in endpoint]
     guids = {name: fabric.guid_of[name][0] for name in set(names)}
     nodes = where.node_of_pe

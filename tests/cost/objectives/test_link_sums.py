@@ -26,7 +26,7 @@ VALIANT = [
 def by_hand(graph, where, pe, weights) -> Fraction:
     """Shares of all paths, flow by flow."""
     network, total = where.machine.network(), Fraction(0)
-    ends = where.machine.endpoint_of_core()[where.first_core][pe].tolist()
+    ends = where.machine.network_use.endpoint_of_core()[where.first_core][pe].tolist()
     for source, target, weight in zip(graph.sources().tolist(), graph.targets.tolist(), weights, strict=True):
         routes = network.routes([ends[source]], [ends[target]])
         if routes.numerators is None:

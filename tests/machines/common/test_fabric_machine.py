@@ -20,6 +20,11 @@ from hopbytes.machines.common.stored_file import machine_text
 from hopbytes.machines.spec import parse_machine
 
 
+def sent_through(where):
+    """Endpoint of the first core of every slot."""
+    return where.machine.network_use.endpoint_of_core()[where.first_core].tolist()
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_routes_of_the_network_are_those_of_the_tables(tmp_path_factory, data):
@@ -79,7 +84,7 @@ def test_cuts_follow_the_leaves(tmp_path):
 def test_rails(tmp_path, rails, expected):
     folder = two_level_fabric(rails=2).write(tmp_path)
     machine = parse_machine(f"ib:{folder}:rails={rails} / core:4")
-    assert machine.endpoint_of_core()[:8].tolist() == expected
+    assert machine.network_use.endpoint_of_core()[:8].tolist() == expected
 
 
 def test_rails_of_unequal_hosts(tmp_path):
@@ -92,7 +97,7 @@ def test_rails_of_unequal_hosts(tmp_path):
     for rails, expected in (("same", [0, 0, 0, 0, 2, 2, 2, 2]), ("spread", [0, 0, 1, 1, 2, 2, 2, 2])):
         machine = parse_machine(f"ib:{folder}:rails={rails}:hosts=n[1-2] / core:4")
         assert machine.known_hosts.names == tuple(hosts)
-        assert machine.endpoint_of_core().tolist() == expected
+        assert machine.network_use.endpoint_of_core().tolist() == expected
     one = parse_machine(f"ib:{folder}:adapters=mlx5_1")
     assert one.known_hosts.names == ("n1", "n3", "n4")
     assert one.network().n_endpoints == 3
@@ -228,7 +233,7 @@ def test_hosts_of_a_job(tmp_path):
     where = hb.machine(f"ib:{folder} / core:2", hosts="n[2-3].cluster.site,n7", rails="spread")
     assert where.k == 6
     assert [where.hosts[node] for node in sorted(set(where.node_of_pe.tolist()))] == ["n2", "n3", "n7"]
-    assert where.machine.endpoint_of_core()[where.first_core].tolist() == [2, 3, 4, 5, 12, 13]
+    assert sent_through(where) == [2, 3, 4, 5, 12, 13]
     with pytest.raises(
         FormatError, match=mentions("3", "4", "8", "x1", "x2", "x3", "n1")
     ):
@@ -245,7 +250,7 @@ def test_adapters_of_gpus(tmp_path):
     machine = parse_machine(f"ib:{two_level_fabric(rails=2).write(tmp_path)}:rails=gpu / core:4")
     nodes, gpus = np.array([0, 0, 0, 0, 1, 1], np.int32), np.array([3, 0, 1, 2, 1, 0], np.int32)
     # Four GPUs on two adapters: two each; two GPUs: one each. Nobody knows which are near, and that is said.
-    endpoints, said = machine.slot_endpoints(nodes, gpus, None)
+    endpoints, said = machine.network_use.slot_endpoints(nodes, gpus, None)
     assert endpoints.tolist() == [1, 0, 0, 1, 3, 2]
     assert said[0].startswith("rails=gpu: on 2 hosts nobody says which adapter is nearest")
 
@@ -348,7 +353,7 @@ def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):
     outside = hb.machine(f"{spec} / core:4", rails="same", hosts=jobs)
     inside = hb.machine(f"{spec}:rails=same:hosts={jobs} / core:4")
     seen = [hb.evaluate(graph, hb.Mapping(placed, where)).mapping.links for where in (outside, inside)]
-    assert outside.machine.endpoint_of_core()[outside.first_core].tolist() == [
+    assert sent_through(outside) == [
         number for node in (0, 1, 4, 5) for number in (2 * node, 2 * node, 2 * node + 1, 2 * node + 1)
     ]
     assert seen[0] == seen[1]
@@ -360,7 +365,7 @@ def test_rails_are_those_of_the_hosts_of_the_job(tmp_path):
 def test_adapters_that_not_every_host_has_are_named(tmp_path):
     spec = f"ib:{with_a_login_node(tmp_path)} / core:4"
     where = hb.machine(spec, rails="same", hosts="n1,n8")
-    assert where.machine.endpoint_of_core()[where.first_core].tolist() == [0, 0, 0, 0, 14, 14, 14, 14]
+    assert sent_through(where) == [0, 0, 0, 0, 14, 14, 14, 14]
     expected = "rails=same uses the first adapter of each host, since n8 has no more"
     assert [notice.partition(";")[0] for notice in where.notices] == [expected]
     assert hb.machine(spec, rails="spread", hosts="n1,n8").notices == ()
@@ -371,7 +376,7 @@ def test_a_stored_mapping_remembers_the_rails_of_its_job(tmp_path):
     mapping = hb.Mapping(np.arange(8, dtype=np.int32), where)
     hb.write(mapping, tmp_path / "m.json", format="json")
     again = hb.read(tmp_path / "m.json")
-    assert again.where.machine.endpoint_of_core()[again.where.first_core].tolist() == list(range(8))
+    assert sent_through(again.where) == list(range(8))
     assert hb.read(tmp_path / "m.json", where=where).pe.tolist() == list(range(8))
 
 

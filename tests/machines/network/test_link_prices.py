@@ -30,7 +30,7 @@ def mixed_fabric(folder, speeds, **options) -> str:
 def exact_congestion(graph, where, pe) -> dict[int, Fraction]:
     """Congestion of the links in use, flow by flow and link by link."""
     network, found = where.machine.network(), {}
-    ends = where.machine.endpoint_of_core()[where.first_core][pe].tolist()
+    ends = where.machine.network_use.endpoint_of_core()[where.first_core][pe].tolist()
     for source, target, volume in zip(
         graph.sources().tolist(), graph.targets.tolist(), graph.arc_volumes().tolist(), strict=True
     ):

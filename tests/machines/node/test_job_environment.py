@@ -11,7 +11,7 @@ from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.kinds.job import nodes_of
 from hopbytes.machines.kinds.synthetic import read_synthetic
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job, find_job, read_flux, read_slots
+from hopbytes.machines.node.job_environment import JobInfo, find_job, read_flux, read_slots
 from hopbytes.machines.selection.allocate import cores_of_a_task
 
 
@@ -24,24 +24,24 @@ def test_slurm():
         "SLURM_JOB_NODELIST": "n[001-003],gpu1", "SLURM_JOB_CPUS_PER_NODE": "72(x3),36",
         "SLURM_TASKS_PER_NODE": "2(x3),1", "SLURM_NTASKS": "7", "SLURM_CPUS_PER_TASK": "4",
     })  # fmt: skip
-    assert job == Job("Slurm", ("n001", "n002", "n003", "gpu1"), (72, 72, 72, 36), (2, 2, 2, 1), 4)
+    assert job == JobInfo("Slurm", ("n001", "n002", "n003", "gpu1"), (72, 72, 72, 36), (2, 2, 2, 1), 4)
 
 
 def test_slurm_fills_in_tasks_nobody_asked_for():
     job = find_job({"SLURM_JOB_NODELIST": "a,b", "SLURM_TASKS_PER_NODE": "72(x2)"})
-    assert job == Job("Slurm", ("a", "b"))
+    assert job == JobInfo("Slurm", ("a", "b"))
 
 
 def test_pbs_counts_lines(tmp_path):
     path = tmp_path / "nodes"
     path.write_text("n2.cluster\nn2.cluster\nn1.cluster\n")
     job = find_job({"PBS_NODEFILE": str(path), "NCPUS": "16", "OMP_NUM_THREADS": "8"})
-    assert job == Job("PBS", ("n2.cluster", "n1.cluster"), (16, 16), (2, 1), 8)
+    assert job == JobInfo("PBS", ("n2.cluster", "n1.cluster"), (16, 16), (2, 1), 8)
 
 
 def test_lsf_in_both_forms():
-    assert find_job({"LSB_MCPU_HOSTS": "h1 16 h2 8"}) == Job("LSF", ("h1", "h2"), (16, 8))
-    assert find_job({"LSB_HOSTS": "h1 h1 h2"}) == Job("LSF", ("h1", "h2"), (2, 1))
+    assert find_job({"LSB_MCPU_HOSTS": "h1 16 h2 8"}) == JobInfo("LSF", ("h1", "h2"), (16, 8))
+    assert find_job({"LSB_HOSTS": "h1 h1 h2"}) == JobInfo("LSF", ("h1", "h2"), (2, 1))
 
 
 def test_lsf_leaves_out_the_host_that_starts_the_job():
@@ -53,9 +53,9 @@ def test_lsf_leaves_out_the_host_that_starts_the_job():
 def test_oar_and_grid_engine(tmp_path):
     path = tmp_path / "nodes"
     path.write_text("n1\nn1\nn2\nn2\n")
-    assert find_job({"OAR_NODEFILE": str(path)}) == Job("OAR", ("n1", "n2"), (2, 2))
+    assert find_job({"OAR_NODEFILE": str(path)}) == JobInfo("OAR", ("n1", "n2"), (2, 2))
     path.write_text("n1 4 all.q@n1 UNDEFINED\nn2 2 all.q@n2 UNDEFINED\n")
-    assert find_job({"PE_HOSTFILE": str(path)}) == Job("Grid Engine", ("n1", "n2"), None, (4, 2))
+    assert find_job({"PE_HOSTFILE": str(path)}) == JobInfo("Grid Engine", ("n1", "n2"), None, (4, 2))
 
 
 def test_flux():
@@ -64,7 +64,7 @@ def test_flux():
                    {"rank": "3", "children": {"core": "0-23"}}],
         "nodelist": ["n[0-2]", "fat"], "starttime": 0, "expiration": 0,
     }})  # fmt: skip
-    assert read_flux(text) == Job("Flux", ("n0", "n1", "n2", "fat"), (48, 48, 48, 24))
+    assert read_flux(text) == JobInfo("Flux", ("n0", "n1", "n2", "fat"), (48, 48, 48, 24))
 
 
 def test_host_file_of_open_mpi(tmp_path):
@@ -105,17 +105,17 @@ def test_what_is_no_flux(text):
 
 def test_nodes_of_a_job_like_this_one():
     here = read_synthetic("pack:2 core:4 pu:2")
-    job = Job("Slurm", ("a", "b", "c", "d"), (16, 8, 4, 3))
+    job = JobInfo("Slurm", ("a", "b", "c", "d"), (16, 8, 4, 3))
     trees, warnings = nodes_of(job, here, "a.cluster")
     assert [len(tree.os_pus) for tree in trees] == [16, 16, 8, 6], "16 PUs or 8 cores are all of it"
     assert "only a.cluster was looked at, 3 hosts" in warnings[0]
     assert warnings[1].startswith("2 hosts have fewer CPUs")
     with pytest.raises(UnsupportedError, match=mentions("99", "16")):
-        nodes_of(Job("Slurm", ("a", "b"), (16, 99)), here, "a")
+        nodes_of(JobInfo("Slurm", ("a", "b"), (16, 99)), here, "a")
 
 
 def job_machine(**options) -> NodeMachine:
-    job = Job("Slurm", ("a", "b"), (16, 16), **options)
+    job = JobInfo("Slurm", ("a", "b"), (16, 16), **options)
     tree = read_synthetic("pack:2 core:4 pu:2")
     return NodeMachine("job", NodeInventory((tree,), (0, 0)), job.hosts, job=job)
 

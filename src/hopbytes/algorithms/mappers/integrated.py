@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,8 +14,9 @@ from hopbytes.algorithms.mappers.multisection import Multisection
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, levels_of
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
-from hopbytes.engine import SearchSettings, refine_placement
+from hopbytes.engine import RefinementSettings, SearchProblem, SearchSettings, refine_placement
 from hopbytes.engine.coarse import coarsen_once
+from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import child_bounds, group_sums
@@ -52,6 +55,11 @@ class Integrated(Mapper):
     With exact counts (one task per slot) the mapper calls ``multisection``. O(levels x (n + m)) for meshes.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "cuts": ("repetitions", "initial_partitions", "recombinations"),
+        "coarsening": ("per_block", "fewest"),
+        "refinement": SEARCH_OPTIONS,
+    }
     repetitions: int = 1
     initial_partitions: int = 4
     recombinations: int = 0
@@ -105,8 +113,8 @@ class Integrated(Mapper):
     ) -> tuple[list[Subproblem], list[Int32]]:
         """Return the graphs of the coarsening, the finest first, and the maps between them."""
         maps = coarsen_once(
-            *whole.csr, whole.loads, levels[0].leaf_bounds, per_block=self.per_block, fewest=self.fewest,
-            seed=effort.seed, spend=effort.spend, linear_cost=whole.linear_cost,
+            SearchProblem(whole.csr, whole.loads, linear_cost=whole.linear_cost), levels[0].leaf_bounds,
+            per_block=self.per_block, fewest=self.fewest, control=effort.run_control(),
         )
         subproblems = [whole]
         for cluster in maps:
@@ -139,11 +147,11 @@ def _refined(
     total = int(group_sums(group * 0, subproblem.loads, 1)[0])
     caps = child_bounds(total, level.shares, level.leaf_bounds, level.left)
     better, moves = refine_placement(
-        *subproblem.csr, subproblem.loads, rank[group], np.maximum(
-            caps, np.maximum(level.held, level.sure)
-        )[order],
-        **kernel_distances(where.select(first[order])), seed=effort.seed, search=search,
-        threads=effort.threads, deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+        SearchProblem(
+            subproblem.csr, subproblem.loads, kernel_distances(where.select(first[order])), linear_cost
+        ),
+        rank[group], np.maximum(caps, np.maximum(level.held, level.sure))[order],
+        RefinementSettings(search=search), control=effort.run_control(),
     )
     effort.count(moves=moves)
     found: Int32 = order.astype(np.int32)[better]

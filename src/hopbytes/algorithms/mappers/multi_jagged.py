@@ -13,7 +13,7 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.positions import place_geometry, task_coordinates
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.algorithms.two_level import nodes_of, place_inside
-from hopbytes.algorithms.two_level.node_level import capacity_of, run_control_of, settings_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.errors import UnsupportedError
 from hopbytes.machines.common.geometry import occupied
@@ -91,7 +91,7 @@ class MultiJagged(Mapper):
                 best = worth, node
         assert best is not None
         return place_inside(
-            graph, nodes, best[1], share.per_pe, share.loads, settings_of(1, 4), run_control_of(effort)
+            graph, nodes, best[1], share.per_pe, share.loads, settings_of(1, 4), effort.run_control()
         )
 
     def _rotated(self, places: Int64, points: Int64) -> list[tuple[Int64, Int64]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
 from hopbytes.algorithms.multisection.executor import run_schedule
-from hopbytes.algorithms.multisection.hierarchy_levels import Problem, Subproblem, group_seeds, levels_of
+from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_seeds, levels_of
 from hopbytes.algorithms.multisection.numbering import renumbered
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.algorithms.multisection.warm_start import WarmStart
-from hopbytes.engine import PartitionSettings, SearchSettings, partition_many
+from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many
+from hopbytes.engine.settings import SEARCH_OPTIONS
 from hopbytes.errors import UnsupportedError, unknown_name
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
@@ -107,6 +108,18 @@ class Multisection(Mapper):
     O(levels x (n + m)) for meshes; all groups of one level are partitioned in one compiled call.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "repetitions": ("repetitions", "recombinations", "bisection_repetitions"),
+        "coarsening": ("contraction_limit", "shared_hierarchies"),
+        "initial partitions": ("initial_partitions", "coarse_recombinations"),
+        "refinement": SEARCH_OPTIONS,
+        "balance": ("slack",),
+        "external partitioners": (
+            "partitioner", "parallel_partitioner", "kaminpar_partitions", "kaminpar_inner_partitions",
+            "kaminpar_preset", "kaminpar_from",
+        ),
+        "schedule": ("schedule", "trace"),
+    }  # fmt: skip
     repetitions: int = 1
     initial_partitions: int = 4
     recombinations: int = 0
@@ -236,20 +249,18 @@ class Multisection(Mapper):
             level, count = levels[depth], high - low
             first, beyond = int(level.start[low]), int(level.start[high])
             start = level.start[low : high + 1] - first
-            problem: Problem = (
-                csr.indptr, csr.targets, csr.weights, subproblem.loads, group, start,
-                level.caps(group_sums(group, subproblem.loads, count), low, exact=exact),
+            prices = level.linear_cost(subproblem.linear_cost, group + np.int32(low), each)
+            problem = SearchProblem(csr, subproblem.loads, linear_cost=prices)
+            groups = VertexGroups(
+                group, start, level.caps(group_sums(group, subproblem.loads, count), low, exact=exact),
                 group_seeds(effort.seed, depth, level.groups)[low:high],
-            )  # fmt: skip
-            others = None if outside is None else outside.candidates(problem, depth, effort)
+            )
+            others = None if outside is None else outside.candidates(problem, groups, depth, effort)
             child, cut = partition_many(
-                *problem, self._settings(level.share, effort), candidates=others,
-                threads=effort.threads, deadline=effort.deadline,
-                watch=effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count),
-                spend=effort.spend, linear_cost=level.linear_cost(
-                    subproblem.linear_cost, group + np.int32(low), each
+                problem, groups, self._settings(level.share, effort), candidates=others,
+                control=effort.run_control(
+                    effort.watch(f"level {depth + 1} of {len(levels)}, J {cost:,}", count)
                 ),
-                control=effort.cancel,
             )
             cost += each * level.distance * int(cut.sum())
             effort.count(cuts=count)

@@ -19,7 +19,7 @@ from hopbytes.algorithms.two_level import (
     ports_of,
     routed_groups,
 )
-from hopbytes.algorithms.two_level.node_level import capacity_of, cut, finish, run_control_of, settings_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, cut, finish, settings_of
 from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.cost.objectives.link_sums import traffic
 from hopbytes.engine.routed_search import HybridTerms, hybrid_greedy, route_classes
@@ -107,7 +107,7 @@ class HybridGreedy(Mapper):
         moved = move_groups(
             graph, grouped, seated, found, capacity_of(
                 graph, bounds
-            ), settings_of(1, 4), run_control_of(effort)
+            ), settings_of(1, 4), effort.run_control()
         )
         worse = self.guarded and _top(graph, where, seated) < _top(graph, where, moved)
         return seated if worse else moved
@@ -120,7 +120,7 @@ class HybridGreedy(Mapper):
             classes = route_classes(problem.routing, grouped.capacities)
         place, evaluations = hybrid_greedy(
             problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), terms, classes,
-            by_share=not self.raw, deadline=effort.deadline,
+            by_share=not self.raw, control=effort.run_control(),
         )
         effort.count(places_evaluated=evaluations)
         return place

@@ -16,13 +16,14 @@ from hopbytes.algorithms.multisection.subtree_sizes import in_whole_tree, shapes
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr, with_isolated
 from hopbytes.algorithms.shared.sequential_assignment import room_for
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels import checked_sum
 from hopbytes.kernels.grouping import group_objects
+from hopbytes.kernels.records import Csr
 from hopbytes.machines.selection.slot_counts import spread
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 
 #: The largest permitted value of `list_up_to`, which limits the memory for the list.
 MOST_LISTED = 1_000_000
@@ -144,12 +145,9 @@ class TreeMatch(Mapper):
         if listed or dense or objects > PARTITIONED_UP_TO or effort.used_up:
             return group, which
         found, _ = partition_many(
-            *csr, None, np.zeros(objects, np.int32), np.array([0, objects // arity], np.int64),
-            np.full(objects // arity, arity, np.int64), np.array([effort.seed % 2**64], np.uint64),
-            PartitionSettings(
-                initial_partitions=self.initial_partitions
-            ), threads=effort.threads, deadline=effort.deadline,
-            spend=effort.spend,
+            SearchProblem(csr),
+            VertexGroups.whole(objects, np.full(objects // arity, arity, np.int64), effort.seed),
+            PartitionSettings(initial_partitions=self.initial_partitions), control=effort.run_control(),
         )
         credit = self.credit if which == "packed" else 0
         if 1000 * _leaving(csr, found) >= (1000 - credit) * _leaving(csr, group):

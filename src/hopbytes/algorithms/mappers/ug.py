@@ -78,6 +78,6 @@ class HopGreedy(Mapper):
 def weighed(grouped: Grouped, weight: str) -> Groups:
     """Return the symmetric graph between groups by volume or by messages."""
     graph = grouped.graph if weight == "volume" else grouped.graph.with_weights("messages")
-    return Groups(*graph.symmetric_positive(), grouped.sizes, grouped.capacities)
+    return Groups(graph.symmetric_positive(), grouped.sizes, grouped.capacities)
 
 

@@ -118,5 +118,5 @@ def _volume_by_level(levels: list[Level], graph: CommGraph, pe: Int32) -> list[i
         level_of_bit[bits + 1 : bits + width + 1] = number
         bits += width
     csr = graph.symmetric_positive()
-    volumes: list[int] = kernels.comm_cost_by_level(*csr, pe, labels, level_of_bit, len(levels)).tolist()
+    volumes: list[int] = kernels.comm_cost_by_level(csr, pe, labels, level_of_bit, len(levels)).tolist()
     return volumes[:0:-1]

@@ -7,8 +7,7 @@ import time
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
-from hopbytes.algorithms.multisection.hierarchy_levels import Problem
-from hopbytes.engine import stop_asked
+from hopbytes.engine import SearchProblem, VertexGroups, stop_asked
 from hopbytes.partitioners.backends import BACKENDS
 from hopbytes.partitioners.group_partitions import PartitionerSettings, partition_groups
 from hopbytes.partitioners.pool import START_WORK, WorkerPool
@@ -52,9 +51,11 @@ class ExternalPartitions:
         for pool in list(self._pools):
             pool.stop()
 
-    def candidates(self, problem: Problem, depth: int, effort: Effort) -> Int32 | None:
-        """Return partitions of all groups of one level; `problem` has the arguments of ``partition_many``."""
-        # Partitioners get half of the remaining time, so that time remains for the built-in partitioner.
+    def candidates(
+        self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
+    ) -> Int32 | None:
+        """Return partitions of all groups of one level; the arguments of :func:`partition_many` before."""
+        # Half of the time that is left, so that the built-in partitioner has its share.
         now = time.monotonic()
         deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
         tries = self._tries if depth == 0 else self._inner_tries
@@ -62,7 +63,9 @@ class ExternalPartitions:
         alone = BACKENDS[backend].many_threads
         threads = effort.threads if alone else 1
         settings = PartitionerSettings(tries, setting, self._smallest, backend, threads)
-        found = partition_groups(*problem, settings, self._pool(effort.threads, alone=alone), deadline)
+        found = partition_groups(
+            problem, groups, settings, self._pool(effort.threads, alone=alone), deadline
+        )
         effort.count(**{f"{backend}_used": found.used, f"{backend}_failed": found.failed})
         if found.work:
             late = stop_asked() or (deadline is not None and time.monotonic() >= deadline)

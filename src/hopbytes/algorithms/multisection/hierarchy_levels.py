@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
 from hopbytes.engine import rescale_linear_cost, rescale_to_63_bits
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost
+from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums, sure_loads
-from hopbytes.model.comm_graph import CommGraph, Csr
-
-#: The graphs that are to be partitioned: the first arguments of :func:`hopbytes.engine.partition_many`.
-Problem: TypeAlias = tuple[
-    Int64, Int32, Int64 | None, Int64 | None, Int32, Int64, Int64, NDArray[np.uint64]
-]
+from hopbytes.model.comm_graph import CommGraph
 
 
 def levels_of(
@@ -151,7 +145,7 @@ class Subproblem:
         place[chosen] = np.arange(len(chosen), dtype=np.int32)
         return replace(
             self, members=chosen if self.members is None else self.members[chosen],
-            csr=Csr(*kernels.induced_csr(*self.csr, chosen, place)),
+            csr=kernels.induced_csr(self.csr, chosen, place),
             loads=None if self.loads is None else self.loads[chosen],
             linear_cost=None if self.linear_cost is None else self.linear_cost.take(chosen),
         )  # fmt: skip
@@ -167,7 +161,7 @@ def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
     return distances
 
 
-def group_seeds(seed: int, depth: int, groups: int) -> NDArray[np.uint64]:
-    """Return one seed per group, which depends only on `seed` and the group's position in the hierarchy."""
+def group_seeds(seed: int, depth: int, groups: int) -> UInt64:
+    """One seed per group, from its place in the hierarchy alone."""
     state = np.random.SeedSequence((seed % 2**64, depth))
     return state.generate_state(groups, np.uint64).astype(np.uint64)

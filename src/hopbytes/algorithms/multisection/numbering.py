@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 from hopbytes.algorithms.shared.bandwidth_order import reverse_cuthill_mckee
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 
 #: Smaller graphs fit in the caches of today's processors.
 LARGE = 2**17

@@ -9,7 +9,7 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Effort
 from hopbytes.algorithms.multisection.cut_level import Level
-from hopbytes.algorithms.multisection.hierarchy_levels import Problem
+from hopbytes.engine import SearchProblem, VertexGroups
 from hopbytes.model.capacities import group_sums
 
 
@@ -39,9 +39,11 @@ class WarmStart:
     def stop(self) -> None:
         """Do nothing, because candidates are available at once."""
 
-    def candidates(self, problem: Problem, depth: int, effort: Effort) -> Int32 | None:
-        """Return int32[c, n], the child of each task in its group, negative if there is no such cut."""
-        group = problem[4]
+    def candidates(
+        self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
+    ) -> Int32 | None:
+        """Return int32[c, n], the child of each task in its group, negative where there is no such cut."""
+        group = groups.group
         rows = [self._row(group, pe, depth) for pe in self._placements]
         return np.array([row for row in rows if row.max(initial=-1) >= 0], np.int32).reshape(-1, len(group))
 

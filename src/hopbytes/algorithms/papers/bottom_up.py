@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +10,11 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
 from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, room_for
-from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 
 
 @mappers.register("bottom_up")
@@ -60,10 +61,9 @@ class BottomUp(Mapper):
     def _cut(self, csr: Csr, size: Int64, caps: Int64, depth: int, effort: Effort) -> Int32:
         """Partition the groups of one level into larger groups of at most `caps` tasks each."""
         group, _ = partition_many(
-            *csr, None if int(size.max()) == 1 else size, np.zeros(len(size), np.int32),
-            np.array([0, len(caps)], np.int64), caps, np.array([(effort.seed + depth) % 2**64], np.uint64),
-            PartitionSettings(
-                initial_partitions=self.initial_partitions
-            ), threads=effort.threads, deadline=effort.deadline,
+            SearchProblem(csr, None if int(size.max()) == 1 else size),
+            VertexGroups.whole(len(size), caps, effort.seed + depth),
+            PartitionSettings(initial_partitions=self.initial_partitions),
+            control=replace(effort.run_control(), spend=None),
         )
         return group

@@ -11,9 +11,8 @@ from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
 from hopbytes.algorithms.two_level import Grouped, HostGraph
 from hopbytes.algorithms.two_level.node_level import settings_of
-from hopbytes.engine import PartitionSettings, partition_many
-
-Graph = tuple[Int64, Int32, Int64 | None]
+from hopbytes.engine import PartitionSettings, SearchProblem, VertexGroups, partition_many
+from hopbytes.kernels.records import Csr
 
 
 @mappers.register("libtopomap_bisection")
@@ -49,20 +48,19 @@ class TopologyBisection(TopologyMapper):
         weightless = np.zeros(hosts.count, np.int64)
         weightless[: hosts.places] = 1
         settings = settings_of(self.repetitions, self.initial_partitions)
-        network = halves((hosts.indptr, hosts.targets, hosts.capacity), weightless, settings, effort)
+        network = halves(Csr(hosts.indptr, hosts.targets, hosts.capacity), weightless, settings, effort)
         one_each = np.ones(len(grouped.sizes), np.int64)
-        groups = halves((csr.indptr, csr.targets, csr.weights), one_each, settings, effort)
+        groups = halves(csr, one_each, settings, effort)
         places = np.argsort(network[: hosts.places], kind="stable")
         return in_step(np.argsort(groups, kind="stable"), places, grouped)
 
 
-def halves(graph: Graph, loads: Int64, settings: PartitionSettings, effort: Effort) -> Int32:
-    """Bisect a graph recursively until no part has more than one vertex with load.
+def halves(graph: Csr, loads: Int64, settings: PartitionSettings, effort: Effort) -> Int32:
+    """Cut a graph in two until no part has more than one vertex with load.
 
     Parameters
     ----------
-    graph : (indptr, targets, weights)
-        Symmetric graph.
+    graph : Csr
     loads : int64[V]
         1, or 0 for vertices that do not affect the balance.
 
@@ -83,8 +81,8 @@ def halves(graph: Graph, loads: Int64, settings: PartitionSettings, effort: Effo
         state = np.random.SeedSequence((effort.seed % 2**64, depth))
         seeds = state.generate_state(len(sizes), np.uint64).astype(np.uint64)
         child, _ = partition_many(
-            *graph, loads, part, start, caps, seeds, settings, threads=effort.threads,
-            deadline=effort.deadline, spend=effort.spend,
+            SearchProblem(graph, loads), VertexGroups(part, start, caps, seeds), settings,
+            control=effort.run_control(),
         )
         part = (start[part] + child).astype(np.int32)
         _even_out(part, loads, caps)

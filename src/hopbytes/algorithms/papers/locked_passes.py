@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import ScaleError
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 
 #: Upper limit of the sum of weight x distance, so that a sum of four such values fits into 64 bits.
 LARGEST = 2**60
@@ -74,8 +73,8 @@ class LockedPasses:
             place[[first, second]] = place[[second, first]]
         return place.astype(np.int32), -best, kept
 
-    def _best(self, place: Int64, cost_at: Int64, free: NDArray[np.bool_]) -> tuple[int, int, int]:
-        """Return the two tasks of the best exchange and its change of the cost; each pair counts once."""
+    def _best(self, place: Int64, cost_at: Int64, free: Bool) -> tuple[int, int, int]:
+        """Return the tasks whose exchange changes the cost least, and the change, each pair counted once."""
         tasks = np.flatnonzero(free)
         here = cost_at[np.ix_(tasks, place[tasks])]  # the cost of each task on the PE of each other task
         stay = np.diagonal(here)

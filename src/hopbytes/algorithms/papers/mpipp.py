@@ -15,8 +15,9 @@ from hopbytes.algorithms.shared.sequential_assignment import fill_in_order, rand
 from hopbytes.cost.objectives.comm_cost import CommCost
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.best_swap import best_swap
+from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 
 #: Limit of the entries of the tables of n x k and k x k numbers, 8 bytes each.
 MOST_ENTRIES = 2**27

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Mapper, mappers
 from hopbytes.algorithms.shared.sequential_assignment import room_for
+from hopbytes.engine import SearchProblem
 from hopbytes.engine.slots import place_greedily
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.model.allocation import Allocation
@@ -28,8 +29,6 @@ class MuellerMerbach(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        csr = graph.symmetric_positive()
-        return place_greedily(
-            csr.indptr, csr.targets, csr.weights, room_for(graph, bounds), linked=False,
-            **kernel_distances(where), deadline=effort.deadline,
-        )
+        problem = SearchProblem(graph.symmetric_positive(), distances=kernel_distances(where))
+        control = replace(effort.run_control(), spend=None)
+        return place_greedily(problem, room_for(graph, bounds), linked=False, control=control)

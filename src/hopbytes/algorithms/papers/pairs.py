@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.engine.slots import pair_search
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -19,13 +17,9 @@ def search_pairs(
     """Run one search, count its work, and return a mapping that costs no more."""
     if where.k < 2 or graph.n < 2:
         return pe
-    csr = graph.symmetric_positive()
-    weights, linear_cost = priced(graph, where, bounds.linear_cost)
-    caps = np.full(where.k, graph.n, np.int64) if bounds.exact else bounds.load
     found = pair_search(
-        kind, csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps,
-        reach=reach, order=order, **kernel_distances(where), deadline=effort.deadline, spend=effort.spend,
-        linear_cost=linear_cost,
+        kind, search_problem(graph, where, bounds), pe, bounds.room(graph.n), reach=reach, order=order,
+        control=effort.run_control(),
     )
     effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
     return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

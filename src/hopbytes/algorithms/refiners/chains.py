@@ -8,9 +8,9 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
-from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.sequential_assignment import random_order
-from hopbytes.engine.slot_groups import chain_search
+from hopbytes.engine.slot_groups import ChainSettings, chain_search
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -42,14 +42,10 @@ class Chains(Refiner):
         """Return a mapping that costs no more."""
         if where.k < 2 or graph.n < 2 or effort.used_up:
             return pe
-        csr = graph.symmetric_positive()
-        weights, linear_cost = priced(graph, where, bounds.linear_cost)
-        caps = np.full(where.k, graph.n, np.int64) if bounds.exact else bounds.load
         order = random_order(graph.n, effort.seed).astype(np.int32)
         found = chain_search(
-            csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe, caps, order,
-            fruitless_exchanges=self.fruitless_moves, budget=self.work * MILLION, **kernel_distances(where),
-            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+            search_problem(graph, where, bounds), pe, bounds.room(graph.n), order,
+            ChainSettings(self.fruitless_moves, self.work * MILLION), control=effort.run_control(),
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return cheaper(graph, where, pe, found.pe, bounds.linear_cost)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from hopbytes.algorithms.two_level.node_level import capacity_of, record_work
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.cost.objectives.hybrid import Hybrid
 from hopbytes.engine.places import Neighbourhood
-from hopbytes.engine.routed_search import HybridTerms, congestion_search
+from hopbytes.engine.routed_search import CongestionSettings, HybridTerms, congestion_search
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -136,11 +136,13 @@ class Congestion(Refiner):
         if self.goal == "hybrid":
             terms = HybridTerms(*Hybrid().resolved(graph, where), problem.unit, problem.scale)
         seed = int(np.random.SeedSequence((effort.seed % 2**64, step)).generate_state(1, np.uint64)[0])
+        settings = CongestionSettings(
+            work * len(start), self.nearest, self.band_percent, self.threshold, self.hop_percent,
+            set_percent=0 if step else self.set_percent,
+        )
         place, made, evaluations = congestion_search(
-            problem.traffic, problem.routing, around, start, evaluations=work * len(start),
-            nearest=self.nearest, band_percent=self.band_percent, threshold=self.threshold,
-            hop_percent=self.hop_percent, set_percent=0 if step else self.set_percent, seed=seed,
-            hybrid=terms, deadline=effort.deadline,
+            problem.traffic, problem.routing, around, start, settings, hybrid=terms,
+            control=replace(effort.run_control(), seed=seed),
         )
         record_work(effort, graph, evaluations, swaps=made)
         return place

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,8 +12,8 @@ from hopbytes._arrays import Int32
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
-from hopbytes.algorithms.shared.search_distances import is_dense, kernel_distances, priced
-from hopbytes.engine import SearchSettings, refine_placement
+from hopbytes.algorithms.shared.search_distances import is_dense, search_problem
+from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -62,6 +64,13 @@ class Evolve(Refiner):
     The population needs the memory of `size` mappings.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "the population": ("size", "steps", "work"),
+        "when it runs": ("slots_only", "dense_up_to", "dense_pattern_up_to"),
+        "new placements": ("repetitions", "initial_partitions"),
+        "recombinations": ("chains", "flow_rounds", "flow_width", "overload_percent"),
+        "one task per PE": ("perturbations", "subtrees", "repartitionings"),
+    }
     size: int = 5
     steps: int = 8
     work: int = 0
@@ -162,16 +171,13 @@ class Evolve(Refiner):
                 f"repartitionings={self.repartitionings}"
             )
             return build(refiners, f"swap:{options}").refine(graph, where, pe, bounds, effort)
-        csr = graph.symmetric_positive()
-        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         search = SearchSettings(
             flow_rounds=self.flow_rounds, flow_width=self.flow_width, overload_percent=self.overload_percent
         )
         better, moves = refine_placement(
-            csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
-            seed=effort.seed, cycles=len(others) + 1, chains=self.chains, search=search,
-            threads=effort.threads, others=np.array(others, np.int32) if others else None,
-            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+            search_problem(graph, where, bounds), pe, bounds.load,
+            RefinementSettings(cycles=len(others) + 1, chains=self.chains, search=search),
+            others=np.array(others, np.int32) if others else None, control=effort.run_control(),
         )
         effort.count(moves=moves)
         return better

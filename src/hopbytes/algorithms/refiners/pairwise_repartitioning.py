@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
-from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.unit_distances import Units, units_of
 from hopbytes.engine.slot_groups import RepartitionSettings, repartition_pairs
+from hopbytes.kernels.records import Csr
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("pairwise_repartitioning")
@@ -57,16 +58,14 @@ class PairwiseRepartitioning(Refiner):
         """Return a mapping that costs no more."""
         if not bounds.exact or where.k < 2 or graph.n < 2:
             return pe
-        csr = graph.symmetric_positive()
-        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        problem = search_problem(graph, where, bounds)
         now, left = pe, self.work * MILLION
         for units in units_of(where, bounds):
             size = int(np.diff(units.start).max())
             if effort.used_up or left <= 0 or size > self.largest:
                 continue
             tries = self.initial_partitions if size >= self.smallest else 0
-            arcs = Csr(csr.indptr, csr.targets, weights)
-            pairs = self._pairs(quotient_csr(arcs, units.of_pe()[now], units.count), units)
+            pairs = self._pairs(quotient_csr(problem.csr, units.of_pe()[now], units.count), units)
             spent: list[int] = []
 
             def spend(arcs: int, whole: bool, spent: list[int] = spent) -> None:
@@ -74,9 +73,8 @@ class PairwiseRepartitioning(Refiner):
                 effort.spend(arcs, whole)
 
             found, gained = repartition_pairs(
-                csr.indptr, csr.targets, weights, now, where.k, units.start, pairs,
-                RepartitionSettings(tries, self.rounds, left), **kernel_distances(where), seed=effort.seed,
-                deadline=effort.deadline, spend=spend, linear_cost=linear_cost,
+                problem, now, units.start, pairs, RepartitionSettings(tries, self.rounds, left),
+                control=replace(effort.run_control(), spend=spend),
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, repartitionings=gained)
             now, left = found.pe, left - sum(spent)

@@ -94,5 +94,5 @@ class HottestLink(Refiner):
         return hottest_link_refine(
             problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start,
             nearest=self.nearest, rounds=self.rounds, paper_rule=self.rule == "paper",
-            nearby=self.ties == "nearby", deadline=effort.deadline,
+            nearby=self.ties == "nearby", control=effort.run_control(),
         )

@@ -9,11 +9,11 @@ import numpy as np
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.shared.quotient_graph import quotient_csr
-from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
 from hopbytes.algorithms.shared.unit_distances import Units, units_of
-from hopbytes.engine import swap_refine
+from hopbytes.engine import SearchProblem, SwapSettings, swap_refine
 from hopbytes.model.allocation import Allocation
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.model.comm_graph import CommGraph
 
 
 @refiners.register("subtrees")
@@ -71,13 +71,10 @@ class Subtrees(Refiner):
     def _tasks(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
-        """Return the mapping after exchanges of single tasks."""
-        csr = graph.symmetric_positive()
-        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        """Return the placement after exchanges of single tasks."""
         found = swap_refine(
-            csr.indptr, csr.targets, weights, None, pe, bounds.load, exact=True, **kernel_distances(where),
-            seed=effort.seed, all_pairs_up_to=self.all_pairs_up_to, deadline=effort.deadline,
-            spend=effort.spend, linear_cost=linear_cost,
+            search_problem(graph, where, bounds), pe, bounds.room(graph.n),
+            SwapSettings(all_pairs_up_to=self.all_pairs_up_to), control=effort.run_control(),
         )
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return found.pe
@@ -85,20 +82,19 @@ class Subtrees(Refiner):
     def _units(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, units: Units
     ) -> Int32:
-        """Return the mapping after exchanges of units of one level."""
-        whole = graph.symmetric_positive()
-        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        """Return the placement after exchanges of units of one level."""
+        problem = search_problem(graph, where, bounds)
+        linear_cost = problem.linear_cost
         own, kind = units.of_pe(), units.kind
-        csr = quotient_csr(Csr(whole.indptr, whole.targets, weights), own[pe], units.count)
+        csr = quotient_csr(problem.csr, own[pe], units.count)
         if linear_cost is not None:
             linear_cost, staying = units.linear_cost(linear_cost, pe)
             kind = kind.copy()
             kind[staying] = kind.max() + 1 + np.arange(len(staying))
         # Kinds serve as loads and as maximum loads, so that only units of the same kind can be exchanged.
         found = swap_refine(
-            csr.indptr, csr.targets, csr.weights, kind, np.arange(units.count, dtype=np.int32), kind,
-            exact=False, **units.near, seed=effort.seed, all_pairs_up_to=self.all_pairs_up_to,
-            deadline=effort.deadline, spend=effort.spend, linear_cost=linear_cost,
+            SearchProblem(csr, kind, units.near, linear_cost), np.arange(units.count, dtype=np.int32), kind,
+            SwapSettings(all_pairs_up_to=self.all_pairs_up_to), control=effort.run_control(),
         )
         effort.count(swaps_evaluated=found.evaluations, subtree_swaps=found.swaps)
         moved: Int32 = (pe + (units.start[found.pe] - units.start[:-1])[own[pe]]).astype(np.int32)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,11 +15,10 @@ from hopbytes.algorithms.shared.search_distances import (
     both_ways_differ,
     cheaper,
     is_dense,
-    kernel_distances,
-    priced,
+    search_problem,
 )
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import swap_refine
+from hopbytes.engine import SwapSettings, swap_refine
 from hopbytes.engine.settings import FEW_TASKS
 from hopbytes.errors import UnsupportedError
 from hopbytes.model.allocation import Allocation
@@ -86,6 +86,13 @@ class Swap(Refiner):
     neighbours, on any level of the machine.
     """
 
+    option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "descents": ("all_pairs_up_to", "neighbourhood", "starts"),
+        "annealing": ("chains", "steps", "anneal_up_to"),
+        "exchanges of units": ("subtrees", "repartitionings"),
+        "perturbations": ("perturbations", "perturbation_work"),
+        "tabu search": ("dense_pattern_up_to", "one_way"),
+    }
     all_pairs_up_to: int = 1024
     neighbourhood: int = 64
     starts: int = 0
@@ -190,19 +197,12 @@ class Swap(Refiner):
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
         chains: int, perturbations: int,
     ) -> Int32:
-        csr = graph.symmetric_positive()
-        weights, linear_cost = priced(graph, where, bounds.linear_cost)
+        problem = search_problem(graph, where, bounds)
         perturbations = min(
-            perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(csr.targets))
+            perturbations, self.perturbation_work * MILLION // max(1, graph.n + len(problem.csr.targets))
         )
-        found = swap_refine(
-            csr.indptr, csr.targets, weights, None if bounds.exact else graph.loads, pe,
-            bounds.load, exact=bounds.exact, **kernel_distances(where), seed=effort.seed,
-            all_pairs_up_to=self.all_pairs_up_to, reach=self.neighbourhood, chains=chains, steps=self.steps,
-            perturbation_work=perturbations, threads=effort.threads, deadline=effort.deadline,
-            spend=effort.spend,
-            linear_cost=linear_cost,
-        )
+        settings = SwapSettings(self.all_pairs_up_to, self.neighbourhood, chains, self.steps, perturbations)
+        found = swap_refine(problem, pe, bounds.room(graph.n), settings, control=effort.run_control())
         effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps)
         return cheaper(graph, where, pe, found.pe, bounds.linear_cost)
 

@@ -72,9 +72,8 @@ class Tabu(Refiner):
             self.population, self.short, self.long, self.fruitless_generations, self.renewals
         )
         better, exchanges = evolve(
-            DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, seed=effort.seed,
-            limit=self._limit(effort), deadline=effort.deadline, threads=effort.threads, settings=settings,
-            spend=effort.spend,
+            DenseProblem.build(dense_flow(graph), distance, linear_cost), pe, limit=self._limit(effort),
+            settings=settings, control=effort.run_control(),
         )
         effort.count(tabu_exchanges=exchanges)
 

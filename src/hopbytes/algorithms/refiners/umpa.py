@@ -15,7 +15,7 @@ from hopbytes.algorithms.two_level import (
     place_distances,
     routed_groups,
 )
-from hopbytes.algorithms.two_level.node_level import capacity_of, record_work, run_control_of, settings_of
+from hopbytes.algorithms.two_level.node_level import capacity_of, record_work, settings_of
 from hopbytes.cost.objectives.base import objectives
 from hopbytes.engine.places import hop_swap
 from hopbytes.engine.routed_search import congestion_swap
@@ -35,7 +35,7 @@ def relocated(
     if np.array_equal(place, grouped.start):
         return pe
     return move_groups(
-        graph, grouped, pe, place, capacity_of(graph, bounds), settings_of(1, 4), run_control_of(effort)
+        graph, grouped, pe, place, capacity_of(graph, bounds), settings_of(1, 4), effort.run_control()
     )
 
 
@@ -50,7 +50,7 @@ def swap_for_hops(
         weighed(grouped, weight), neighbourhood_of(grouped.nodes), place_distances(
             grouped.nodes
         ), grouped.start,
-        delta, effort.deadline,
+        delta, control=effort.run_control(),
     )
     record_work(effort, grouped.graph, evaluations)
     after = relocated(graph, grouped, pe, place, bounds, effort)
@@ -87,7 +87,7 @@ def swap_for_congestion(
     problem = routed_groups(graph, grouped, pe, who, messages=messages)
     place, made, evaluations = congestion_swap(
         problem.traffic, problem.routing, neighbourhood_of(grouped.nodes), grouped.start, delta=delta,
-        paper_rule=rule == "paper", limit=MOST_EXCHANGES * len(grouped.sizes), deadline=effort.deadline,
+        paper_rule=rule == "paper", limit=MOST_EXCHANGES * len(grouped.sizes), control=effort.run_control(),
     )
     record_work(effort, grouped.graph, evaluations, swaps=made)
     after = relocated(graph, grouped, pe, place, bounds, effort)

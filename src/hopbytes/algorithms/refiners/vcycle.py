@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
-from hopbytes.algorithms.shared.search_distances import cheaper, kernel_distances, priced
-from hopbytes.engine import SearchSettings, refine_placement
+from hopbytes.algorithms.shared.search_distances import cheaper, search_problem
+from hopbytes.engine import RefinementSettings, SearchSettings, refine_placement
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -51,17 +51,13 @@ class VCycle(Refiner):
             return pe
         if effort.progress is not None:
             effort.progress("refine", 0, 1)
-        csr = graph.symmetric_positive()
-        weights, linear_cost = priced(graph, where, bounds.linear_cost)
         search = SearchSettings(
             self.rounds, self.fruitless_moves, self.seeds, self.flow_rounds, self.flow_width,
             self.overload_percent
         )
         better, moves = refine_placement(
-            csr.indptr, csr.targets, weights, graph.loads, pe, bounds.load, **kernel_distances(where),
-            seed=effort.seed, cycles=self.cycles, chains=self.chains, coarsest=self.coarsest,
-            search=search, threads=effort.threads, deadline=effort.deadline, spend=effort.spend,
-            linear_cost=linear_cost,
+            search_problem(graph, where, bounds), pe, bounds.load,
+            RefinementSettings(self.cycles, self.chains, self.coarsest, search), control=effort.run_control(),
         )
         effort.count(moves=moves)
         return cheaper(graph, where, pe, better, bounds.linear_cost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32
-from hopbytes.model.comm_graph import Csr
+from hopbytes.kernels.records import Csr
 
 
 def reverse_cuthill_mckee(csr: Csr) -> Int32:

@@ -6,7 +6,8 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.kernels import csr_from_arcs
-from hopbytes.model.comm_graph import CommGraph, Csr
+from hopbytes.kernels.records import Csr
+from hopbytes.model.comm_graph import CommGraph
 
 
 def quotient_csr(csr: Csr, block: Int32, blocks: int) -> Csr:
@@ -30,6 +31,5 @@ def with_isolated(csr: Csr, n: int) -> Csr:
 
 
 def quotient_graph(graph: CommGraph, block: Int32, blocks: int) -> CommGraph:
-    """Return the quotient graph as a pattern: the volumes that blocks send to each other. O(n + m)."""
-    arcs = Csr(graph.indptr, graph.targets, graph.volumes)
-    return CommGraph(*quotient_csr(arcs, block, blocks), undirected=graph.undirected)
+    """Return the pattern of the blocks: what tasks of one send to tasks of another. O(n + m)."""
+    return CommGraph(*quotient_csr(graph.arcs(graph.volumes), block, blocks), undirected=graph.undirected)

@@ -5,18 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes.algorithms.base import Bounds
 from hopbytes.cost.objectives.comm_cost import CommCost
-from hopbytes.engine import MOST
+from hopbytes.engine import MOST, SearchProblem
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.place_distances import TableDistance
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
-__all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "priced"]
+__all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "search_problem"]
 
 
-def priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[
+def search_problem(graph: CommGraph, where: Allocation, bounds: Bounds) -> SearchProblem:
+    """Return what refiners search: loads only where they bound what a PE may hold."""
+    csr = graph.symmetric_positive()
+    weights, linear_cost = _priced(graph, where, bounds.linear_cost)
+    loads = None if bounds.exact else graph.loads
+    return SearchProblem(csr._replace(weights=weights), loads, kernel_distances(where), linear_cost)
+
+
+def _priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[
     Int64 | None, LinearCost | None
 ]:
     """Return the weights of ``graph.symmetric_positive()`` and the linear cost on the same scale.

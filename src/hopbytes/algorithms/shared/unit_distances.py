@@ -10,7 +10,8 @@ import numpy as np
 from hopbytes._arrays import Int32, Int64
 from hopbytes.algorithms.base import Bounds
 from hopbytes.kernels.linear_cost import FORBIDDEN, LinearCost, from_entries
-from hopbytes.machines.common.lowering import KernelDistances, kernel_distances
+from hopbytes.kernels.records import Distances
+from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.model.allocation import Allocation
@@ -25,15 +26,15 @@ class Units:
     start : int64[units+1]
         Unit u is the PEs ``start[u]`` to ``start[u+1] - 1``.
     kind : int64[units]
-        Equal for units with the same structure and the same maximum loads. The tasks of one such unit fit
-        into another, PE by PE, with the same distances between them.
-    near : KernelDistances
+        Equal for units that are built alike and may hold the same, so that what one holds fits another,
+        PE for PE, with the same distances inside.
+    near : Distances
         Distances between the units.
     """
 
     start: Int64
     kind: Int64
-    near: KernelDistances
+    near: Distances
 
     @property
     def count(self) -> int:
@@ -104,11 +105,11 @@ def _kinds(where: Allocation, bounds: Bounds, start: Int64, width: int) -> Int64
     return np.array(kinds, np.int64)
 
 
-def _near(where: Allocation, first: Int64, width: int) -> KernelDistances:
+def _near(where: Allocation, first: Int64, width: int) -> Distances:
     distance = where.distance
     if isinstance(distance, TreeDistance):
         known = distance.bit_costs
         costs = np.concatenate([[0], known[width + 1 :], np.full(width, known[64])])
-        return {"labels": distance.labels[first] >> np.uint64(width), "bit_costs": costs.astype(np.int64)}
+        return Distances(distance.labels[first] >> np.uint64(width), costs.astype(np.int64))
     each = Allocation(where.machine, np.arange(len(first) + 1, dtype=np.int64), where.first_core[first])
     return kernel_distances(each)

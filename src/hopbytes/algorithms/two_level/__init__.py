@@ -1,7 +1,7 @@
 """Two-level mapping: groups of tasks are mapped to nodes, then the tasks of a group inside its node."""
 
 from hopbytes.algorithms.two_level.host_graph import HostGraph, host_graph
-from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
+from hopbytes.algorithms.two_level.level import Nodes, nodes_of, partition_to_nodes, quotient
 from hopbytes.algorithms.two_level.neighbourhood import neighbourhood_of, place_distances
 from hopbytes.algorithms.two_level.node_problem import (
     Capacity,
@@ -20,7 +20,6 @@ __all__ = [
     "HostGraph",
     "Nodes",
     "Routed",
-    "RunControl",
     "cut_into_groups",
     "groups_of_placement",
     "host_graph",

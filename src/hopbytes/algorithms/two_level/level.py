@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64
-from hopbytes.engine import PartitionSettings, partition_many
-from hopbytes.engine.control import Spend
+from hopbytes.engine import PartitionSettings, RunControl, SearchProblem, VertexGroups, partition_many
 from hopbytes.kernels import csr_from_arcs
+from hopbytes.kernels.records import Distances
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -67,17 +67,8 @@ def nodes_of(where: Allocation) -> Nodes:
     return nodes
 
 
-class RunControl(NamedTuple):
-    """Settings of one run: seed, threads, deadline, and the callback that records scanned edges."""
-
-    seed: int = 0
-    threads: int = 1
-    deadline: float | None = None
-    spend: Spend | None = None
-
-
 def partition_to_nodes(
-    graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, pace: RunControl
+    graph: CommGraph, capacities: Int64, loads: Int64 | None, settings: PartitionSettings, control: RunControl
 ) -> Int32:
     """Partition the tasks into one group per place, within its capacity and with a small edge cut.
 
@@ -104,16 +95,14 @@ def partition_to_nodes(
     """
     csr = graph.symmetric_positive()
     places = len(capacities)
-    group = np.zeros(graph.n, np.int32)
     if places == 1 or graph.n == 0:
-        return group
+        return np.zeros(graph.n, np.int32)
     as_they_come = None
     if loads is None and int(capacities.sum()) == graph.n:
         as_they_come = np.repeat(np.arange(places, dtype=np.int32), capacities)
     parts, _ = partition_many(
-        *csr, loads, group, np.array([0, places], np.int64), capacities,
-        np.array([pace.seed % 2**64], np.uint64), settings, candidates=as_they_come, threads=pace.threads,
-        deadline=pace.deadline, spend=pace.spend,
+        SearchProblem(csr, loads), VertexGroups.whole(graph.n, capacities, control.seed), settings,
+        candidates=as_they_come, control=control,
     )
     return balance_fix(graph, parts, capacities, loads)
 
@@ -125,8 +114,8 @@ def balance_fix(graph: CommGraph, parts: Int32, capacities: Int64, loads: Int64 
     equal = np.ones(65, np.int64)
     equal[0] = 0  # with equal distances between all places the cost is the edge cut
     kernels.repair(
-        graph.symmetric_positive(), loads, fixed, capacities, np.arange(places, dtype=np.uint64), equal,
-        np.zeros(1, np.int32),
+        graph.symmetric_positive(), loads, fixed, capacities,
+        Distances(np.arange(places, dtype=np.uint64), equal), np.zeros(1, np.int32),
     )
     return fixed
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64, UInt16
+from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.cost.objectives.hop_distances import hop_distances_only
 from hopbytes.cost.objectives.link_sums import endpoints_of
-from hopbytes.engine.places import Neighbourhood, PlaceDistances
+from hopbytes.engine.places import Neighbourhood
 from hopbytes.errors import UnsupportedError
+from hopbytes.kernels.records import Distances
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.common.lowering import kernel_distances
 from hopbytes.machines.place_distances import TreeDistance
@@ -105,8 +105,8 @@ def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:
     return clipped
 
 
-def _bit_lengths(values: NDArray[np.uint64]) -> Int64:
-    """Return exact bit lengths, since floating-point logarithms are inexact near powers of two."""
+def _bit_lengths(values: UInt64) -> Int64:
+    """Exact bit lengths; floating logarithms are off near powers of two."""
     lengths = np.zeros(len(values), np.int64)
     for shift in (32, 16, 8, 4, 2, 1):
         large = (values >> np.uint64(shift)) > 0
@@ -115,12 +115,12 @@ def _bit_lengths(values: NDArray[np.uint64]) -> Int64:
     return lengths + (values > 0)
 
 
-def place_distances(nodes: Nodes) -> PlaceDistances:
-    """Return the distances between the places: hops on a network, otherwise those of their first PEs."""
+def place_distances(nodes: Nodes) -> Distances:
+    """Return distances between the places: hops on a network, else those of the PEs that stand for them."""
     if "distances" not in nodes._cache:
         where = nodes.where.select(nodes.first)
         if where.machine.network() is not None:
             where = hop_distances_only(where, "a search on hops")
-        nodes._cache["distances"] = PlaceDistances(**kernel_distances(where))
-    found: PlaceDistances = nodes._cache["distances"]
+        nodes._cache["distances"] = kernel_distances(where)
+    found: Distances = nodes._cache["distances"]
     return found

@@ -6,7 +6,7 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.base import Bounds, Effort
-from hopbytes.algorithms.two_level import Capacity, Grouped, RunControl, cut_into_groups, place_inside
+from hopbytes.algorithms.two_level import Capacity, Grouped, cut_into_groups, place_inside
 from hopbytes.engine import PartitionSettings, SearchSettings
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -28,11 +28,6 @@ def settings_of(runs: int, tries: int, region_growings: int = 4) -> PartitionSet
     )
 
 
-def run_control_of(effort: Effort) -> RunControl:
-    """Return the part of the effort that partitions use."""
-    return RunControl(effort.seed, effort.threads, effort.deadline, effort.spend)
-
-
 def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts: int) -> None:
     """Record evaluated exchanges; each counts as the average number of arcs of two tasks."""
     effort.count(swaps_evaluated=evaluations, **amounts)
@@ -42,8 +37,8 @@ def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts:
 def cut(
     graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, settings: PartitionSettings
 ) -> Grouped:
-    """Partition the tasks into groups, one per node."""
-    return cut_into_groups(graph, where, capacity_of(graph, bounds), settings, run_control_of(effort))
+    """Cut the tasks into groups, one per node."""
+    return cut_into_groups(graph, where, capacity_of(graph, bounds), settings, effort.run_control())
 
 
 def finish(
@@ -53,5 +48,5 @@ def finish(
     share = capacity_of(graph, bounds)
     return place_inside(
         graph, grouped.nodes, place[grouped.group].astype(np.int32), share.per_pe, share.loads,
-        settings_of(1, 4), run_control_of(effort),
+        settings_of(1, 4), effort.run_control(),
     )

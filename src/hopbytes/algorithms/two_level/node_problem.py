@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.algorithms.two_level.level import Nodes, RunControl, nodes_of, partition_to_nodes, quotient
+from hopbytes.algorithms.two_level.level import Nodes, nodes_of, partition_to_nodes, quotient
 from hopbytes.algorithms.two_level.within_node import place_inside
-from hopbytes.engine import PartitionSettings
+from hopbytes.engine import PartitionSettings, RunControl
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
@@ -49,12 +49,12 @@ class Capacity:
 
 
 def cut_into_groups(
-    graph: CommGraph, where: Allocation, share: Capacity, settings: PartitionSettings, pace: RunControl
+    graph: CommGraph, where: Allocation, share: Capacity, settings: PartitionSettings, control: RunControl
 ) -> Grouped:
     """Partition the tasks into one group per node, within the capacity of the node."""
     nodes = nodes_of(where)
     capacities = nodes.capacities(share.per_pe)
-    group = partition_to_nodes(graph, capacities, share.loads, settings, pace)
+    group = partition_to_nodes(graph, capacities, share.loads, settings, control)
     return _grouped(graph, nodes, group, capacities, share.loads, np.arange(nodes.count, dtype=np.int32))
 
 
@@ -77,7 +77,7 @@ def _grouped(
 
 def move_groups(
     graph: CommGraph, grouped: Grouped, pe: Int32, place: Int32, share: Capacity, settings: PartitionSettings,
-    pace: RunControl,
+    control: RunControl,
 ) -> Int32:
     """Return the mapping after every group has moved from its place to ``place[group]``.
 
@@ -94,7 +94,7 @@ def move_groups(
     moved[alike] = nodes.pes[nodes.start[new[alike]] + within[pe[alike]]]
     if not alike.all():
         anew = place_inside(
-            graph, nodes, new.astype(np.int32), share.per_pe, share.loads, settings, pace
+            graph, nodes, new.astype(np.int32), share.per_pe, share.loads, settings, control
         )
         moved[~alike] = anew[~alike]
     return moved

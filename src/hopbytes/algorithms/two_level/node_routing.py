@@ -11,7 +11,9 @@ from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.algorithms.two_level.node_problem import Grouped
 from hopbytes.algorithms.two_level.ports import PortArcs, arcs_of, port_arcs, ports_of
 from hopbytes.cost.objectives.link_sums import endpoints_of, network_of
-from hopbytes.engine.routed_search import Routing, Traffic
+from hopbytes.engine.places import Groups
+from hopbytes.engine.routed_search import Routing
+from hopbytes.kernels.records import Csr
 from hopbytes.kernels.routes import fraction_bits
 from hopbytes.model.comm_graph import CommGraph
 
@@ -26,8 +28,8 @@ class Routed:
     Parameters
     ----------
     routing : Routing
-    traffic : Traffic
-        Volumes are divided by a power of two if they would overflow.
+    traffic : Groups
+        Volumes are divided by ``2**lost`` where they would overflow.
     unit : float
         Congestion (load x price) in these integers per unit of congestion.
     scale : float
@@ -35,7 +37,7 @@ class Routed:
     """
 
     routing: Routing
-    traffic: Traffic
+    traffic: Groups
     unit: float
     scale: float
 
@@ -89,7 +91,7 @@ def routed(
     counts = np.ascontiguousarray(sizes, np.int64), np.ascontiguousarray(capacities, np.int64)
     per_byte = 2.0 ** (shift - lost)
     return Routed(
-        routing, Traffic(graph.indptr, graph.targets, weights, *counts), float(unit) * per_byte, per_byte
+        routing, Groups(Csr(graph.indptr, graph.targets, weights), *counts), float(unit) * per_byte, per_byte
     )
 
 

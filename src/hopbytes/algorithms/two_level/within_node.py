@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
-from hopbytes.algorithms.two_level.level import Nodes, RunControl
-from hopbytes.engine import PartitionSettings, partition_many
+from hopbytes.algorithms.two_level.level import Nodes
+from hopbytes.engine import PartitionSettings, RunControl, SearchProblem, VertexGroups, partition_many
 from hopbytes.model.capacities import group_sums
 from hopbytes.model.comm_graph import CommGraph
 
 
 def place_inside(
     graph: CommGraph, nodes: Nodes, place: Int32, per_pe: Int64, loads: Int64 | None,
-    settings: PartitionSettings, pace: RunControl,
+    settings: PartitionSettings, control: RunControl,
 ) -> Int32:
     """Return int32[n], the PE of every task on its given node.
 
@@ -29,9 +29,9 @@ def place_inside(
     All nodes are partitioned together in one compiled call per level inside them. O(levels x (n + m)).
     """
     where = nodes.where
-    csr = graph.symmetric_positive()
-    unit = place.astype(np.int32)  # the current unit of each task, at first its node
-    parents = nodes.of_pe  # the current unit of each PE
+    problem = SearchProblem(graph.symmetric_positive(), loads)
+    unit = place.astype(np.int32)  # the unit each task is in so far: a place at first
+    parents = nodes.of_pe  # the same for PEs
     for depth, grouping in enumerate(where.groups()):
         children = _finer(parents, grouping)
         if int(children.max()) == int(parents.max()):
@@ -41,11 +41,10 @@ def place_inside(
         parent_of[children] = parents
         start = np.concatenate([[0], np.cumsum(np.bincount(parent_of))]).astype(np.int64)
         caps = group_sums(children, per_pe, count)
-        state = np.random.SeedSequence((pace.seed % 2**64, depth))
+        state = np.random.SeedSequence((control.seed % 2**64, depth))
         seeds = state.generate_state(len(start) - 1, np.uint64).astype(np.uint64)
         child, _ = partition_many(
-            *csr, loads, unit, start, caps, seeds, settings, threads=pace.threads, deadline=pace.deadline,
-            spend=pace.spend,
+            problem, VertexGroups(unit, start, caps, seeds), settings, control=control
         )
         unit, parents = (start[unit] + child).astype(np.int32), children
     pe_of = np.empty(where.k, np.int32)

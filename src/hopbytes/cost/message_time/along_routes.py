@@ -50,7 +50,7 @@ def knows_route_times(where: Allocation) -> bool:
 
     Only levels that separate two PEs of the allocation need them.
     """
-    if where.machine.hop_latency() is None and _several_nodes(where):
+    if where.machine.network_use.hop_latency is None and _several_nodes(where):
         return False  # this check comes first, because it does not require building the network
     return not _missing(where)
 
@@ -63,7 +63,8 @@ def route_times(graph: CommGraph, where: Allocation) -> RouteTimes:
             f"weight time: there is no {', '.join(missing)}, expected lat (seconds) and bw (bytes/second) "
             "of links and levels inside nodes, like 'torus:4x4:lat=1e-7:bw=1e10 / core:8:lat=1e-7:bw=9e9'"
         )
-    latency, capacity = where.machine.hop_latency() or 0.0, network_of(where, "weight time").capacity
+    latency = where.machine.network_use.hop_latency or 0.0
+    capacity = network_of(where, "weight time").capacity
     present = capacity[capacity > 0]
     slowest = 1 / float(present.min()) if len(present) else 0.0
     hops, rows = _most_hops(where), [_seconds(level) for level in _inside(where)]
@@ -172,7 +173,7 @@ def _missing(where: Allocation) -> list[str]:
     missing = []
     if _several_nodes(where):
         network = network_of(where, "weight time")
-        if where.machine.hop_latency() is None:
+        if where.machine.network_use.hop_latency is None:
             missing.append("latency of a hop")
         if network.unit != "bytes/s" and int(network.capacity.max(initial=0)) <= 1:
             missing.append("bandwidth of links")

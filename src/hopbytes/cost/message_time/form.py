@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Float64
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
@@ -79,7 +79,7 @@ def nearest_product(
     return seen, [max(1, round(row * scale)) for row in rows], error
 
 
-def _product(terms: NDArray[np.float64]) -> tuple[list[float], list[float], float]:
+def _product(terms: Float64) -> tuple[list[float], list[float], float]:
     """Return the rank-one approximation of `terms` (levels x 2): row factors, column factors, error."""
     if not len(terms) or not terms.any():
         return [1.0] * len(terms), [0.5, 0.5], 0.0

@@ -166,7 +166,7 @@ def _loads(graph: CommGraph, where: Allocation, pe: Int32) -> tuple[LinkTraffic,
 
 def _hop_sums(graph: CommGraph, weights: Int64 | None, where: Allocation, pe: Int32) -> tuple[Int64, Int64]:
     form = network_of(where, "eval").form
-    flows, amounts = hop_histogram(form, graph.indptr, graph.targets, weights, endpoints_of(where)[pe])
+    flows, amounts = hop_histogram(form, graph.arcs(weights), endpoints_of(where)[pe])
     return flows, amounts
 
 
@@ -195,7 +195,7 @@ def hottest_links(
     found = []
     for link, congestion in _ranked(network, volume, count):
         crossing = np.flatnonzero(
-            arcs_over_link(network.form, graph.indptr, graph.targets, endpoints, link)
+            arcs_over_link(network.form, graph.arcs(None), endpoints, link)
         )
         weights = graph.arc_volumes()[crossing]
         largest = crossing[np.argsort(-weights, kind="stable")[:FLOWS_NAMED]]

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Float64, Int64
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.errors import FormatError
 
-Floats = NDArray[np.float64]
+Floats = Float64
 
 #: Symbols of the paper and the names of the metrics in :meth:`MappingMetrics.to_dict`.
 SYMBOLS = {
@@ -143,7 +143,7 @@ def explain_times(
 
 def _checked(
     columns: Mapping[str, Sequence[float]], times: Sequence[float], groups: Sequence[Hashable] | None
-) -> tuple[list[str], Floats, Floats, NDArray[np.int64]]:
+) -> tuple[list[str], Floats, Floats, Int64]:
     measured = np.asarray(times, np.float64)
     if measured.ndim != 1 or len(measured) < 2:
         raise FormatError("regression", None, f"{measured.size} times, expected two or more")

@@ -54,7 +54,7 @@ def measure_traffic(graph: CommGraph, where: Allocation, pe: Int32) -> TrafficMe
     n_nodes = int(nodes.max(initial=-1)) + 1
 
     def crossing(weights: Int64 | None, units: Int32, count: int) -> UnitTraffic:
-        return unit_traffic(graph.indptr, graph.targets, weights, units, count)
+        return unit_traffic(graph.arcs(weights), units, count)
 
     pe_volume, node_volume = crossing(graph.volumes, pe, where.k), crossing(graph.volumes, nodes, n_nodes)
     if graph.volumes is None and graph.messages is None:

@@ -55,15 +55,15 @@ def distance_sum(graph: CommGraph, weights: Int64 | None, where: Allocation, pe:
         sums = weight_by_level(graph, weights, distance, pe)
         return sum(w * d for w, d in zip(sums, distance.costs.tolist(), strict=True))
     if isinstance(distance, NetworkDistance):
-        return kernels.comm_cost_network(graph.indptr, graph.targets, weights, pe, *distance.lowered())
-    return kernels.comm_cost_table(graph.indptr, graph.targets, weights, pe, distance.table.reshape(-1))
+        return kernels.comm_cost_network(graph.arcs(weights), pe, *distance.lowered())
+    return kernels.comm_cost_table(graph.arcs(weights), pe, distance.table.reshape(-1))
 
 
 def weight_by_level(graph: CommGraph, weights: Int64 | None, distance: TreeDistance, pe: Int32) -> list[int]:
     """Return the weight of arcs by level: entry 0 within a PE, entry 1 at the innermost level, and so on."""
     levels = len(distance.costs) - 1
     sums: list[int] = kernels.comm_cost_by_level(
-        graph.indptr, graph.targets, weights, pe, distance.labels, distance.level_of_bit, levels
+        graph.arcs(weights), pe, distance.labels, distance.level_of_bit, levels
     ).tolist()
     return sums
 
@@ -76,6 +76,6 @@ def weight_inside_and_cut(graph: CommGraph, weights: Int64 | None, k: int, pe: I
     one_level = np.ones(65, np.uint8)
     one_level[0] = 0
     inside, cut = kernels.comm_cost_by_level(
-        graph.indptr, graph.targets, weights, pe, np.arange(k, dtype=np.uint64), one_level, 1
+        graph.arcs(weights), pe, np.arange(k, dtype=np.uint64), one_level, 1
     ).tolist()
     return inside, cut

@@ -92,7 +92,7 @@ def endpoints_of(where: Allocation) -> Int32:
     """Return int32[k], the endpoint of the network through which each PE sends."""
     if where.endpoints is not None:
         return where.endpoints
-    found: Int32 = where.machine.endpoint_of_core()[where.first_core]
+    found: Int32 = where.machine.network_use.endpoint_of_core()[where.first_core]
     return np.ascontiguousarray(found, np.int32)
 
 
@@ -118,7 +118,7 @@ def traffic(
     shift = fraction_bits(network.form, total)
     endpoints = endpoints_of(where)
     amounts, unrouted = link_amounts(
-        network.form, network.n_links, graph.indptr, graph.targets, weights, endpoints[pe], shift
+        network.form, network.n_links, graph.arcs(weights), endpoints[pe], shift
     )
     if unrouted >= 0:
         source = int(np.searchsorted(graph.indptr, unrouted, side="right")) - 1
@@ -155,7 +155,7 @@ def links_travelled(
     network = network_of(where, wanted)
     ends = endpoints_of(where)[pe]
     if network.shortest:
-        flows, amounts = hop_histogram(network.form, graph.indptr, graph.targets, weights, ends)
+        flows, amounts = hop_histogram(network.form, graph.arcs(weights), ends)
         apart = ends[graph.sources()] != ends[graph.targets]
         if int(flows.sum()) == int(np.count_nonzero(apart)):
             return Fraction(sum(hops * amount for hops, amount in enumerate(amounts.tolist())))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Int32, Int64
 from hopbytes.errors import FormatError, InfeasibleError, UnsupportedError
 from hopbytes.formats.mappings.numbering import Numbering
 from hopbytes.model.mapping import Mapping
@@ -60,7 +60,7 @@ class Launch:
     mapping: Mapping
     hosts: tuple[str, ...]
     hosts_unknown: bool
-    node: NDArray[np.int32]
+    node: Int32
     numbering: Numbering
 
     @property
@@ -108,11 +108,11 @@ class Launch:
         """Number of OpenMP threads for a PE: one for each of its cores."""
         return self.numbering.whole_cores(self.mapping.where.cores_of(pe))
 
-    def slots_per_node(self) -> NDArray[np.int64]:
+    def slots_per_node(self) -> Int64:
         """int64[nodes]: PEs of the allocation on each node."""
         return np.bincount(self.mapping.where.node_of_pe, minlength=len(self.hosts)).astype(np.int64)
 
-    def tasks_per_node(self) -> NDArray[np.int64]:
+    def tasks_per_node(self) -> Int64:
         """int64[nodes]: number of tasks mapped to each node."""
         return np.bincount(self.node, minlength=len(self.hosts)).astype(np.int64)
 

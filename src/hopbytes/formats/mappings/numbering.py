@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.node.inventory import NodeInventory
@@ -55,7 +54,7 @@ class Numbering:
     rank: Int64
     core: Int64
     core_rank: Int64
-    usable: NDArray[np.bool_]
+    usable: Bool
     restricted: bool
     cpus: Int64 | None = None
 

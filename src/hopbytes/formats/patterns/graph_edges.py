@@ -8,8 +8,8 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Array
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
@@ -107,7 +107,7 @@ def _meta(source: Source) -> dict[str, Any]:
 
 
 def _pieces(graph: CommGraph) -> Iterator[bytes]:
-    columns: dict[str, NDArray[Any]] = {"source": graph.sources(), "target": graph.targets}
+    columns: dict[str, Array] = {"source": graph.sources(), "target": graph.targets}
     if graph.volumes is not None or graph.messages is not None:
         columns["bytes"] = graph.arc_volumes()
     if graph.messages is not None:

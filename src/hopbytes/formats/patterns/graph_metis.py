@@ -12,15 +12,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int32, Int64, UInt8
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Format, Source, Written, formats
 from hopbytes.formats.parsing import INITIAL_CAPACITY, first_line, raise_fault, run_parser, shown
 from hopbytes.formats.patterns.symmetrize import symmetrized
+from hopbytes.kernels.records import Csr
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.reference.text_reference import Slot, Status
 
@@ -75,7 +75,7 @@ class Metis(Format):
         if options.get("symmetrize"):
             graph, more = symmetrized(graph)
             notices += more
-        elif not graph.undirected and kernels.find_asymmetry(graph.indptr, graph.targets, graph.volumes) >= 0:
+        elif not graph.undirected and kernels.find_asymmetry(graph.arcs(graph.volumes)) >= 0:
             raise UnsupportedError(
                 "the pattern is not symmetric, expected one that is, for METIS: use `symmetrize=True`"
             )
@@ -142,7 +142,7 @@ class _Rows:
         self.state[Slot.LOADS] = header.loads
         self.state[Slot.EDGE_WEIGHTS] = header.edge_weights
 
-    def parse(self, text: NDArray[np.uint8], final: bool, state: Int64) -> int:
+    def parse(self, text: UInt8, final: bool, state: Int64) -> int:
         return kernels.parse_metis(text, final, state, self.indptr, self.targets, self.weights, self.loads)
 
     def intervene(self, status: Status, token: bytes) -> None:
@@ -170,7 +170,7 @@ class _Rows:
             raise FormatError(name, line, f"the file ends after {rows} vertices, expected {header.n}")
         volumes = self.weights if header.edge_weights else None
         if arcs == 2 * header.edges:
-            fault = kernels.find_asymmetry(self.indptr, self.targets, volumes)
+            fault = kernels.find_asymmetry(Csr(self.indptr, self.targets, volumes))
             if fault >= 0:
                 vertex, what = _asymmetry(self.indptr, self.targets, volumes, fault)
                 # If there are comments between the rows, the line of a vertex is unknown.
@@ -191,7 +191,7 @@ class _Rows:
         )
 
 
-def _asymmetry(indptr: Int64, targets: NDArray[np.int32], volumes: Int64 | None, arc: int) -> tuple[int, str]:
+def _asymmetry(indptr: Int64, targets: Int32, volumes: Int64 | None, arc: int) -> tuple[int, str]:
     """Return a vertex (from 1) with an edge whose directions differ, and the error message for it."""
     u, v = int(np.searchsorted(indptr, arc, "right")) - 1, int(targets[arc])
 
@@ -215,7 +215,7 @@ def _asymmetry(indptr: Int64, targets: NDArray[np.int32], volumes: Int64 | None,
     raise AssertionError("an asymmetry was reported where there is none")
 
 
-def _pieces(graph: CommGraph, keep: NDArray[np.bool_]) -> Iterator[bytes]:
+def _pieces(graph: CommGraph, keep: Bool) -> Iterator[bytes]:
     """Yield the text of the file in pieces of some thousand lines."""
     kept = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])[graph.indptr]
     targets = graph.targets[keep] + 1

@@ -14,9 +14,8 @@ from collections.abc import Mapping as Dictionary
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Array, Int32
 from hopbytes._util.integers import MAX_TASKS
 from hopbytes.errors import FormatError
 from hopbytes.formats.base import MARK, Format, Source, Written, formats
@@ -141,7 +140,7 @@ def _dense_places(n: int, symmetric: bool) -> tuple[Int32, Int32]:
 
 
 def _graph(
-    source: Source, banner: Banner, src: Int32, dst: Int32, volumes: NDArray[Any] | None
+    source: Source, banner: Banner, src: Int32, dst: Int32, volumes: Array | None
 ) -> CommGraph:
     meta = {"name": source.title, "format": "mm"}
     if banner.dense and volumes is not None:

@@ -7,8 +7,8 @@ from collections.abc import Mapping as Dictionary
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Array
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.formats.base import HEAD_BYTES, MARK, Source, Written
 from hopbytes.formats.parsing import first_line, read_table
@@ -23,7 +23,7 @@ LARGEST_MATRIX = 50_000
 LARGEST_SMALL_TASK = 10_000
 
 
-def read_matrix(source: Source, whole: bool = False) -> NDArray[Any]:
+def read_matrix(source: Source, whole: bool = False) -> Array:
     """Return a square matrix of numbers >= 0: int64, or float64 if some number is a decimal."""
     line, text = first_line(source, b"#%")
     columns = len(fields_of(text))

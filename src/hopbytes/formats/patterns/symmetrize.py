@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopbytes import kernels
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Int32, Int64
 from hopbytes._util.integers import MAX_SUM
 from hopbytes.errors import ScaleError
 from hopbytes.model.comm_graph import CommGraph
@@ -59,10 +58,11 @@ def symmetrized(graph: CommGraph) -> tuple[CommGraph, list[str]]:
 
 def _both_ways(
     graph: CommGraph, values: Int64, what: str, notices: list[str]
-) -> tuple[Int64, NDArray[np.int32], Int64]:
+) -> tuple[Int64, Int32, Int64]:
     if kernels.checked_sum(np.ascontiguousarray(values)) > MAX_SUM // 2:
         raise ScaleError(f"{what} of both directions sum to more than 2^63 - 1: divide them by 2 or more")
-    indptr, targets, sums = kernels.symmetrize(graph.indptr, graph.targets, values)
+    indptr, targets, sums = kernels.symmetrize(graph.arcs(values))
+    assert sums is not None
     if bool(np.any(sums & 1)):
         cost = "J" if what == "volumes" else "every count"
         notices.append(

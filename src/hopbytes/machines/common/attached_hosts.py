@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError
-from hopbytes.machines.base import KnownHosts
+from hopbytes.machines.base import KnownHosts, NetworkUse
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.network.network import Network
@@ -66,7 +65,7 @@ class AttachedHosts(NetworkMachine):
         """The nodes of the file."""
         return KnownHosts(self.hosts, fixed=True)
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What was left out or assumed."""
         return self.warnings
 
@@ -78,7 +77,12 @@ class AttachedHosts(NetworkMachine):
         """The whole network, with the endpoints that have no host."""
         return self.around.network()
 
-    def endpoint_of_core(self) -> Int32:
+    @property
+    def network_use(self) -> NetworkUse:
+        """Every core sends through the endpoint of its host."""
+        return NetworkUse(self._endpoint_of_core)
+
+    def _endpoint_of_core(self) -> Int32:
         """int32[n_cores]: endpoint of the host of each core."""
         return np.asarray(self.places, np.int32)[self.node_of_core()]
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hopbytes._arrays import Int32
-from hopbytes.machines.base import KnownHosts, Machine
+from hopbytes._arrays import Bool, Int32
+from hopbytes.machines.base import KnownHosts, Machine, NetworkUse
 from hopbytes.machines.common.composed_machine import ComposedMachine
 from hopbytes.machines.network.network import Network
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.job_environment import JobInfo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,10 +23,6 @@ class DelegatingMachine(ComposedMachine):
         """The topology of `base`."""
         return self.base
 
-    def spec(self) -> str:
-        """Text of `base`."""
-        return self.base.spec()
-
     @property
     def known_hosts(self) -> KnownHosts:
         """The hosts of `base`."""
@@ -41,7 +34,7 @@ class DelegatingMachine(ComposedMachine):
         return self.base.inventory
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> JobInfo | None:
         """The job of `base`."""
         return self.base.job
 
@@ -49,25 +42,16 @@ class DelegatingMachine(ComposedMachine):
         """The network of `base`."""
         return self.base.network()
 
-    def hop_latency(self) -> float | None:
-        """Seconds of a message per link."""
-        return self.base.hop_latency()
-
-    def endpoint_of_core(self) -> Int32:
-        """int32[n_cores]: endpoint of the network that each core sends through."""
-        return self.base.endpoint_of_core()
-
-    def slot_endpoints(
-        self, nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
-    ) -> tuple[Int32 | None, tuple[str, ...]]:
-        """int32[slots]: endpoint each slot sends through."""
-        return self.base.slot_endpoints(nodes, gpus, inventory)
+    @property
+    def network_use(self) -> NetworkUse:
+        """How the cores of `base` use its network."""
+        return self.base.network_use
 
     def for_nodes(self, nodes: Int32) -> Machine:
         """The machine on `base` as a job on these nodes uses it."""
         base = self.base.for_nodes(nodes)
         return self if base is self.base else replace(self, base=base)
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What the user should know about the source of `base`."""
         return self.base.notices(used)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError, UnsupportedError
 from hopbytes.fabrics.arrival import Arrival, follow, leaf_switches
 from hopbytes.fabrics.fabric import Fabric
 from hopbytes.fabrics.hosts import Host
-from hopbytes.machines.base import KnownHosts
+from hopbytes.machines.base import KnownHosts, NetworkUse
 from hopbytes.machines.common.clustered_split import split_by_distance
 from hopbytes.machines.common.gpu_rails import adapters_of_gpus
 from hopbytes.machines.common.networked import NetworkMachine, check_nodes
@@ -105,7 +104,7 @@ class FabricMachine(NetworkMachine):
         assert self.links is not None
         return self.links
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What was left out or assumed, hosts without a name, pairs of adapters in use without a route."""
         used = np.ones(len(self.hosts), np.bool_) if used is None else used
         notices = list(self.fabric.notices)
@@ -145,7 +144,7 @@ class FabricMachine(NetworkMachine):
             f"{most} (rails=spread uses all of them, `hosts` leaves hosts out)"
         ]
 
-    def _unrouted(self, used: NDArray[np.bool_]) -> Int64:
+    def _unrouted(self, used: Bool) -> Int64:
         """int64[pairs, 2]: adapters of different hosts in use, without a route from the one to the other."""
         assert self.arrival is not None
         lost = self.arrival.unrouted(self.fabric)
@@ -162,7 +161,12 @@ class FabricMachine(NetworkMachine):
         """int64[endpoints]: adapter port of the fabric that each endpoint is."""
         return np.array([number for host in self.hosts for number in host.adapters], np.int64)
 
-    def endpoint_of_core(self) -> Int32:
+    @property
+    def network_use(self) -> NetworkUse:
+        """Adapters of cores and slots, by `rails`."""
+        return NetworkUse(self._endpoint_of_core, self._slot_endpoints)
+
+    def _endpoint_of_core(self) -> Int32:
         """int32[n_cores]: adapter each core sends through, by `rails`."""
         node = self.node_of_core().astype(np.int64)
         adapters = np.array([len(host.adapters) for host in self.hosts], np.int64)
@@ -175,7 +179,7 @@ class FabricMachine(NetworkMachine):
         count = np.minimum(adapters, self._adapters_each()[0]) if self.rails == "same" else adapters
         return (first[node] + place * count[node] // cores[node]).astype(np.int32)
 
-    def slot_endpoints(
+    def _slot_endpoints(
         self, nodes: Int32, gpus: Int32 | None, inventory: NodeInventory | None
     ) -> tuple[Int32 | None, tuple[str, ...]]:
         """int32[slots]: adapter nearest to the GPU of each slot with ``rails=gpu``, else None."""

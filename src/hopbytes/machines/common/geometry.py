@@ -25,7 +25,7 @@ def coordinates_of(machine: Machine) -> Geometry | None:
         return None
     found = network.geometry()
     first_core = np.unique(machine.node_of_core(), return_index=True)[1]
-    return found._replace(places=found.places[:, machine.endpoint_of_core()[first_core]])
+    return found._replace(places=found.places[:, machine.network_use.endpoint_of_core()[first_core]])
 
 
 def geometry_of(machine: Machine) -> Geometry | None:

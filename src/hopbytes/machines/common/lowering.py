@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 import numpy as np
 
-from hopbytes._arrays import Int64, UInt64
+from hopbytes.kernels.records import Distances
 from hopbytes.machines.network.node_distances import NetworkDistance
 from hopbytes.machines.place_distances import TableDistance
 from hopbytes.model.allocation import Allocation
 
 
-class KernelDistances(TypedDict, total=False):
-    """Labels and bit costs, or a table, or labels and a packed network as the table."""
-
-    labels: UInt64
-    bit_costs: Int64
-    table: Int64
-
-
-def kernel_distances(where: Allocation) -> KernelDistances:
+def kernel_distances(where: Allocation) -> Distances:
     """Lower distances for a search.
 
     Asymmetric tables become ``D + D transposed``: on a symmetric graph that orders placements as the
@@ -36,8 +26,8 @@ def kernel_distances(where: Allocation) -> KernelDistances:
         if np.diagonal(table).any():
             table = table.copy()
             np.fill_diagonal(table, 0)
-        return {"table": np.ascontiguousarray(table).reshape(-1)}
+        return Distances(table=np.ascontiguousarray(table).reshape(-1))
     if isinstance(distance, NetworkDistance):
         labels, packed = distance.lowered()
-        return {"labels": labels, "table": packed}
-    return {"labels": distance.labels, "bit_costs": distance.bit_costs}
+        return Distances(labels, table=packed)
+    return Distances(distance.labels, distance.bit_costs)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hopbytes._arrays import Bool
 from hopbytes.errors import FormatError, UnsupportedError, unknown_name
 from hopbytes.fabrics.switch_tree import LeveledTree, SwitchTree
 from hopbytes.machines.base import KnownHosts
@@ -97,7 +95,7 @@ class NamedTree(ComposedMachine):
         """The nodes of the file."""
         return KnownHosts(self.hosts, fixed=True)
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What was left out or assumed."""
         return self.warnings
 

@@ -6,16 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hopbytes._arrays import Bool
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import KnownHosts, Machine
 from hopbytes.machines.common.delegating_machine import DelegatingMachine
 from hopbytes.machines.common.node_machine import NodeMachine
 from hopbytes.machines.common.tree import MAX_DISTANCE, Tree
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job, same_host
+from hopbytes.machines.node.job_environment import JobInfo, same_host
 from hopbytes.machines.topology import Level
 
 
@@ -66,7 +64,7 @@ class NestedMachine(DelegatingMachine):
         return inventory.repeated(self.n_cores // len(inventory.os_cpus()))
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> JobInfo | None:
         """The job the nodes belong to."""
         return self.nodes.job
 
@@ -76,7 +74,7 @@ class NestedMachine(DelegatingMachine):
         known = self.base.known_hosts
         return known if known.names else dataclasses.replace(known, names=self.nodes.hosts)
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What the user should know about the sources of both parts."""
         return (*self.base.notices(used), *self.nodes.notices())
 

@@ -249,6 +249,6 @@ def _distance(machine: NetworkMachine) -> NetworkDistance:
         lowered.labels,
         lowered.bit_costs,
         inside_bits,
-        machine.endpoint_of_core(),
+        machine.network_use.endpoint_of_core(),
         machine.hop_distance,
     )

@@ -8,16 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32
+from hopbytes._arrays import Bool, Int32
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import KnownHosts
 from hopbytes.machines.common.composed_machine import ComposedMachine
 from hopbytes.machines.common.leveling import level
 from hopbytes.machines.common.tree import Tree
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.job_environment import JobInfo
 from hopbytes.machines.topology import Level
 
 #: Distances at the end of a spec: ``hwloc:node.xml@n[1-4]:l3=3:package=12``.
@@ -44,7 +43,7 @@ class NodeMachine(ComposedMachine):
         Levels with measured values, from a stored machine.
     warnings : tuple of str
         Sentences for the user.
-    job : Job or None
+    job : JobInfo or None
         The job it belongs to; its hosts are the nodes.
 
     Raises
@@ -59,7 +58,7 @@ class NodeMachine(ComposedMachine):
     replaced: Mapping[str, int] = field(default_factory=dict)
     known_tiers: tuple[Level, ...] | None = None
     warnings: tuple[str, ...] = ()
-    job: Job | None = None
+    job: JobInfo | None = None
     tree: Tree = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +93,7 @@ class NodeMachine(ComposedMachine):
         """The hosts, which may also be given other names."""
         return KnownHosts(self.hosts)
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """What the user should know about its source."""
         return self.warnings
 

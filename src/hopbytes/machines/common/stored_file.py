@@ -12,7 +12,7 @@ from hopbytes.errors import FormatError, HopbytesError, UnsupportedError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.node_machine import NodeMachine, check_names
 from hopbytes.machines.node.hardware_kinds import DEFAULT_DISTANCE, base_kind
-from hopbytes.machines.node.job_environment import Job
+from hopbytes.machines.node.job_environment import JobInfo
 from hopbytes.machines.node.node_tree import Gpu, NearAdapter, NodeTree
 from hopbytes.machines.topology import Level
 from hopbytes.textio.cpu_lists import MAX_PUS, format_list, parse_list
@@ -67,7 +67,7 @@ def _level_record(level: Level) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _job_record(job: Job) -> dict[str, Any]:
+def _job_record(job: JobInfo) -> dict[str, Any]:
     return {
         "system": job.system, "cpus": job.cpus, "tasks": job.tasks, "cpus_per_task": job.cpus_per_task,
     }  # fmt: skip
@@ -201,7 +201,7 @@ class Record:
             raise self.bad(f"adapter {str(found)[:60]} of a GPU, expected its name, its number, how many")
         return NearAdapter(name[:80], number, count)
 
-    def job(self, hosts: tuple[str, ...]) -> Job | None:
+    def job(self, hosts: tuple[str, ...]) -> JobInfo | None:
         """The job it was stored in."""
         fields = self.fields.get("job")
         if not isinstance(fields, dict):
@@ -215,7 +215,7 @@ class Record:
             counts.append(None if numbers is None else tuple(numbers.tolist()))
         per_task = fields.get("cpus_per_task")
         per_task = per_task if isinstance(per_task, int) and 0 < per_task <= MAX_PUS else None
-        return Job(str(fields.get("system"))[:40], hosts, counts[0], counts[1], per_task)
+        return JobInfo(str(fields.get("system"))[:40], hosts, counts[0], counts[1], per_task)
 
     def levels(self) -> tuple[Level, ...] | None:
         """Levels with what was measured."""

@@ -7,9 +7,8 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.tree import MAX_DISTANCE, shorten
@@ -205,7 +204,7 @@ def _widest_gap(values: Int64) -> int:
     return int(cuts[np.lexsort((cuts, np.abs(2 * cuts - k), -gaps))[0]])
 
 
-def _energy(distance: Int64, half: NDArray[np.bool_]) -> float:
+def _energy(distance: Int64, half: Bool) -> float:
     """Return the energy distance of two halves, weighted by their sizes as in the criterion of Ward."""
     within = distance[~half].sum(axis=0, dtype=np.float64)  # distance sums to the first half
     total = distance.sum(axis=0, dtype=np.float64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hopbytes.machines.base import Machine
+from hopbytes.machines.base import Machine, NetworkUse
 from hopbytes.machines.common.delegating_machine import DelegatingMachine
 from hopbytes.machines.common.spec_fields import bad
 from hopbytes.machines.common.tree import shorten
@@ -51,9 +51,10 @@ class TimedLinks(DelegatingMachine):
         network, slash, inside = self.base.spec().partition(" / ")
         return f"{network}:lat={self.latency!r}{slash}{inside}"
 
-    def hop_latency(self) -> float | None:
-        """Seconds of a message per link."""
-        return self.latency
+    @property
+    def network_use(self) -> NetworkUse:
+        """That of `base`, with seconds of a message per link."""
+        return replace(self.base.network_use, hop_latency=self.latency)
 
     def with_distances(self, distances: Mapping[str, int]) -> TimedLinks:
         """Return the machine with other distances of levels of `base`."""

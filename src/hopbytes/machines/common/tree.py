@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Machine, machines
 from hopbytes.machines.common.level_names import nodes_missing
@@ -107,7 +106,7 @@ class Tree(Machine):
             _level_text(level, count) for level, count in zip(self.tiers, self.children, strict=True)
         )
 
-    def notices(self, used: NDArray[np.bool_] | None = None) -> tuple[str, ...]:
+    def notices(self, used: Bool | None = None) -> tuple[str, ...]:
         """Sentence about nodes, where the names of the levels suggest nodes but none is called so."""
         return nodes_missing(self.tiers, self.n_cores)
 

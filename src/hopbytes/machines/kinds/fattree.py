@@ -20,8 +20,8 @@ from hopbytes.machines.common.spec_fields import (
     sizes_of,
 )
 from hopbytes.machines.common.tree import MAX_CORES, MAX_DISTANCE, Tree, shorten
+from hopbytes.machines.network.fat_tree_cables import FatTreeCables
 from hopbytes.machines.network.network import Geometry, Network
-from hopbytes.machines.network.wiring import Wiring
 from hopbytes.machines.place_distances import TreeDistance
 from hopbytes.machines.topology import Level
 
@@ -215,65 +215,25 @@ def _network(
     rule: str,
     bandwidth: tuple[int, ...],
 ) -> Network:
-    levels = len(below)
-    leaves = [int(np.prod(below[:level], dtype=object)) for level in range(levels + 1)]
-    width = [int(np.prod(above[:level], dtype=object)) for level in range(levels + 1)]
-    first, capacity, switches = [0], [], 0
-    for level in range(levels):
-        ports = above[level] * cables[level]
-        whole = leaves[levels] // leaves[level] * width[level] * ports
-        # A cable exists where its lower end has a node below it.
-        present = -(-nodes // leaves[level]) * width[level] * ports
-        column = np.zeros(2 * whole, np.int64)
-        column[: 2 * present] = bandwidth[level]
-        capacity.append(column)
-        first.append(first[-1] + whole)
-        switches += -(-nodes // leaves[level + 1]) * width[level + 1]
-
-    def name_switch(level: int, group: int, column: int) -> str:
-        if level == 0:
-            return f"n{group}"
-        return f"leaf{group}" if level == 1 and width[1] == 1 else f"s{level}.{group}.{column}"
-
-    def name_link(link: int) -> str:
-        cable, down = divmod(link, 2)
-        level = int(np.searchsorted(first, cable, side="right")) - 1
-        rest, copy = divmod(cable - first[level], cables[level])
-        lower, parent = divmod(rest, above[level])
-        group, column = divmod(lower, width[level])
-        low = name_switch(level, group, column)
-        high = name_switch(level + 1, group // below[level], column + width[level] * parent)
-        ends = (high, low) if down else (low, high)
-        return f"{ends[0]} -> {ends[1]}" + (f" #{copy}" if cables[level] > 1 else "")
-
-    def wiring() -> Wiring:
-        begin = np.cumsum([0] + [leaves[levels] // leaves[i] * width[i] for i in range(levels + 1)])
-        tails, heads = [], []
-        for level in range(levels):
-            cable = np.arange(first[level + 1] - first[level], dtype=np.int64)
-            lower, parent = np.divmod(cable // cables[level], above[level])
-            group, column = np.divmod(lower, width[level])
-            upper = group // below[level] * width[level + 1] + column + width[level] * parent
-            ends = np.stack([begin[level] + lower, begin[level + 1] + upper], axis=1)
-            tails.append(ends.reshape(-1))
-            heads.append(ends[:, ::-1].reshape(-1))
-        return Wiring(np.concatenate(tails), np.concatenate(heads), np.arange(nodes), int(begin[-1]))
+    numbered = FatTreeCables.of(below, above, cables)
 
     def geometry() -> Geometry:
         leaf = np.arange(nodes, dtype=np.int64) // below[0]
-        if levels < 3:
+        if len(below) < 3:
             return Geometry(("switch",), leaf[None, :])
         return Geometry(("group", "switch"), np.stack(np.divmod(leaf, below[1])))
 
-    numbers = np.array([levels, leaves[levels], RULES.index(rule), *below, *above, *cables], np.int64)
+    numbers = np.array(
+        [len(below), numbered.leaves[-1], RULES.index(rule), *below, *above, *cables], np.int64
+    )
     return Network(
         RouteForm("fat_tree", numbers, split=rule == "spread"),
         nodes,
-        switches,
-        np.concatenate(capacity),
+        numbered.switches(nodes),
+        numbered.capacity(nodes, bandwidth),
         "as given",
-        name_link,
+        numbered.name_link,
         lambda node: f"n{node}",
-        wiring,
+        lambda: numbered.wiring(nodes),
         geometry=geometry,
     )

@@ -11,7 +11,7 @@ from hopbytes.machines.base import machines
 from hopbytes.machines.common.node_machine import NodeMachine, cut_overrides
 from hopbytes.machines.kinds.local import this_node
 from hopbytes.machines.node.inventory import NodeInventory
-from hopbytes.machines.node.job_environment import Job, find_job, read_slots, same_host
+from hopbytes.machines.node.job_environment import JobInfo, find_job, read_slots, same_host
 from hopbytes.machines.node.node_tree import NodeTree
 
 PROBE = "'hopbytes probe -o job.machine.json -- srun …' asks each node"
@@ -43,7 +43,7 @@ class JobMachine(NodeMachine):
         path = path.removeprefix(":")
         if path:
             hosts, slots = read_slots(path)
-            job: Job | None = Job("host file", hosts, None, slots)
+            job: JobInfo | None = JobInfo("host file", hosts, None, slots)
         else:
             job = find_job(os.environ)
         if job is None:
@@ -56,12 +56,12 @@ class JobMachine(NodeMachine):
         return cls(spec, NodeInventory.of(trees), job.hosts, replaced, None, (*job.notices, *warnings), job)
 
 
-def nodes_of(job: Job, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:
+def nodes_of(job: JobInfo, here: NodeTree, host: str) -> tuple[list[NodeTree], tuple[str, ...]]:
     """Guess the nodes of a job from the one this runs on.
 
     Parameters
     ----------
-    job : Job
+    job : JobInfo
     here : NodeTree
         This node, with the CPUs of this process.
     host : str

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Int32, Int64, UInt16, UInt64
 from hopbytes.errors import UnsupportedError
 from hopbytes.kernels.routes import NO_ROUTE, hop_table
 from hopbytes.machines.network.network import Network
@@ -43,7 +42,7 @@ class NetworkDistance:
     """
 
     network: Network
-    labels: NDArray[np.uint64]
+    labels: UInt64
     inside_costs: Int64
     inside_bits: int
     endpoint: Int32
@@ -145,7 +144,7 @@ class NetworkDistance:
         nodes, position = self._nodes()
         return self._packed(0, len(nodes), np.empty(0), position, self._hop_table())
 
-    def _hop_table(self) -> NDArray[np.uint16]:
+    def _hop_table(self) -> UInt16:
         """uint16[nodes, nodes]: hops between the nodes in use, of the longer route of both directions."""
         nodes, _ = self._nodes()
         if len(nodes) > MAX_NODES_IN_TABLE:
@@ -159,11 +158,11 @@ class NetworkDistance:
             self.network.check_routed(nodes)
         if int(hops.max(initial=0)) == NO_ROUTE:
             raise UnsupportedError(f"routes of {NO_ROUTE} hops or more, expected shorter ones")
-        longer: NDArray[np.uint16] = np.maximum(hops, hops.T)
+        longer: UInt16 = np.maximum(hops, hops.T)
         return longer
 
     def _packed(
-        self, dimensions: int, nodes: int, folds: Any, place: Any, hops: NDArray[np.uint16]
+        self, dimensions: int, nodes: int, folds: Any, place: Any, hops: UInt16
     ) -> LoweredNetwork:
         head = [dimensions, self.per_hop, self.least, self.inside_bits, self.largest, nodes]
         parts = [np.array(head, np.int64), self.inside_costs, np.asarray(folds, np.int64)]
@@ -182,5 +181,5 @@ class LoweredNetwork(NamedTuple):
     places and the table of hops, in the order described there. Entry 4 is the largest distance.
     """
 
-    labels: NDArray[np.uint64]
+    labels: UInt64
     packed: Int64

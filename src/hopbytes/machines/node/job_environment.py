@@ -20,7 +20,7 @@ MAX_LINE = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobInfo:
     """A job as its resource manager describes it.
 
     Parameters
@@ -45,7 +45,7 @@ class Job:
     notices: tuple[str, ...] = ()
 
 
-def find_job(environment: Environment) -> Job | None:
+def find_job(environment: Environment) -> JobInfo | None:
     """Return the job that the environment belongs to; None outside any.
 
     Raises
@@ -70,7 +70,7 @@ def same_host(a: str, b: str) -> bool:
     return a == b or a.partition(".")[0] == b or b.partition(".")[0] == a
 
 
-def slurm_job(environment: Environment) -> Job:
+def slurm_job(environment: Environment) -> JobInfo:
     """Read the variables of Slurm (srun(1), sbatch(1): OUTPUT ENVIRONMENT VARIABLES)."""
     name = next(n for n in ("SLURM_JOB_NODELIST", "SLURM_NODELIST") if environment.get(n))
     hosts = _distinct(expand_hosts(environment[name], name), name)
@@ -78,18 +78,18 @@ def slurm_job(environment: Environment) -> Job:
     tasks = _counts(environment, "SLURM_TASKS_PER_NODE", len(hosts))
     if "SLURM_NTASKS" not in environment and "SLURM_NTASKS_PER_NODE" not in environment:
         tasks = None  # Slurm then fills in one per CPU, which the user did not ask for
-    return Job("Slurm", hosts, cpus, tasks, _number(environment, "SLURM_CPUS_PER_TASK"))
+    return JobInfo("Slurm", hosts, cpus, tasks, _number(environment, "SLURM_CPUS_PER_TASK"))
 
 
-def pbs_job(environment: Environment) -> Job:
+def pbs_job(environment: Environment) -> JobInfo:
     """Read the host file of PBS or Torque: a line for every task (mpiprocs)."""
     hosts, slots = read_slots(environment["PBS_NODEFILE"])
     threads = _number(environment, "OMP_NUM_THREADS")
     cpus = _number(environment, "NCPUS")
-    return Job("PBS", hosts, None if cpus is None else (cpus,) * len(hosts), slots, threads)
+    return JobInfo("PBS", hosts, None if cpus is None else (cpus,) * len(hosts), slots, threads)
 
 
-def lsf_job(environment: Environment) -> Job:
+def lsf_job(environment: Environment) -> JobInfo:
     """Read the variables of LSF: ``LSB_MCPU_HOSTS="h1 16 h2 16"``, or names repeated for every slot."""
     words = environment.get("LSB_MCPU_HOSTS", "").split()
     if words:
@@ -102,17 +102,17 @@ def lsf_job(environment: Environment) -> Job:
     if len(slots) > 1 and slots[0] == 1 and min(slots[1:]) > 1:
         # Some sites put the host that runs the job's script first.
         notice = f"{hosts[0]} has one slot, the others more: taken for the host that starts the job, left out"
-        return Job("LSF", hosts[1:], slots[1:], None, notices=(notice,))
-    return Job("LSF", hosts, slots)
+        return JobInfo("LSF", hosts[1:], slots[1:], None, notices=(notice,))
+    return JobInfo("LSF", hosts, slots)
 
 
-def oar_job(environment: Environment) -> Job:
+def oar_job(environment: Environment) -> JobInfo:
     """Read the host file of OAR: a line for every core."""
     hosts, slots = read_slots(environment["OAR_NODEFILE"])
-    return Job("OAR", hosts, slots)
+    return JobInfo("OAR", hosts, slots)
 
 
-def grid_engine_job(environment: Environment) -> Job:
+def grid_engine_job(environment: Environment) -> JobInfo:
     """Read the host file of Grid Engine: ``host slots queue processors``."""
     path = environment["PE_HOSTFILE"]
     rows = []
@@ -122,10 +122,10 @@ def grid_engine_job(environment: Environment) -> Job:
         rows.append((words[0], int(words[1])))
     hosts, slots = _summed(rows)
     _check(hosts, path)
-    return Job("Grid Engine", hosts, None, slots)
+    return JobInfo("Grid Engine", hosts, None, slots)
 
 
-def flux_job(environment: Environment) -> Job:
+def flux_job(environment: Environment) -> JobInfo:
     """Ask Flux for the resources of the instance this runs in."""
     command = ("flux", "kvs", "get", "resource.R")
     try:
@@ -138,7 +138,7 @@ def flux_job(environment: Environment) -> Job:
     return read_flux(done.stdout)
 
 
-def read_flux(text: str, where: str = "resource.R") -> Job:
+def read_flux(text: str, where: str = "resource.R") -> JobInfo:
     """Read resources as Flux writes them (R, version 1; Flux RFC 20).
 
     Raises
@@ -158,18 +158,18 @@ def read_flux(text: str, where: str = "resource.R") -> Job:
         if isinstance(error, FormatError):
             raise
         raise FormatError(where, None, "no resources of Flux, expected R in version 1") from None
-    return Job("Flux", _distinct(hosts, where), tuple(cores))
+    return JobInfo("Flux", _distinct(hosts, where), tuple(cores))
 
 
-def host_file_job(environment: Environment) -> Job:
+def host_file_job(environment: Environment) -> JobInfo:
     """Read the host file that Open MPI was told to use by default."""
     name = next(n for n in OPEN_MPI if environment.get(n))
     hosts, slots = read_slots(environment[name])
-    return Job("Open MPI", hosts, None, slots)
+    return JobInfo("Open MPI", hosts, None, slots)
 
 
 OPEN_MPI = ("PRTE_MCA_prte_default_hostfile", "OMPI_MCA_orte_default_hostfile")
-READERS: Sequence[tuple[str, Callable[[Environment], Job]]] = (
+READERS: Sequence[tuple[str, Callable[[Environment], JobInfo]]] = (
     ("SLURM_JOB_NODELIST", slurm_job), ("SLURM_NODELIST", slurm_job), ("PBS_NODEFILE", pbs_job),
     ("LSB_MCPU_HOSTS", lsf_job), ("LSB_HOSTS", lsf_job), ("OAR_NODEFILE", oar_job),
     ("PE_HOSTFILE", grid_engine_job), ("FLUX_URI", flux_job),

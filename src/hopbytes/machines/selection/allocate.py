@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopbytes._arrays import Bool
 from hopbytes._util.checks import check_texts, texts_of
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
@@ -125,7 +125,8 @@ def machine(
     sizes = capacities(hardware, texts_of("capacity", capacity), names)
     job = hardware.job
     tasks = None if job is None or job.tasks is None or not used.all() else np.array(job.tasks, np.int64)
-    endpoints, of_rails = hardware.slot_endpoints(where.node_of_pe, where.gpus, hardware.inventory)
+    of_slots = hardware.network_use.slot_endpoints
+    endpoints, of_rails = of_slots(where.node_of_pe, where.gpus, hardware.inventory)
     of_hardware = assumed(hierarchy, distance, hardware.levels) + where.machine.notices(used)
     missing = said_missing(hardware, of_hosts, allowed)
     return replace(
@@ -138,7 +139,7 @@ def machine(
 
 
 def _cut(
-    hardware: Machine, allowed: NDArray[np.bool_], names: tuple[str, ...], size: int, per: str | None
+    hardware: Machine, allowed: Bool, names: tuple[str, ...], size: int, per: str | None
 ) -> Allocation:
     of_place = hardware.gpu_of_core()
     single_leaves = per in PLACES and size == 1 and place_name(hardware, per) is None

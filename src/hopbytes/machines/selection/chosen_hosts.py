@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.geometry import coordinates_of
@@ -21,7 +20,7 @@ class ChosenHosts(NamedTuple):
 
     machine: Machine
     names: tuple[str, ...]
-    used: NDArray[np.bool_]
+    used: Bool
     notices: tuple[str, ...] = ()
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int64
 from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.errors import FormatError, InfeasibleError
 from hopbytes.machines.base import Machine
@@ -29,7 +28,7 @@ def is_sampled(hosts: object) -> bool:
     return isinstance(hosts, str) and hosts.partition(":")[0] in (*METHODS, "nodes") and ":" in hosts
 
 
-def sample_nodes(machine: Machine, text: str) -> NDArray[np.bool_]:
+def sample_nodes(machine: Machine, text: str) -> Bool:
     """bool[nodes]: which nodes a job gets.
 
     Parameters

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int64
 from hopbytes.errors import FormatError, unknown_name
 from hopbytes.machines.base import Machine
 from hopbytes.machines.common.level_names import level_name
@@ -45,7 +44,7 @@ def units_of(machine: Machine, name: str) -> Int64:
 
 def excluded(
     machine: Machine, text: str, option: str = "`exclude`", hosts: Sequence[str] = ()
-) -> NDArray[np.bool_]:
+) -> Bool:
     """bool[n_cores]: the cores that an exclusion takes away.
 
     Parameters
@@ -104,7 +103,7 @@ def excluded(
 
 def _named_nodes(
     machine: Machine, text: str, names: str, option: str, hosts: Sequence[str]
-) -> NDArray[np.bool_]:
+) -> Bool:
     """bool[n_cores]: the cores of nodes given by name."""
     nodes = int(machine.node_of_core()[-1]) + 1
     if not hosts and machine.network() is not None:
@@ -114,7 +113,7 @@ def _named_nodes(
         raise FormatError(option, None, f"{text[:40]!r}, {what}")
     chosen = np.zeros(nodes, np.bool_)
     chosen[match_hosts(expand_hosts(names, option), hosts, where=option)] = True
-    found: NDArray[np.bool_] = chosen[machine.node_of_core()]
+    found: Bool = chosen[machine.node_of_core()]
     return found
 
 
@@ -187,7 +186,7 @@ def _natural_outer(machine: Machine, name: str) -> Int64:
     return machine.node_of_core().astype(np.int64) if inside else np.zeros(machine.n_cores, np.int64)
 
 
-def reserved(machine: Machine, allowed: NDArray[np.bool_], text: str) -> NDArray[np.bool_]:
+def reserved(machine: Machine, allowed: Bool, text: str) -> Bool:
     """bool[n_cores]: the first N allowed cores of every unit, for ``N/LEVEL`` (several with commas).
 
     FormatError for other text, UnsupportedError for an unknown level.
@@ -214,14 +213,14 @@ def rank_in_runs(ids: Int64) -> Int64:
     return places - starts
 
 
-def said_cores(hardware: Machine, places: NDArray[np.bool_]) -> str:
+def said_cores(hardware: Machine, places: Bool) -> str:
     """Say how many cores some places belong to."""
     count = len(np.unique(units_of(hardware, "core")[places]))
     return f"{count} core{'s' * (count != 1)}"
 
 
 def said_missing(
-    hardware: Machine, of_hosts: NDArray[np.bool_], allowed: NDArray[np.bool_]
+    hardware: Machine, of_hosts: Bool, allowed: Bool
 ) -> tuple[str, ...]:
     """Say what was taken away: whole cores, and threads of cores that go on being places with the rest."""
     if not np.any(of_hosts & ~allowed):

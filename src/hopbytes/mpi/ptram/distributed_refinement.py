@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.kernels.leaders import LinkChanges, peak_after_each
 from hopbytes.mpi.ptram.own_routes import Flow
 from hopbytes.mpi.ptram.part import Part, Room, Talk, apply, batch
@@ -87,7 +86,7 @@ def _loads(part: Part, talk: Talk, place: Int32) -> Int64:
 
 
 def _pairs(
-    part: Part, talk: Talk, room: Room, place: Int32, group_at: Int64, hot: NDArray[np.bool_],
+    part: Part, talk: Talk, room: Room, place: Int32, group_at: Int64, hot: Bool,
     around: Callable[[int], Int64],
 ) -> list[tuple[int, int]]:
     """Return all leaders' pairs of a node with a flow over the hot link and a near node to exchange with."""

@@ -8,9 +8,8 @@ changes of the link loads. All numbers are the integers of the serial search, so
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Float64, Int32, Int64
 from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.kernels.leaders import hybrid_after_each, placement_order
 from hopbytes.mpi.ptram.own_routes import Flow
@@ -47,7 +46,7 @@ def led_greedy(part: Part, terms: HybridTerms, *, by_share: bool) -> tuple[Int32
 
 
 def _take_best(
-    part: Part, flow: Flow, candidates: Int64, load: Int64, weights: NDArray[np.float64]
+    part: Part, flow: Flow, candidates: Int64, load: Int64, weights: Float64
 ) -> int:
     """Return the best candidate of all leaders (-1 if there is none), and add its flows to `load`."""
     added = part.own.sums_at(candidates, flow)

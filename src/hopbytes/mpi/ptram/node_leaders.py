@@ -9,7 +9,8 @@ import numpy as np
 
 from hopbytes._arrays import Int32
 from hopbytes.algorithms.two_level import Routed
-from hopbytes.engine.routed_search import HybridTerms, Traffic
+from hopbytes.engine.places import Groups
+from hopbytes.engine.routed_search import HybridTerms
 from hopbytes.errors import InfeasibleError
 from hopbytes.machines.network.network import Network
 from hopbytes.mpi.ptram.distributed_refinement import led_refine
@@ -27,7 +28,7 @@ class StrandedError(RuntimeError):
 class Job:
     """One search: the greedy mapping if `terms` is given, otherwise the refinement."""
 
-    traffic: Traffic
+    traffic: Groups
     endpoints: Int32
     shift: int
     terms: HybridTerms | None = None
@@ -41,7 +42,7 @@ class Job:
     @property
     def nbytes(self) -> int:
         """The size of the arrays in bytes."""
-        arrays = (*self.traffic, self.endpoints, self.start)
+        arrays = (*self.traffic.csr, *self.traffic[1:], self.endpoints, self.start)
         return sum(array.nbytes for array in arrays if array is not None)
 
 

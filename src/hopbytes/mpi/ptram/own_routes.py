@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int32, Int64
+from hopbytes._arrays import Bool, Int32, Int64
 from hopbytes.algorithms.two_level.neighbourhood import MOST_SITES, WINDOW
 from hopbytes.kernels.leaders import LinkChanges, sum_over_routes
 from hopbytes.kernels.routes import Routes
@@ -30,7 +29,7 @@ class Flow:
 
     others: Int64
     volumes: Int64
-    leaves: NDArray[np.bool_]
+    leaves: Bool
 
 
 class OwnRoutes:
@@ -95,7 +94,7 @@ class OwnRoutes:
         volumes = np.tile(flow.volumes, len(places))
         return sum_over_routes(self.routes, self.shift, self.n_links, start, rows.reshape(-1), volumes)
 
-    def over(self, links: Int64) -> NDArray[np.bool_]:
+    def over(self, links: Int64) -> Bool:
         """Return bool[rows], True for the routes that use any of the given links."""
         found = np.zeros(len(self), np.bool_)
         hits = np.flatnonzero(np.isin(self.routes.links, links))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
-from hopbytes.engine.routed_search import Traffic
+from hopbytes._arrays import Bool, Int64
+from hopbytes.engine.places import Groups
 from hopbytes.kernels.leaders import LinkChanges
 from hopbytes.mpi.ptram.own_routes import Flow, OwnRoutes
 from hopbytes.mpi.ptram.wire import Wire
@@ -20,7 +19,7 @@ class Part:
 
     Parameters
     ----------
-    traffic : Traffic
+    traffic : Groups
     own : OwnRoutes
     prices : int64[links] or None
         None means 1 for each link.
@@ -29,7 +28,7 @@ class Part:
         First place of every leader; a leader has all places up to the first one of the next leader.
     """
 
-    traffic: Traffic
+    traffic: Groups
     own: OwnRoutes
     prices: Int64 | None
     wire: Wire
@@ -39,12 +38,13 @@ class Part:
 class Talk:
     """The arcs of every group in both directions, without loops and without arcs of volume 0."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: Groups) -> None:
         groups = len(traffic.sizes)
-        source = np.repeat(np.arange(groups), np.diff(traffic.indptr))
-        volume = np.ones(len(source), np.int64) if traffic.volumes is None else traffic.volumes
-        counts = (source != traffic.targets) & (volume > 0)
-        a, b, v = source[counts], traffic.targets[counts].astype(np.int64), volume[counts]
+        source = np.repeat(np.arange(groups), np.diff(traffic.csr.indptr))
+        targets, volumes = traffic.csr.targets, traffic.csr.weights
+        volume = np.ones(len(source), np.int64) if volumes is None else volumes
+        counts = (source != targets) & (volume > 0)
+        a, b, v = source[counts], targets[counts].astype(np.int64), volume[counts]
         ends, others = np.concatenate([a, b]), np.concatenate([b, a])
         order = np.argsort(ends, kind="stable")
         self._start = np.searchsorted(ends[order], np.arange(groups + 1))
@@ -72,14 +72,14 @@ class Room:
         found: Int64 = np.cumsum(np.bincount(classes, minlength=count)[::-1])[::-1].copy()
         return found
 
-    def allows(self, group: int) -> NDArray[np.bool_]:
+    def allows(self, group: int) -> Bool:
         """bool[P]: places, free or not, that the group may take."""
         own = self.group_class[group]
         spare = self._have > self._need
         spare[: own + 1] = True
         open_ = np.logical_and.accumulate(spare)
         open_[:own] = False
-        found: NDArray[np.bool_] = open_[self.place_class]
+        found: Bool = open_[self.place_class]
         return found
 
     def take(self, group: int, place: int) -> None:

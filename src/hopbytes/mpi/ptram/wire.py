@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Array, Int64
 
-Numbers: TypeAlias = NDArray[Any]
+Numbers: TypeAlias = Array
 Comm: TypeAlias = Any  # mpi4py.MPI.Intracomm; mpi4py has to be optional
 
 

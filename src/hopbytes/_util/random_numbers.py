@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hopbytes._arrays import Int64
+from hopbytes._arrays import Bool, Int64
 
 _GAMMA = 0x9E3779B97F4A7C15
 _MASK = 2**64 - 1
@@ -60,9 +60,10 @@ class RandomNumbers:
         """Return int64[count], different integers from 0 to `bound` - 1; O(bound log bound)."""
         return self.permutation(bound)[:count]
 
-    def coins(self, count: int) -> npt.NDArray[np.bool_]:
+    def coins(self, count: int) -> Bool:
         """Return bool[count], true with probability one half."""
-        return self.words(count) >= np.uint64(2**63)
+        coins: Bool = self.words(count) >= np.uint64(2**63)
+        return coins
 
     def happens(self, probability: float) -> bool:
         """Return true with a probability; exact to 2^-53."""
@@ -73,4 +74,5 @@ def _mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Return the mixing function of SplitMix64 of each word; products wrap around, as they should."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+    words ^= words >> np.uint64(31)
+    return words

@@ -14,6 +14,9 @@ class Control {
   void record_work(int64_t arcs) const {
     if (work_) std::atomic_ref<int64_t>(*work_).fetch_add(arcs, std::memory_order_relaxed);
   }
+  void request_stop() const {
+    std::atomic_ref<int32_t>(*flag_).store(1, std::memory_order_relaxed);
+  }
   bool should_stop() const {
     return flag_ && std::atomic_ref<int32_t>(*flag_).load(std::memory_order_relaxed) != 0;
   }

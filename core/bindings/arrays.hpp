@@ -15,6 +15,7 @@ template <class T> std::span<const T> in(const InArray<T>& a) { return {a.data()
 template <class T> std::span<T> out(const OutArray<T>& a) { return {a.data(), a.size()}; }
 
 // Each bind_* registers the kernels of the source file of the same name.
+void bind_control(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_repair(nb::module_& m);
 void bind_parse(nb::module_& m);

@@ -7,27 +7,37 @@
 using namespace hopbytes;
 using nb::literals::operator""_a;
 
+namespace {
+
+ManyOptions many_options(const nb::dict& given) {
+  NamedSettings settings(given);
+  ManyOptions options;
+  settings.read("repetitions", options.repetitions);
+  settings.read("recombinations", options.recombinations);
+  settings.read("threads", options.threads);
+  settings.read("bisection_repetitions", options.bisection_repetitions);
+  settings.read("initial_partitions", options.partition.initial_partitions);
+  settings.read("contraction_limit", options.partition.contraction_limit);
+  settings.read("coarsest", options.partition.coarsest);
+  settings.read("region_growings", options.partition.growing_repetitions);
+  settings.read("coarse_recombinations", options.partition.recombinations);
+  settings.read("shared_hierarchies", options.partition.hierarchies);
+  read_search(settings, options.partition.search, options.partition.flow);
+  settings.expect_all_read();
+  return options;
+}
+
+}  // namespace
+
 void bind_engine(nb::module_& m) {
   m.def(
       "partition_many",
       [](GraphArrays arrays, LinearCostArrays linear_cost, ControlArrays control_arrays,
          InArray<int32_t> group, InArray<int64_t> block_start, InArray<int64_t> max_block_weight,
-         InArray<uint64_t> seed, InArray<int32_t> candidates, InArray<int64_t> settings,
-         OutArray<int32_t> child, OutArray<int64_t> cut) {
+         InArray<uint64_t> seed, InArray<int32_t> candidates, const nb::dict& given, OutArray<int32_t> child,
+         OutArray<int64_t> cut) {
+        ManyOptions options = many_options(given);
         nb::gil_scoped_release release;
-        const auto set = in(settings);
-        ManyOptions options;
-        options.repetitions = static_cast<int32_t>(set[0]);
-        options.recombinations = static_cast<int32_t>(set[1]);
-        options.threads = static_cast<int32_t>(set[2]);
-        options.partition.initial_partitions = static_cast<int32_t>(set[3]);
-        options.partition.contraction_limit = static_cast<int32_t>(set[4]);
-        options.partition.coarsest = static_cast<int32_t>(set[5]);
-        options.partition.growing_repetitions = static_cast<int32_t>(set[6]);
-        options.partition.recombinations = static_cast<int32_t>(set[7]);
-        options.bisection_repetitions = static_cast<int32_t>(set[8]);
-        options.partition.hierarchies = static_cast<int32_t>(set[9]);
-        read_search(set, 10, options.partition.search, options.partition.flow);
         options.finished = std::get<0>(control_arrays).data() + 1;
         on_graph(arrays, linear_cost, [&](const auto& graph) {
           partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed), in(candidates),
@@ -36,7 +46,7 @@ void bind_engine(nb::module_& m) {
       },
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
       "block_start"_a.noconvert(), "max_block_weights"_a.noconvert(), "seeds"_a.noconvert(),
-      "candidates"_a.noconvert(), "settings"_a.noconvert(), "child"_a.noconvert(), "cut"_a.noconvert());
+      "candidates"_a.noconvert(), "settings"_a, "child"_a.noconvert(), "cut"_a.noconvert());
   m.def(
       "coarsen_once",
       [](GraphArrays arrays, LinearCostArrays linear_cost, ControlArrays control_arrays,

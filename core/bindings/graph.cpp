@@ -23,7 +23,7 @@ void bind_graph(nb::module_& m) {
           return std::pair<int64_t, int64_t>(static_cast<int64_t>(total >> 32),
                                              static_cast<int64_t>(total & 0xffffffff));
         },
-        "values"_a.noconvert());
+        "values"_a.noconvert(), Release());
   m.def(
       "csr_from_arcs",
       [](InArray<int32_t> source, InArray<int32_t> target, InArray<int64_t> volume, InArray<int64_t> messages,

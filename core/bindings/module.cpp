@@ -2,6 +2,7 @@
 
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
+  bind_control(m);
   bind_graph(m);
   bind_repair(m);
   bind_parse(m);

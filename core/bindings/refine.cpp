@@ -7,20 +7,30 @@
 using namespace hopbytes;
 using nb::literals::operator""_a;
 
+namespace {
+
+RefineOptions refine_options(const nb::dict& given) {
+  NamedSettings settings(given);
+  RefineOptions options;
+  settings.read("cycles", options.cycles);
+  settings.read("coarsest", options.coarsest);
+  settings.read("chains", options.chains);
+  settings.read("threads", options.threads);
+  read_search(settings, options.search, options.flow);
+  settings.expect_all_read();
+  return options;
+}
+
+}  // namespace
+
 void bind_refine(nb::module_& m) {
   m.def(
       "refine_placement",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int64_t> max_block_weight, uint64_t seed,
-         InArray<int64_t> settings, InArray<int32_t> others, OutArray<int32_t> pe) {
+         const nb::dict& given, InArray<int32_t> others, OutArray<int32_t> pe) {
+        RefineOptions options = refine_options(given);
         nb::gil_scoped_release release;
-        const auto set = in(settings);
-        RefineOptions options;
-        options.cycles = static_cast<int32_t>(set[0]);
-        options.coarsest = static_cast<int32_t>(set[1]);
-        read_search(set, 2, options.search, options.flow);
-        options.chains = static_cast<int32_t>(set[8]);
-        options.threads = static_cast<int32_t>(set[9]);
         options.others = in(others);
         return on_both(arrays, linear_cost, distances, max_block_weight.size(),
                        [&](const auto& graph, const auto& distance) {
@@ -29,6 +39,6 @@ void bind_refine(nb::module_& m) {
                        });
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "others"_a.noconvert(),
+      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(),
       "pe"_a.noconvert());
 }

@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "congestion_search.hpp"
+#include "named_settings.hpp"
 #include "ptram.hpp"
 #include "route_arguments.hpp"
 
@@ -17,47 +18,49 @@ enum class Job : int64_t { swap, search, greedy, refine };
 struct Problem {
   std::span<const int64_t> size, capacity;
   Neighbourhood neighbourhood;
-  std::span<const int64_t> options;
+  NamedSettings settings;
   std::span<const double> weights;
   std::span<const int32_t> classes;
 };
 
-std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, const Problem& problem,
+std::pair<int64_t, int64_t> run(Job job, RoutedGroups& state, Problem& problem,
                                 const Control& control) {
-  const auto& set = problem.options;
+  NamedSettings& settings = problem.settings;
   int64_t evaluations = 0, made = 0;
   switch (job) {
     case Job::swap:
       made = CongestionSwap(state, problem.size, problem.capacity, problem.neighbourhood,
-                            static_cast<int32_t>(set[0]),
-                            set[1] ? CongestionRule::paper : CongestionRule::lexicographic)
-                 .run(set[2], control, evaluations);
+                            static_cast<int32_t>(settings.take("delta")),
+                            settings.take("paper_rule") ? CongestionRule::paper : CongestionRule::lexicographic)
+                 .run(settings.take("limit"), control, evaluations);
       break;
     case Job::search: {
       CongestionOptions options;
-      options.evaluations = set[0];
-      options.nearest = static_cast<int32_t>(set[1]);
-      options.band_percent = static_cast<int32_t>(set[2]);
-      options.threshold = static_cast<int32_t>(set[3]);
-      options.hop_percent = static_cast<int32_t>(set[4]) - 1;
-      options.set_percent = static_cast<int32_t>(set[7]);
-      if (set[6]) options.hybrid = hybrid_of(problem.weights);
+      settings.read("evaluations", options.evaluations);
+      settings.read("nearest", options.nearest);
+      settings.read("band_percent", options.band_percent);
+      settings.read("threshold", options.threshold);
+      settings.read("hop_percent", options.hop_percent);
+      settings.read("set_percent", options.set_percent);
+      if (settings.take("hybrid")) options.hybrid = hybrid_of(problem.weights);
       made = CongestionSearch(state, problem.size, problem.capacity, problem.neighbourhood, options,
-                              static_cast<uint64_t>(set[5]))
+                              static_cast<uint64_t>(settings.take("seed")))
                  .run(control, evaluations);
       break;
     }
     case Job::greedy: {
       evaluations = ptram_greedy(state, problem.size, problem.capacity, problem.classes,
-                                 hybrid_of(problem.weights), set[0] != 0, control);
+                                 hybrid_of(problem.weights), settings.take("by_share") != 0, control);
       break;
     }
     case Job::refine:
       made = ptram_refine(state, problem.size, problem.capacity, problem.neighbourhood,
-                          static_cast<int32_t>(set[0]), set[1],
-                          set[2] ? ReliefRule::paper : ReliefRule::count, set[3] != 0, control, evaluations);
+                          static_cast<int32_t>(settings.take("nearest")), settings.take("rounds"),
+                          settings.take("paper_rule") ? ReliefRule::paper : ReliefRule::count,
+                          settings.take("nearby") != 0, control, evaluations);
       break;
   }
+  settings.expect_all_read();
   return {made, evaluations};
 }
 
@@ -81,14 +84,15 @@ void bind_routed(nb::module_& m) {
          int32_t shift, InArray<int64_t> indptr, InArray<int32_t> target, InArray<int64_t> volume,
          InArray<int64_t> size, InArray<int64_t> capacity, int32_t ports, InArray<int32_t> out_port,
          InArray<int32_t> in_port, InArray<int32_t> near, InArray<uint16_t> hops, InArray<int32_t> site,
-         InArray<int64_t> place_start, InArray<int32_t> place_of, InArray<int64_t> options,
+         InArray<int64_t> place_start, InArray<int32_t> place_of, const nb::dict& options,
          InArray<double> weights, InArray<int32_t> classes, OutArray<int32_t> control,
          OutArray<int32_t> place) {
+        NamedSettings settings(options);
         nb::gil_scoped_release release;
         const Flows flows({in(indptr), in(target), in(volume)}, {ports, in(out_port), in(in_port)});
-        const Problem problem{
+        Problem problem{
             in(size),    in(capacity), {in(near), in(hops), in(site), in(place_start), in(place_of)},
-            in(options), in(weights),  in(classes)};
+            std::move(settings), in(weights), in(classes)};
         return with_placed_routes(
             form, route_arrays(numbers, table, first, head), in(endpoint), shift,
             [&](const PlacedRoutes& routes) {
@@ -101,7 +105,7 @@ void bind_routed(nb::module_& m) {
       "indptr"_a.noconvert(), "targets"_a.noconvert(), "volumes"_a.noconvert(), "sizes"_a.noconvert(),
       "capacities"_a.noconvert(), "ports"_a, "out_ports"_a.noconvert(), "in_ports"_a.noconvert(),
       "near"_a.noconvert(), "hops"_a.noconvert(), "site"_a.noconvert(), "place_start"_a.noconvert(),
-      "place_of"_a.noconvert(), "options"_a.noconvert(), "weights"_a.noconvert(), "classes"_a.noconvert(),
+      "place_of"_a.noconvert(), "options"_a, "weights"_a.noconvert(), "classes"_a.noconvert(),
       "control"_a.noconvert(), "place"_a.noconvert());
   m.def("route_classes",
         [](int64_t form, InArray<int64_t> numbers, InArray<int32_t> table, InArray<int32_t> first,

@@ -1,5 +1,6 @@
 // Binds swap_refine.hpp and pairwise_repartition.hpp: one task per slot, by SwapSearch.
 #include "csr.hpp"
+#include "named_settings.hpp"
 #include "pairwise_repartition.hpp"
 #include "search_arguments.hpp"
 #include "swap_refine.hpp"
@@ -7,20 +8,41 @@
 using namespace hopbytes;
 using nb::literals::operator""_a;
 
+namespace {
+
+SwapOptions swap_options(const nb::dict& given) {
+  NamedSettings settings(given);
+  SwapOptions options;
+  settings.read("all_pairs_up_to", options.all_pairs_up_to);
+  settings.read("reach", options.reach);
+  settings.read("chains", options.chains);
+  settings.read("steps", options.steps);
+  settings.read("perturbation_work", options.perturbation_work);
+  settings.read("threads", options.threads);
+  settings.expect_all_read();
+  return options;
+}
+
+RepartitionOptions repartition_options(const nb::dict& given) {
+  NamedSettings settings(given);
+  RepartitionOptions options;
+  settings.read("new_bisections", options.new_bisections);
+  settings.read("rounds", options.rounds);
+  settings.read("budget", options.budget);
+  settings.expect_all_read();
+  return options;
+}
+
+}  // namespace
+
 void bind_slot_groups(nb::module_& m) {
   m.def(
       "swap_refine",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
-         ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, InArray<int64_t> settings,
+         ControlArrays control_arrays, InArray<int64_t> capacity, uint64_t seed, const nb::dict& given,
          OutArray<int32_t> pe, OutArray<int64_t> counted) {
+        const SwapOptions options = swap_options(given);
         nb::gil_scoped_release release;
-        SwapOptions options;
-        options.all_pairs_up_to = in(settings)[0];
-        options.reach = in(settings)[1];
-        options.chains = in(settings)[2];
-        options.steps = in(settings)[3];
-        options.perturbation_work = in(settings)[4];
-        options.threads = static_cast<int32_t>(in(settings)[5]);
         SwapCounts counts;
         const int64_t change = on_both(arrays, linear_cost, distances, capacity.size(),
                                        [&](const auto& graph, const auto& distance) {
@@ -32,17 +54,17 @@ void bind_slot_groups(nb::module_& m) {
         return change;
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "capacities"_a.noconvert(), "seed"_a, "settings"_a.noconvert(), "pe"_a.noconvert(),
+      "capacities"_a.noconvert(), "seed"_a, "settings"_a, "pe"_a.noconvert(),
       "counted"_a.noconvert());
   m.def(
       "repartition_pairs",
       [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
          ControlArrays control_arrays, InArray<int32_t> pairs, InArray<int64_t> unit_start,
-         InArray<int64_t> settings, uint64_t seed, InArray<int64_t> capacity, OutArray<int32_t> pe,
+         const nb::dict& given, uint64_t seed, InArray<int64_t> capacity, OutArray<int32_t> pe,
          OutArray<int64_t> counted) {
+        const RepartitionOptions options = repartition_options(given);
         nb::gil_scoped_release release;
         const Control control = control_of(control_arrays);
-        const RepartitionOptions options{in(settings)[0], in(settings)[1], in(settings)[2]};
         on_both(arrays, linear_cost, distances, capacity.size(),
                 [&](const auto& graph, const auto& distance) {
                   SwapSearch search(graph, distance, in(capacity), out(pe), SwapOptions{}, control);
@@ -57,6 +79,6 @@ void bind_slot_groups(nb::module_& m) {
                 });
       },
       "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
-      "pairs"_a.noconvert(), "unit_start"_a.noconvert(), "settings"_a.noconvert(), "seed"_a,
+      "pairs"_a.noconvert(), "unit_start"_a.noconvert(), "settings"_a, "seed"_a,
       "capacities"_a.noconvert(), "pe"_a.noconvert(), "counted"_a.noconvert());
 }

@@ -1,6 +1,7 @@
 """Compiled exchanges: never worse, counts and caps kept, a true local optimum when all pairs are tried."""
 
 import itertools
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.engine_cases import arcs_of, cost_of, csrs, distances, edges, random_csr, sums, swapped
 from hopbytes import _core
-from hopbytes.engine import RunControl, SearchProblem, swap_refine
+from hopbytes.engine import RunControl, SearchProblem, SwapSettings, swap_refine
 from hopbytes.engine.call import Call
 from hopbytes.kernels.records import Distances
 
@@ -66,6 +67,10 @@ def test_caps_hold_where_loads_differ(kind):
     assert gained > 0
 
 
+def by_name(*settings):
+    return asdict(SwapSettings(*settings)) | {"threads": 1}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_claimed_change_is_the_true_one(kind):
     for seed in range(10):
@@ -76,10 +81,9 @@ def test_the_claimed_change_is_the_true_one(kind):
         for all_pairs, chains, perturb in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
             after, call = pe.copy(), Call.prepare(SearchProblem(csr, distances=near), RunControl())
             change = _core.swap_refine(
-                call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(
-                    16, 40, np.int64
-                ), seed,
-                np.array([all_pairs, 3, chains, 50, perturb, 1], np.int64), after, np.zeros(2, np.int64),
+                call.graph, call.distances, call.linear_cost, call.control_arrays,
+                np.full(16, 40, np.int64), seed, by_name(all_pairs, 3, chains, 50, perturb), after,
+                np.zeros(2, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0
 
@@ -101,7 +105,7 @@ def test_fruitless_perturbations_end_early():
     after = np.arange(64, dtype=np.int32)
     change = _core.swap_refine(
         call.graph, call.distances, call.linear_cost, call.control_arrays, np.ones(64, np.int64), 0,
-        np.array([0, 3, 0, 0, 20_000, 1], np.int64), after, np.zeros(2, np.int64),
+        by_name(0, 3, 0, 0, 20_000), after, np.zeros(2, np.int64),
     )
     budget = 20_000 * (len(csr.targets) + 64)
     assert change == 0

@@ -16,6 +16,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.engine.work_meter import followed
 from hopbytes.errors import no_thread
 from hopbytes.kernels import checked_sum
+from hopbytes.kernels.base import compiled
 from hopbytes.kernels.linear_cost import LinearCost
 from hopbytes.kernels.records import Csr
 
@@ -23,9 +24,6 @@ Result = TypeVar("Result")
 
 #: Called with the number of scanned edges of a search and whether it ended by itself (False: it was stopped).
 Spend = Callable[[int, bool], None]
-
-#: Values of the control flag, which compiled code polls.
-GO_ON, HURRY = 0, 1
 
 #: Number of seconds to wait for the end of an interrupted call.
 GRACE = 0.3
@@ -161,9 +159,9 @@ def interruptible(
         return passed or (not to_the_end and stop_asked())
 
     if late():
-        flag[0] = HURRY
+        compiled.request_stop(flag)
     if size < SMALL:
-        whole = flag[0] != HURRY
+        whole = not flag[0]
         with followed(spent):
             result = work()
         _tell(spend, spent, whole=whole)
@@ -189,15 +187,15 @@ def interruptible(
     try:
         with followed(spent):
             while not finished.is_set():
-                left = 0.2 if deadline is None or flag[0] == HURRY else deadline - time.monotonic()
+                left = 0.2 if deadline is None or flag[0] else deadline - time.monotonic()
                 finished.wait(min(max(left, 0.0), 0.2))
                 if watch is not None:
                     watch(int(flag[1]))
                 if late():
-                    flag[0] = HURRY
-            whole = flag[0] != HURRY
+                    compiled.request_stop(flag)
+            whole = not flag[0]
     except BaseException:
-        flag[0] = HURRY
+        compiled.request_stop(flag)
         # Between two looks at the flag large graphs take seconds. Nobody wants the result any more, and the
         # thread keeps alive what it works on, so it may end by itself.
         finished.wait(GRACE)

@@ -48,7 +48,7 @@ def partition_many(
     call.run(
         lambda: compiled.partition_many(
             call.graph, call.linear_cost, call.control_arrays, group, groups.block_start,
-            groups.max_block_weights, groups.seeds, given, settings.array(control.threads), child, cut,
+            groups.max_block_weights, groups.seeds, given, settings.by_name(control.threads), child, cut,
         ),
         call_size(problem.csr, groups.max_block_weights, settings.repeats),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -70,12 +70,8 @@ def refine_placement(
     """
     call = Call.prepare(problem, control)
     result = pe.copy()
-    options = np.array(
-        [
-            settings.cycles, settings.coarsest, *astuple(settings.search), settings.chains, control.threads
-        ],
-        np.int64,
-    )  # fmt: skip
+    own = {"cycles": settings.cycles, "coarsest": settings.coarsest, "chains": settings.chains}
+    options = own | asdict(settings.search) | {"threads": control.threads}
     partners = np.empty(0, np.int32) if others is None else np.ascontiguousarray(others).reshape(-1)
     moves = call.run(
         lambda: compiled.refine_placement(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -76,7 +77,7 @@ def congestion_swap(
     int32[G], int, int
         The places, and the numbers of exchanges made (at most `limit`) and evaluated.
     """
-    options = (delta, paper_rule, limit)
+    options = {"delta": delta, "paper_rule": paper_rule, "limit": limit}
     return _search(_SWAP, traffic, routing, neighbourhood, place, options, control=control)
 
 
@@ -125,12 +126,11 @@ def congestion_search(
     int32[G], int, int
         The best mapping found, never worse than the start, and the numbers of exchanges made and evaluated.
     """
-    # In compiled code 0 means "no limit".
-    limit = 0 if settings.hop_percent is None else settings.hop_percent + 1
-    options = (
-        settings.evaluations, settings.nearest, settings.band_percent, settings.threshold, limit,
-        control.seed % 2**63, hybrid is not None, settings.set_percent,
-    )
+    # In compiled code -1 means "no limit".
+    limit = -1 if settings.hop_percent is None else settings.hop_percent
+    options = asdict(settings) | {
+        "hop_percent": limit, "hybrid": hybrid is not None, "seed": control.seed % 2**63,
+    }  # fmt: skip
     weights = _NO_WEIGHTS if hybrid is None else np.array(hybrid, np.float64)
     return _search(_SEARCH, traffic, routing, neighbourhood, place, options, weights, control=control)
 
@@ -155,7 +155,7 @@ def hybrid_greedy(
     place = np.full(len(traffic.sizes), -1, np.int32)
     weights = np.array(terms, np.float64)
     found, _, evaluations = _search(
-        _GREEDY, traffic, routing, neighbourhood, place, (by_share,), weights, classes, control
+        _GREEDY, traffic, routing, neighbourhood, place, {"by_share": by_share}, weights, classes, control
     )
     return found, evaluations
 
@@ -179,7 +179,7 @@ def hottest_link_refine(
     int32[G], int, int
         The places, and the numbers of rounds with an exchange and of evaluated exchanges.
     """
-    options = (nearest, rounds, paper_rule, nearby)
+    options = {"nearest": nearest, "rounds": rounds, "paper_rule": paper_rule, "nearby": nearby}
     return _search(_REFINE, traffic, routing, neighbourhood, place, options, control=control)
 
 
@@ -192,7 +192,7 @@ def route_classes(routing: Routing, capacities: Int64) -> Int32:
 
 def _search(
     job: int, traffic: Groups, routing: Routing, neighbourhood: Neighbourhood, place: Int32,
-    options: tuple[int, ...], weights: Float64 = _NO_WEIGHTS, classes: Int32 | None = None,
+    options: Mapping[str, int], weights: Float64 = _NO_WEIGHTS, classes: Int32 | None = None,
     control: RunControl = DEFAULT_CONTROL,
 ) -> tuple[Int32, int, int]:
     flag, result = control.flag(), place.copy()
@@ -204,7 +204,7 @@ def _search(
             job, *routing[:6], routing.links, optional(routing.prices), routing.shift,
             indptr, targets, optional(volumes), traffic.sizes, traffic.capacities,
             routing.ports, optional32(routing.out_ports), optional32(routing.in_ports), *neighbourhood,
-            np.array(options, np.int64), weights, classes, flag, result,
+            options, weights, classes, flag, result,
         ),
         flag, control, len(targets) + len(neighbourhood.near),
     )

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
-
-import numpy as np
-
-from hopbytes._arrays import Int64
+from dataclasses import asdict, dataclass, fields
 
 #: With at most so many tasks, searches over all pairs are worth their time on any pattern, and there is time
 #: for a population of them. With more tasks they are worth it only for dense patterns.
@@ -97,11 +93,8 @@ class PartitionSettings:
         once *= max(1, self.region_growings) * max(1, self.bisection_repetitions)
         return max(1, self.repetitions) * once + self.recombinations
 
-    def array(self, threads: int) -> Int64:
-        """Return the settings as the array that compiled code takes."""
-        own = (
-            self.repetitions, self.recombinations, threads, self.initial_partitions,
-            self.contraction_limit, self.coarsest, self.region_growings,
-            self.coarse_recombinations, max(1, self.bisection_repetitions), self.shared_hierarchies,
-        )  # fmt: skip
-        return np.array([*own, *astuple(self.search)], np.int64)
+    def by_name(self, threads: int) -> dict[str, int]:
+        """Return the settings as compiled code takes them."""
+        named = asdict(self)
+        named |= named.pop("search")
+        return named | {"threads": threads, "bisection_repetitions": max(1, self.bisection_repetitions)}

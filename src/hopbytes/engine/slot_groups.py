@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def repartition_pairs(
     counted, result = np.zeros(4, np.int64), pe.copy()
     room = np.full(int(unit_start[-1]), len(problem.csr.indptr), np.int64)
     flat = np.ascontiguousarray(pairs, np.int32).reshape(-1)
-    options = np.array(astuple(settings), np.int64)
+    options = asdict(settings)
     call.run(
         lambda: compiled.repartition_pairs(
             call.graph, call.distances, call.linear_cost, call.control_arrays, flat, unit_start, options,

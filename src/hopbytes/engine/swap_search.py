@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -72,13 +72,7 @@ def swap_refine(
     """
     call = Call.prepare(problem, control)
     counted, result = np.zeros(2, np.int64), pe.copy()
-    options = np.array(
-        [
-            settings.all_pairs_up_to, settings.reach, settings.chains, settings.steps,
-            settings.perturbation_work, control.threads,
-        ],
-        np.int64,
-    )  # fmt: skip
+    options = asdict(settings) | {"threads": control.threads}
     call.run(
         lambda: compiled.swap_refine(
             call.graph, call.distances, call.linear_cost, call.control_arrays, capacities, control.seed_word,

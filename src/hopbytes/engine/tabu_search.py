@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -147,7 +147,7 @@ def tabu_many(
     interruptible(
         lambda: compiled.tabu_many(
             problem.flow.reshape(-1), problem.distance.reshape(-1), problem.linear_cost.reshape(-1),
-            problem.symmetric, seeds, np.array(astuple(settings), np.int64), control.threads, flag,
+            problem.symmetric, seeds, asdict(settings), control.threads, flag,
             counted_work, result.reshape(-1), change, done,
         ),
         flag, control, _size(problem.n, len(seeds), settings.iterations), counted_work,

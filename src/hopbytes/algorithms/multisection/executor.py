@@ -18,6 +18,7 @@ from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 from hopbytes.algorithms.multisection.scheduling import Schedule, WorkItem
 from hopbytes.errors import FormatError, no_thread
+from hopbytes.kernels.base import compiled
 
 #: A subproblem with fewer tasks and arcs is divided down to single PEs in one work item, because
 #: distributing its parts among threads would take longer than dividing them.
@@ -113,7 +114,7 @@ def run_schedule(
                         result[_members(done.order.subproblem)] = done.groups
                     orders += schedule.finished(done.order, done.children)
         except BaseException:
-            cancel[0] = 1
+            compiled.request_stop(cancel)
             if stop is not None:
                 stop()
             raise

@@ -13,8 +13,11 @@ namespace hopbytes {
 class NamedSettings {
  public:
   explicit NamedSettings(const nb::dict& given) {
-    for (const auto& [name, value] : given)
-      values_.emplace(nb::cast<std::string>(nb::str(name)), nb::cast<int64_t>(value));
+    for (const auto& [name, value] : given) {
+      const nb::object integer = nb::steal(PyNumber_Index(value.ptr()));  // also of NumPy, but never of a float
+      if (!integer.is_valid()) nb::raise_python_error();
+      values_.emplace(nb::cast<const char*>(name), nb::cast<int64_t>(integer));
+    }
   }
 
   int64_t take(const char* name) {

@@ -76,9 +76,8 @@ def test_the_claimed_change_is_the_true_one(kind):
         for all_pairs, chains, perturb in ((1024, 0, 0), (0, 0, 0), (0, 3, 0), (0, 0, 20), (1024, 2, 20)):
             after, call = pe.copy(), Call.prepare(SearchProblem(csr, distances=near), RunControl())
             change = _core.swap_refine(
-                call.graph, call.distances, call.linear_cost, call.control_arrays, np.full(
-                    16, 40, np.int64
-                ), seed,
+                call.graph, call.distances, call.linear_cost, call.control_arrays,
+                np.full(16, 40, np.int64), seed,
                 np.array([all_pairs, 3, chains, 50, perturb, 1], np.int64), after, np.zeros(2, np.int64),
             )
             assert change == cost_of(csr, matrix, after) - cost_of(csr, matrix, pe) < 0

@@ -19,7 +19,7 @@ def best_swap(
     Parameters
     ----------
     csr : Csr
-        Symmetric.
+        Symmetric graph.
     table : int64[k, k]
         Symmetric distances.
     pe : int32[n]

@@ -41,7 +41,9 @@ def comm_cost_table(
 def comm_cost_network(
     arcs: Csr, pe: Int32, labels: UInt64, packed: Int64
 ) -> int:
-    """Return J on the nodes of a network; for the arrays see ``LoweredNetwork``
-    (machines/network/node_distances.py)."""
+    """Return J on the nodes of a network.
+
+    The arrays are described at :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
+    """
     indptr, targets, weights = arcs
     return int(_kernel.comm_cost_network(indptr, targets, optional(weights), pe, labels, packed))

@@ -82,7 +82,7 @@ def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
 
 
 def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
-    """uint16[e, e] hops between all pairs of some endpoints, and the number of pairs without a route.
+    """Return uint16[e, e], the hops between all pairs of endpoints, and the number of pairs without a route.
 
     :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
     """
@@ -149,7 +149,7 @@ def link_amounts(
 def arcs_over_link(
     form: RouteForm, arcs: Csr, endpoints: Int32, link: int
 ) -> Bool:
-    """bool[m]: arcs whose flow uses `link`."""
+    """Return bool[m], the arcs whose flow uses `link`."""
     marked = np.zeros(len(arcs.targets), np.uint8)
     _kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
     return marked.view(np.bool_)

@@ -266,9 +266,8 @@ class Multisection(Mapper):
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
         if spent.used_up:  # a mapping must be returned, but with the least effort
             return PartitionSettings(
-                repetitions=min(
-                    1, self.repetitions
-                ), recombinations=0, initial_partitions=1, coarse_recombinations=0
+                repetitions=min(1, self.repetitions), recombinations=0, initial_partitions=1,
+                coarse_recombinations=0,
             )
 
         # The effort grows with the square root of the share: measurements on meshes, circuits and social
@@ -284,16 +283,14 @@ class Multisection(Mapper):
                 overload_percent=self.overload_percent,
             )
         return PartitionSettings(
-            repetitions=max(min(1, self.repetitions), part(self.repetitions)), recombinations=part(
-                self.recombinations
-            ),
-            initial_partitions=max(
-                1, part(self.initial_partitions)
-            ), contraction_limit=self.contraction_limit,
-            coarse_recombinations=part(self.coarse_recombinations), bisection_repetitions=max(
-                1, part(self.bisection_repetitions)
-            ),
-            shared_hierarchies=self.shared_hierarchies, search=search,
+            repetitions=max(min(1, self.repetitions), part(self.repetitions)),
+            recombinations=part(self.recombinations),
+            initial_partitions=max(1, part(self.initial_partitions)),
+            contraction_limit=self.contraction_limit,
+            coarse_recombinations=part(self.coarse_recombinations),
+            bisection_repetitions=max(1, part(self.bisection_repetitions)),
+            shared_hierarchies=self.shared_hierarchies,
+            search=search,
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[ExternalPartitions | None]:

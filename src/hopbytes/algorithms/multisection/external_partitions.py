@@ -54,8 +54,11 @@ class ExternalPartitions:
     def candidates(
         self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
     ) -> Int32 | None:
-        """Return partitions of all groups of one level; the arguments of :func:`partition_many` before."""
-        # Half of the time that is left, so that the built-in partitioner has its share.
+        """Return partitions of all groups of one level.
+
+        The problem and the groups are those that :func:`hopbytes.engine.partition_many` then receives.
+        """
+        # Partitioners get half of the remaining time, so that time remains for the built-in partitioner.
         now = time.monotonic()
         deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
         tries = self._tries if depth == 0 else self._inner_tries

@@ -18,7 +18,7 @@ __all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "searc
 
 
 def search_problem(graph: CommGraph, where: Allocation, bounds: Bounds) -> SearchProblem:
-    """Return what refiners search: loads only where they bound what a PE may hold."""
+    """Return the problem that refiners search; it has loads only if the bounds apply to loads."""
     csr = graph.symmetric_positive()
     weights, linear_cost = _priced(graph, where, bounds.linear_cost)
     loads = None if bounds.exact else graph.loads

@@ -37,7 +37,7 @@ def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts:
 def cut(
     graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, settings: PartitionSettings
 ) -> Grouped:
-    """Cut the tasks into groups, one per node."""
+    """Partition the tasks into groups, one per node."""
     return cut_into_groups(graph, where, capacity_of(graph, bounds), settings, effort.run_control())
 
 

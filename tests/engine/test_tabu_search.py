@@ -166,11 +166,10 @@ def test_the_work_done_before_a_deadline_repeats_the_answer():
     flow, distance = matrices(7, 60, 99, symmetric=("flow", "distance"))
     problem = DenseProblem.build(flow, distance)
     begin, booked = starts(4, 60, 1)[0], []
-    place, done = evolve(
-        problem, begin, control=RunControl(
-            deadline=time.monotonic() + 0.2, spend=lambda arcs, whole: booked.append(arcs if whole else 0)
-        ),
+    control = RunControl(
+        deadline=time.monotonic() + 0.2, spend=lambda arcs, whole: booked.append(arcs if whole else 0)
     )
+    place, done = evolve(problem, begin, control=control)
     again, exchanges = evolve(problem, begin, limit=sum(booked))
     assert (again.tobytes(), exchanges) == (place.tobytes(), done)
 

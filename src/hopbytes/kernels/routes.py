@@ -146,18 +146,14 @@ def link_amounts(
     return amounts, int(unrouted)
 
 
-def arcs_over_link(
-    form: RouteForm, arcs: Csr, endpoints: Int32, link: int
-) -> Bool:
+def arcs_over_link(form: RouteForm, arcs: Csr, endpoints: Int32, link: int) -> Bool:
     """Return bool[m], the arcs whose flow uses `link`."""
     marked = np.zeros(len(arcs.targets), np.uint8)
     _kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
     return marked.view(np.bool_)
 
 
-def hop_histogram(
-    form: RouteForm, arcs: Csr, endpoints: Int32
-) -> tuple[Int64, Int64]:
+def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, Int64]:
     """Count arcs between different endpoints by the hops of their shortest route.
 
     Returns
@@ -218,9 +214,7 @@ class UnitTraffic(NamedTuple):
     received: Int64
 
 
-def unit_traffic(
-    arcs: Csr, units: Int32, n_units: int
-) -> UnitTraffic:
+def unit_traffic(arcs: Csr, units: Int32, n_units: int) -> UnitTraffic:
     """Sum the weight that units (PEs, nodes) send to and receive from each other.
 
     Parameters

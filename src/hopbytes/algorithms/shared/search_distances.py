@@ -25,9 +25,9 @@ def search_problem(graph: CommGraph, where: Allocation, bounds: Bounds) -> Searc
     return SearchProblem(csr._replace(weights=weights), loads, kernel_distances(where), linear_cost)
 
 
-def _priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[
-    Int64 | None, LinearCost | None
-]:
+def _priced(
+    graph: CommGraph, where: Allocation, linear_cost: LinearCost | None
+) -> tuple[Int64 | None, LinearCost | None]:
     """Return the weights of ``graph.symmetric_positive()`` and the linear cost on the same scale.
 
     Searches count every edge once, but J counts both of its arcs. Linear costs are therefore halved if the

@@ -30,22 +30,22 @@ def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | No
 def asked_of_gpus(machine: Machine, per: str | None, size: int, size_given: bool) -> tuple[str | None, int]:
     """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs.
 
-    A slot is a GPU there unless another level was asked for.
+    On such a machine a slot is a GPU unless the user requests another level.
 
     Parameters
     ----------
     machine : Machine
     per : str or None
-        What was asked for.
+        The level that the user requests, or None.
     size : int
         Cores of a slot; 1 means all cores beside the GPU.
     size_given : bool
-        The user asked for that number; otherwise it is that of the job, or the default.
+        True if the user gave `size`; otherwise it comes from the job or is the default.
 
     Raises
     ------
     UnsupportedError
-        Cores were asked for where the GPUs have none.
+        If cores are requested although the GPUs have none.
     """
     level = machine.gpu_level()
     if level is None:

@@ -34,8 +34,8 @@ def overview() -> str:
     lines = [title("hopbytes"), *name_lines("hopbytes", str(app.help))]
     lines += [".SH SYNOPSIS", ".B hopbytes", ".I VERB", "[OPTIONS]"]
     lines += [".SH DESCRIPTION", escaped(str(app.help)), "To begin:"]
-    for told, command in START:
-        lines += example(told, command)
+    for purpose, command in START:
+        lines += example(purpose, command)
     lines += [".SH VERBS"]
     for verb in VERBS:
         lines += tagged(f"hopbytes-{verb}(1)", SUMMARIES[verb])
@@ -56,8 +56,8 @@ def manual(page: Page) -> str:
         for entry in entries:
             lines += tagged(entry.spelling, entry.text)
     lines.append(".SH EXAMPLES")
-    for told, command in page.examples:
-        lines += example(told, command)
+    for purpose, command in page.examples:
+        lines += example(purpose, command)
     return "\n".join([*lines, *exit_codes(), ".SH SEE ALSO", ".BR hopbytes (1)"]) + "\n"
 
 
@@ -77,9 +77,9 @@ def tagged(name: str, text: str) -> list[str]:
     return [".TP", f".B {escaped(name)}", escaped(text)]
 
 
-def example(told: str, command: str) -> list[str]:
+def example(purpose: str, command: str) -> list[str]:
     """Return what a command does, and the command as it is typed."""
-    return [".PP", escaped(told if told.endswith("?") else f"{told}:"), ".PP", ".RS 4", ".nf",
+    return [".PP", escaped(purpose if purpose.endswith("?") else f"{purpose}:"), ".PP", ".RS 4", ".nf",
             escaped(command), ".fi", ".RE"]  # fmt: skip
 
 

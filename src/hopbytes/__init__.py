@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hopbytes.solve.presets import Chain as Chain
 
 #: Public name → module that defines it, or that it is (see _MODULES).
-_HOME = {
+_MODULE_OF = {
     "Allocation": "hopbytes.model.allocation",
     "Bounds": "hopbytes.algorithms.base",
     "Chain": "hopbytes.solve.presets",
@@ -84,14 +84,14 @@ _HOME = {
 }
 _MODULES = ("mappers", "presets", "refiners")
 
-__all__ = [*_HOME, "__version__"]
+__all__ = [*_MODULE_OF, "__version__"]
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'hopbytes' has no attribute {name!r}")
-    home = _importlib.import_module(_HOME[name])
-    value: _typing.Any = home if name in _MODULES else getattr(home, name)
+    module = _importlib.import_module(_MODULE_OF[name])
+    value: _typing.Any = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

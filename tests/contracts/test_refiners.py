@@ -17,7 +17,7 @@ from hopbytes.solve.problem import Request, formulate
 REFINERS = [name for name, kind in refiners.items() if not kind.needs_routes]
 
 
-def posed(seed, tasks_per_pe):
+def random_problem(seed, tasks_per_pe):
     """A random problem and a random placement that keeps its bounds as far as loads allow."""
     rng = np.random.default_rng(seed)
     where = hb.Allocation.whole(random_machine(rng, max_cores=40))
@@ -33,7 +33,7 @@ def posed(seed, tasks_per_pe):
 def test_never_worse_and_within_the_bounds(name, tasks_per_pe):
     refiner, cost = build(refiners, name), CommCost()
     for seed in range(10):
-        problem, pe, bounds = posed(seed, tasks_per_pe)
+        problem, pe, bounds = random_problem(seed, tasks_per_pe)
         before = pe.copy()
         after = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed))
         assert np.array_equal(pe, before), "the input is the caller's"
@@ -47,7 +47,7 @@ def test_never_worse_and_within_the_bounds(name, tasks_per_pe):
 @pytest.mark.parametrize("name", REFINERS)
 def test_the_same_for_any_number_of_threads(name):
     refiner = build(refiners, name)
-    problem, pe, bounds = posed(3, 9)
+    problem, pe, bounds = random_problem(3, 9)
     results = [
         refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=5, threads=threads)).tobytes()
         for threads in (1, 2, 3, 7, 1)
@@ -57,7 +57,7 @@ def test_the_same_for_any_number_of_threads(name):
 
 @pytest.mark.parametrize("name", REFINERS)
 def test_works_after_any_mapper_and_is_recorded(name):
-    problem, _, _ = posed(11, 9)
+    problem, _, _ = random_problem(11, 9)
     plain = map_tasks(problem.graph, problem.where, mapper="random", partition=True)
     refined = map_tasks(problem.graph, problem.where, mapper="random", refine=name, partition=True)
     assert refined.info["comm_cost"] <= plain.info["comm_cost"]

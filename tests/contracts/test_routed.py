@@ -31,7 +31,7 @@ OPTIONS = {
 }
 
 
-def posed(spec, seed, tasks_per_pe, scattered=False):
+def random_problem(spec, seed, tasks_per_pe, scattered=False):
     rng = np.random.default_rng(seed)
     where = hb.machine(spec)
     if scattered:
@@ -49,7 +49,7 @@ def test_the_objective_never_gets_worse_and_bounds_hold(spec, name):
     refiner = build(refiners, OPTIONS.get(name, name))
     goal = objectives[refiner.objective]()
     for seed, tasks_per_pe in ((1, 1), (2, 1), (3, 4)):
-        problem, pe, bounds = posed(spec, seed, tasks_per_pe, scattered=seed == 2)
+        problem, pe, bounds = random_problem(spec, seed, tasks_per_pe, scattered=seed == 2)
         before = pe.copy()
         after = refiner.refine(problem.graph, problem.where, pe, bounds, Effort(seed=seed))
         assert np.array_equal(pe, before), "the input is the caller's"
@@ -67,7 +67,7 @@ def test_the_objective_never_gets_worse_and_bounds_hold(spec, name):
 @pytest.mark.parametrize("spec", MACHINES)
 def test_mappers_place_every_task_within_bounds(spec, name):
     for seed, tasks_per_pe in ((1, 1), (2, 3)):
-        problem, _, _ = posed(spec, seed, tasks_per_pe, scattered=seed == 2)
+        problem, _, _ = random_problem(spec, seed, tasks_per_pe, scattered=seed == 2)
         runs = [
             map_tasks(problem.graph, problem.where, mapper=name, partition=True, seed=4, threads=threads)
             for threads in (1, 2)
@@ -82,7 +82,7 @@ def test_mappers_place_every_task_within_bounds(spec, name):
 @pytest.mark.parametrize("spec", ["torus:3x3@4 / core:2@1", "fattree:4x3:up=1x2:route=spread@3 / core:2@1"])
 def test_every_preset_follows_every_objective(spec, preset, goal):
     """What is asked for is counted, ahead of chance, and no worse than where J was asked for."""
-    problem, _, _ = posed(spec, 5, 1)
+    problem, _, _ = random_problem(spec, 5, 1)
     graph, where = problem.graph, problem.where
     found = map_tasks(graph, where, preset=preset, objective=goal.replace("_", "-"))
     value = objectives[goal]().value
@@ -95,7 +95,7 @@ def test_every_preset_follows_every_objective(spec, preset, goal):
 
 @pytest.mark.parametrize("goal", ["max_congestion", "max_messages", "hybrid"])
 def test_annealing_goes_on_while_there_is_work_and_repeats_itself(goal):
-    problem, pe, bounds = posed("torus:4x4@3 / core:2@1", 3, 1)
+    problem, pe, bounds = random_problem("torus:4x4@3 / core:2@1", 3, 1)
     once = build(refiners, f"routed:goal={goal},effort=1").refine(
         problem.graph, problem.where, pe, bounds, Effort(seed=2)
     )
@@ -114,7 +114,7 @@ def test_annealing_goes_on_while_there_is_work_and_repeats_itself(goal):
 
 
 def test_annealing_ends_with_the_deadline():
-    problem, pe, bounds = posed("torus:4x4@3 / core:2@1", 3, 1)
+    problem, pe, bounds = random_problem("torus:4x4@3 / core:2@1", 3, 1)
     effort = Effort(seed=2, deadline=time.monotonic() + 0.5)
     build(refiners, "routed:effort=1,anneal=true").refine(problem.graph, problem.where, pe, bounds, effort)
     assert effort.out_of_time

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hopbytes._util.random_numbers import RandomNumbers
 from hopbytes.engine import RunControl
 from hopbytes.engine.assignment import EvolutionSettings, evolve
 from hopbytes.engine.tabu_search import DenseProblem, TabuSettings, tabu_many
@@ -166,11 +167,10 @@ def test_the_work_done_before_a_deadline_repeats_the_answer():
     flow, distance = matrices(7, 60, 99, symmetric=("flow", "distance"))
     problem = DenseProblem.build(flow, distance)
     begin, booked = starts(4, 60, 1)[0], []
-    place, done = evolve(
-        problem, begin, control=RunControl(
-            deadline=time.monotonic() + 0.2, spend=lambda arcs, whole: booked.append(arcs if whole else 0)
-        ),
+    control = RunControl(
+        deadline=time.monotonic() + 0.2, spend=lambda arcs, whole: booked.append(arcs if whole else 0)
     )
+    place, done = evolve(problem, begin, control=control)
     again, exchanges = evolve(problem, begin, limit=sum(booked))
     assert (again.tobytes(), exchanges) == (place.tobytes(), done)
 
@@ -204,7 +204,7 @@ def test_crossing_keeps_what_parents_share_and_makes_permutations():
     from hopbytes.engine.assignment import _Search
 
     problem = DenseProblem.build(*matrices(10, 30, 9, symmetric=()))
-    run = _Search(problem, np.arange(30, dtype=np.int32), np.random.default_rng(1), 0, RunControl())
+    run = _Search(problem, np.arange(30, dtype=np.int32), RandomNumbers(1), 0, RunControl())
     for seed in range(20):
         one, other = starts(seed, 30, 2)
         other = one.copy() if seed == 0 else other

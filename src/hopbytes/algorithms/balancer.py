@@ -153,7 +153,7 @@ def _run(
     symmetric, flag = graph.symmetric(), np.zeros(1, np.int32)
     if linear_cost is not None:
         linear_cost = linear_cost.scaled(1, 2 if symmetric.indptr is graph.indptr else 1)
-    # What a move changes is a difference of sums: where that could overflow, rounded numbers choose.
+    # The gain of a move is a difference of sums. If it could overflow, rounded weights choose the moves.
     arcs = len(symmetric.targets)
     seen = prepare(symmetric.weights, arcs, given)
     is_table = given.table is not None
@@ -166,7 +166,7 @@ def _run(
             Csr(symmetric.indptr, symmetric.targets, seen.weights), loads, pe, caps, rescaled, flag,
             fill_empty=fill_empty, linear_cost=priced,
         ),
-        flag, DEFAULT_CONTROL, graph.n + graph.m,  # no deadline: a placement over its caps is no answer
+        flag, DEFAULT_CONTROL, graph.n + graph.m,  # no deadline: a mapping beyond its bounds is not a result
         to_the_end=True,
     )
     forbidden_left = linear_cost is not None and abs(change) >= FORBIDDEN // 2

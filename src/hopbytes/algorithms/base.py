@@ -61,7 +61,9 @@ class Bounds:
     linear_cost: LinearCost | None = None
 
     def room(self, n: int) -> Int64:
-        """int64[k]: what each PE may hold in a search; with ``exact`` all `n`, because exchanges keep counts.
+        """Return int64[k], the maximum load of each PE in a search; with ``exact`` it is `n` for all PEs.
+
+        Exchanges preserve the number of tasks per PE, so with ``exact`` no load has to be bounded.
 
         Examples
         --------
@@ -235,7 +237,7 @@ class Effort:
         return None
 
     def run_control(self, watch: Callable[[int], None] | None = None) -> RunControl:
-        """Return what compiled searches need of this effort; `watch` is told how far one has come."""
+        """Return the control of a compiled search with this effort; `watch` receives its progress."""
         return RunControl(self.seed, self.threads, self.deadline, self.spend, watch, self.cancel)
 
     def watch(self, stage: str, total: int) -> Callable[[int], None] | None:
@@ -284,7 +286,7 @@ class Mapper(ABC):
     chooses_slots: ClassVar[bool] = False
     #: The mapper reads a property of every task, so free PEs cannot be filled with tasks without messages.
     knows_tasks: ClassVar[bool] = False
-    #: Options that belong together, by what they are for; only how long lists are shown depends on it.
+    #: Groups of options by purpose; they affect only how long lists of options are shown.
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @property
@@ -307,7 +309,7 @@ class Refiner(ABC):
     objective: ClassVar[str] = "comm_cost"
     #: Other objectives that never get worse either, as long as the options have their defaults.
     keeps: ClassVar[tuple[str, ...]] = ()
-    #: Options that belong together, by what they are for; only how long lists are shown depends on it.
+    #: Groups of options by purpose; they affect only how long lists of options are shown.
     option_groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @abstractmethod

@@ -74,9 +74,9 @@ def command_of(verb: str) -> Verb:
         for name, parameter in inspect.signature(spread).parameters.items()
     ]
     # The width of the terminal, not the docstring, determines where lines end.
-    told = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
+    text = "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
     parameters += help_options()
-    return Verb(verb, callback=spread, params=parameters, help=told, add_help_option=False)
+    return Verb(verb, callback=spread, params=parameters, help=text, add_help_option=False)
 
 
 def parameter_of(name: str, annotation: Any, default: Any) -> click.Parameter:
@@ -149,9 +149,9 @@ def help_options() -> list[click.Parameter]:
             ctx.exit()
 
     options: list[click.Parameter] = []
-    for names, told in ((["help", "-h", "--help"], "Print this page and stop."),
+    for names, text in ((["help", "-h", "--help"], "Print this page and stop."),
                         (["help_all", "--help-all"], "Print every option and stop.")):  # fmt: skip
-        asked = click.Option(names, is_flag=True, is_eager=True, expose_value=False, callback=answer)
-        asked.declared = Declared(tuple(names[1:]), help=told)  # type: ignore[attr-defined]
-        options.append(asked)
+        option = click.Option(names, is_flag=True, is_eager=True, expose_value=False, callback=answer)
+        option.declared = Declared(tuple(names[1:]), help=text)  # type: ignore[attr-defined]
+        options.append(option)
     return options

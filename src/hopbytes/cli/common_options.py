@@ -300,8 +300,8 @@ class WritingOptions:
 
     def preferring(self, form: str | None, output: str | None) -> WritingOptions:
         """Return these options with another format if none was given; FILE.json is a stored mapping."""
-        said = self.format is not None or form is None or (output or "").endswith(".json")
-        return self if said else dataclasses.replace(self, format=form)
+        settled = self.format is not None or form is None or (output or "").endswith(".json")
+        return self if settled else dataclasses.replace(self, format=form)
 
     def launches(self, output: str | None) -> bool:
         """Whether the file is for a launcher, which starts processes."""

@@ -124,9 +124,9 @@ def terminal_text(page: Page, columns: int, *, complete: bool, bold: bool = Fals
                 lines += entry_lines(entry.spelling, entry.text, columns, NAMES)
     if page.examples:
         lines += ["", heading("Examples", bold)]
-        for told, command in page.examples:
-            told += "" if told.endswith("?") else ":"
-            lines += textwrap.wrap(told, columns, initial_indent="  ", subsequent_indent="  ")
+        for text, command in page.examples:
+            text += "" if text.endswith("?") else ":"
+            lines += textwrap.wrap(text, columns, initial_indent="  ", subsequent_indent="  ")
             lines += [f"    {command}"]
     if left_out:
         lines += ["", f"{left_out} more options: hopbytes {page.name} --help-all"]
@@ -143,14 +143,14 @@ def overview(program: Any) -> str:
     columns, bold = width(), _is_bold()
     lines = [f"{heading('Usage', bold)} hopbytes VERB [OPTIONS]", "", *textwrap.wrap(program.help, columns)]
     lines += ["", heading("Start here", bold)]
-    for told, command in START:
-        lines += [f"  {told}:", f"    {command}"]
+    for text, command in START:
+        lines += [f"  {text}:", f"    {command}"]
     lines += ["", heading("Verbs", bold)]
     for verb in program.list_commands(None):
         lines += entry_lines(verb, SUMMARIES[verb], columns, VERB_NAMES)
     lines += ["", f"{heading('Options', bold)}"]
-    told = "Print this page; after a verb, the page of the verb."
-    lines += entry_lines("-h, --help", told, columns, VERB_NAMES)
+    text = "Print this page; after a verb, the page of the verb."
+    lines += entry_lines("-h, --help", text, columns, VERB_NAMES)
     lines += entry_lines("--help-all", "After a verb: print all of its options.", columns, VERB_NAMES)
     lines += entry_lines("--version", "Print the version.", columns, VERB_NAMES)
     return "\n".join(lines)

@@ -59,12 +59,14 @@ def early_stop(wanted: bool) -> Iterator[Callable[[], bool] | None]:
 
 
 @contextmanager
-def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def prompt_end(
+    on_interrupt: Callable[[], None], patient: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
     """Answer Ctrl-C at once, also while compiled code keeps the main thread busy, and end soon after.
 
     Parameters
     ----------
-    asked : callable
+    on_interrupt : callable
         Called from another thread when Ctrl-C came.
     patient : callable
         Called then; if it returns True, the first Ctrl-C requests the best result so far and ends nothing.
@@ -79,19 +81,19 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    hears, told = os.pipe()
-    os.set_blocking(told, False)
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
     over = threading.Event()
 
     def listen() -> None:
         first = True
         while not over.is_set():
-            numbers = os.read(hears, 64)
+            numbers = os.read(read_end, 64)
             if not numbers or over.is_set():
                 return
             if signal.SIGINT in numbers:
                 with suppress(Exception):  # an error here must not prevent the end
-                    asked()
+                    on_interrupt()
                 if not (first and patient()):
                     if not over.wait(GRACE):
                         _end_now()
@@ -99,7 +101,7 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
                 first = False
 
     listener = threading.Thread(target=listen, name="hopbytes-signals", daemon=True)
-    before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     try:
         listener.start()
         started = True
@@ -112,10 +114,10 @@ def prompt_end(asked: Callable[[], None], patient: Callable[[], bool] = lambda: 
         if started:
             signal.set_wakeup_fd(before)
         over.set()
-        os.close(told)
+        os.close(write_end)
         if started:
             listener.join()
-        os.close(hears)
+        os.close(read_end)
 
 
 def _end_now() -> None:

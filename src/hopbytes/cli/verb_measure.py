@@ -44,6 +44,6 @@ def measure(
     from hopbytes.discovery.store import measure_to_file
 
     options = {"compiler": cc, "batches": batches, "keep_distances": keep_distances}
-    said = measure_to_file(command, machine.allocation(), output, force=force, **options)
+    summary = measure_to_file(command, machine.allocation(), output, force=force, **options)
     if not quiet:
-        tell(said)
+        tell(summary)

@@ -24,6 +24,6 @@ def probe(
     from hopbytes.cli.output import tell
     from hopbytes.discovery.probe import probe_to_file
 
-    said = probe_to_file(command, output, force=force)
+    summary = probe_to_file(command, output, force=force)
     if not quiet:
-        tell(said)
+        tell(summary)

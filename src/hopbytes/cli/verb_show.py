@@ -40,8 +40,8 @@ def show(
     from hopbytes.cli.output import print_json, print_text, tell
     from hopbytes.report.thing import draw_thing, explain
 
-    told = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
-    given = {name: value for name, value in told.items() if value is not None}
+    options = {"hosts": hosts, "rails": rails, "adapters": adapters, "node_name_map": node_name_map}
+    given = {name: value for name, value in options.items() if value is not None}
     if output is not None:
         if route is not None or json:
             raise UsageError("-o draws a machine: --route and --json cannot be given with it")

@@ -114,12 +114,12 @@ def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
     FormatError
         No probe answered; a host whose lines did not all arrive; CPUs nobody understands.
     """
-    said: dict[str, _Host] = {}
+    hosts: dict[str, _Host] = {}
     for line in lines:
         found = LINE.search(line.rstrip("\n"))
         if found is None or not HOST_NAME.fullmatch(found[1]):
             continue
-        host = said.setdefault(found[1], _Host())
+        host = hosts.setdefault(found[1], _Host())
         host.lines += 1
         if found[2] == "allowed":
             host.allowed |= parse_list(found[3], f"{WHERE} of {found[1]}")
@@ -128,14 +128,14 @@ def read_probe(lines: Iterable[str], job: JobInfo | None = None) -> NodeMachine:
             host.files[path] = content
         elif found[2] == "end" and found[3].isdecimal():
             host.promised += int(found[3][:9])
-    if not said:
+    if not hosts:
         raise FormatError(WHERE, None, "no node answered, expected one process on every node of the job")
-    for name, host in said.items():
+    for name, host in hosts.items():
         if not host.promised or host.lines != host.promised:
             what = f"{host.lines} of {host.promised or 'unknown many'} lines arrived from {name}"
             raise FormatError(WHERE, None, f"{what}, expected all: run it again")
-    names, job = _in_order(list(said), job)
-    trees = [_node(name, said[real]) for name, real in names]
+    names, job = _in_order(list(hosts), job)
+    trees = [_node(name, hosts[real]) for name, real in names]
     return Stored("machine:", NodeInventory.of(trees), tuple(name for name, _ in names), job=job)
 
 

@@ -104,7 +104,7 @@ def evolve(
     Raises
     ------
     ValueError
-        Neither `limit` nor a deadline is given.
+        If neither `limit` nor ``control.deadline`` is given.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def evolve(
     14
     """
     if limit is None and control.deadline is None:
-        raise ValueError("evolve needs an amount of work or a deadline")
+        raise ValueError("evolve needs a limit of work or a deadline")
     if problem.n < 2:
         return start.copy(), 0
     run = _Search(problem, start.copy(), RandomNumbers(control.seed), limit, control)

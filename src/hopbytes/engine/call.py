@@ -22,9 +22,9 @@ Result = TypeVar("Result")
 class Call:
     """Arguments shared by compiled searches (``core/bindings/search_arguments.hpp``), see :meth:`prepare`.
 
-    `graph` holds indptr, targets, weights and loads; `distances` labels, bit costs and table; `linear_cost`
-    row starts, blocks, costs and costs on unlisted blocks; `control_arrays` the control flag and the scanned
-    edges. Numbers are within bounds; missing arrays are empty.
+    `graph` consists of indptr, targets, weights and loads; `distances` of labels, bit costs and table;
+    `linear_cost` of row starts, blocks, costs and costs on unlisted blocks; `control_arrays` of the control
+    flag and the scanned edges. Numbers are scaled so that sums cannot overflow; missing arrays are empty.
     """
 
     graph: tuple[Int64, Int32, Int64, Int64]
@@ -35,7 +35,7 @@ class Call:
 
     @classmethod
     def prepare(cls, problem: SearchProblem, control: RunControl) -> Call:
-        """Scale numbers that could overflow and convert all arguments to the form compiled code takes."""
+        """Scale numbers that could overflow and convert arguments to the form that compiled code takes."""
         indptr, targets, weights = problem.csr
         seen, distances, scale = prepare(weights, len(targets), problem.distances)
         costs = as_arrays(rescale_linear_cost(problem.linear_cost, weights, len(targets), scale))

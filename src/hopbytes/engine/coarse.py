@@ -32,9 +32,9 @@ def coarsen_once(
     max_block_weights : int64[k]
         Maximum block weights; the weight of clusters is limited so that blocks can be filled evenly.
     per_block, fewest : int
-        Number of vertices to stop at: the larger of ``per_block * k`` and `fewest`.
+        Coarsening stops at the larger of ``per_block * k`` and `fewest` vertices.
     control : RunControl
-        The seed, and what the scanned edges are reported to; the call is too short to be stopped.
+        Only its seed and ``spend`` are used, because the call is too short to be stopped.
 
     Returns
     -------

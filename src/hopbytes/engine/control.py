@@ -38,21 +38,22 @@ MOST = 2**59
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunControl:
-    """How to run a compiled search: seed, threads, when to stop, and what to report to.
+    """Seed, threads, deadline and callbacks of a compiled search.
 
     Parameters
     ----------
     seed : int
+        Seed of all random choices of the search.
     threads : int
-        The result does not depend on it.
+        Number of threads, on which the result does not depend.
     deadline : float or None
-        ``time.monotonic()`` value after which the search returns its best result so far.
+        Value of ``time.monotonic()`` after which the search returns its best result so far.
     spend : callable or None
-        Called at the end with the number of scanned edges and whether the search ended by itself.
+        The search calls it at the end with the number of scanned edges and with True if it ended by itself.
     watch : callable or None
-        Called repeatedly with the progress of the search.
+        The search calls it repeatedly with its progress.
     cancel : int32[2] or None
-        Control flag and progress counter to share with other calls: all return soon after the flag becomes 1.
+        Control flag and progress counter, which calls may share: all return soon after the flag becomes 1.
     """
 
     seed: int = 0
@@ -64,25 +65,26 @@ class RunControl:
 
     @property
     def seed_word(self) -> int:
-        """The seed as the unsigned integer of 64 bits that compiled code takes."""
+        """The seed as the unsigned 64-bit integer that compiled code takes."""
         return self.seed % 2**64
 
     def flag(self) -> Int32:
-        """int32[2]: control flag and progress counter of one call."""
+        """Return int32[2], the control flag and the progress counter of one call."""
         return np.zeros(2, np.int32) if self.cancel is None else self.cancel
 
 
-#: One thread, seed 0, until the search ends by itself.
+#: A search with seed 0 and one thread, which runs until it ends by itself.
 DEFAULT_CONTROL = RunControl()
 
-#: Asked by everything that runs long. A context variable, because every search needs it.
+#: The stop function of the caller, which long searches call. It is a context variable, because otherwise
+#: every search would have to pass it on.
 _stop: ContextVar[Callable[[], bool] | None] = ContextVar("stop", default=None)
 
 
 @contextmanager
-def stopping_when(asked: Callable[[], bool] | None) -> Iterator[None]:
-    """Make searches inside the block end early once `asked` returns True, as at a deadline."""
-    before = _stop.set(asked)
+def stopping_when(should_stop: Callable[[], bool] | None) -> Iterator[None]:
+    """Make searches inside the block end early once `should_stop` returns True, as at a deadline."""
+    before = _stop.set(should_stop)
     try:
         yield
     finally:
@@ -91,8 +93,8 @@ def stopping_when(asked: Callable[[], bool] | None) -> Iterator[None]:
 
 def stop_asked() -> bool:
     """Return whether the caller wants the best result so far."""
-    asked = _stop.get()
-    return asked is not None and asked()
+    should_stop = _stop.get()
+    return should_stop is not None and should_stop()
 
 
 def rescale_to_63_bits(
@@ -146,11 +148,11 @@ def interruptible(
 ) -> Result:
     """Run compiled `work` while the main thread stays free for Ctrl-C and the deadline.
 
-    Python cannot interrupt compiled code, so it runs in a thread of its own. On Ctrl-C or at the deadline the
-    control flag ``flag[0]`` makes it return within milliseconds, and also once :func:`stop_asked`, unless the
-    work must run `to_the_end`. Meanwhile ``control.watch`` is called a few times a second with the counter
-    ``flag[1]``. At the end ``control.spend`` is called with the work added to `spent` and whether the work
-    ended by itself.
+    Python cannot interrupt compiled code, so it runs in its own thread. On Ctrl-C, at the deadline, or when
+    :func:`stop_asked` returns True, the control flag ``flag[0]`` makes it return within milliseconds; with
+    `to_the_end` :func:`stop_asked` is ignored. Meanwhile ``control.watch`` is called a few times per second
+    with the counter ``flag[1]``. At the end ``control.spend`` is called with the scanned edges in `spent` and
+    with True if the work ended by itself.
     """
     deadline, watch, spend = control.deadline, control.watch, control.spend
 
@@ -196,8 +198,8 @@ def interruptible(
             whole = not flag[0]
     except BaseException:
         compiled.request_stop(flag)
-        # Between two looks at the flag large graphs take seconds. Nobody wants the result any more, and the
-        # thread keeps alive what it works on, so it may end by itself.
+        # On large graphs seconds may pass between two checks of the flag. The result is no longer needed, and
+        # the thread holds references to its arrays, so it may end later.
         finished.wait(GRACE)
         raise
     thread.join()

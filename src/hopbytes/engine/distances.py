@@ -27,13 +27,13 @@ class Prepared(NamedTuple):
 
 
 def prepare(weights: Int64 | None, arcs: int, distances: Distances) -> Prepared:
-    """Convert distances to the form compiled code takes.
+    """Convert distances to the form that compiled code takes.
 
     Parameters
     ----------
     weights : int64[arcs] or None
     distances : Distances
-        Those of a network are never scaled, only weights are.
+        A tree, a dense table, or a network. For a network only weights are scaled, never distances.
     """
     labels, bit_costs, table = distances
     nobody, nothing = np.empty(0, np.uint64), np.empty(0, np.int64)

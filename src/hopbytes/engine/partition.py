@@ -25,13 +25,14 @@ def partition_many(
     Parameters
     ----------
     problem : SearchProblem
-        Its distances are not used.
+        The graph, its loads and linear assignment costs; its distances are not used.
     groups : VertexGroups
     settings : PartitionSettings
     candidates : int32[c, n] or None
-        Partitions from other sources that compete; negative where a group has none.
+        Partitions from other sources that compete with new ones; negative if a group has none.
     control : RunControl
-        ``watch`` is called with the number of finished groups. The seeds are those of `groups`.
+        ``watch`` is called with the number of finished groups. Its seed is not used, because every group has
+        its own seed.
 
     Returns
     -------

@@ -44,6 +44,7 @@ class Groups(NamedTuple):
         The graph between groups: symmetric without diagonal for searches by hops, directed for searches by
         link loads.
     sizes : int64[G]
+        Size of each group.
     capacities : int64[P]
         Capacity of each place.
     """

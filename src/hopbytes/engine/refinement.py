@@ -21,12 +21,13 @@ class RefinementSettings:
     Parameters
     ----------
     cycles : int
-        V-cycles (coarsen inside PEs, refine on every level); 0 refines only the given graph.
+        Number of V-cycles (coarsening inside PEs, refinement on every level); 0 refines only the given graph.
     chains : int
-        Independent sequences of cycles, run in parallel; the cheapest result is kept.
+        Number of independent sequences of cycles in parallel; the best result is kept.
     coarsest : int
-        Clusters per PE on the coarsest level.
+        Number of clusters per PE on the coarsest level.
     search : SearchSettings
+        Settings of the local search on every level.
     """
 
     cycles: int = 0
@@ -55,11 +56,11 @@ def refine_placement(
     pe : int32[n]
         The initial mapping; the array is not changed.
     max_block_weights : int64[k]
-        Largest load per PE.
+        Maximum load per PE.
     settings : RefinementSettings
     others : int32[c, n] or None
-        Placements to recombine with: cycle i contracts only what the placement and ``others[i]`` agree on,
-        so that it can choose between them region by region.
+        Mappings for recombination: cycle i contracts only vertices that are together both in the mapping and
+        in ``others[i]``, so that it can choose between the two region by region.
     control : RunControl
 
     Returns

@@ -96,9 +96,9 @@ class CongestionSettings:
     threshold : int
         Initial threshold, in thousandths of a group's average share of the objective; it falls to 0.
     hop_percent : int or None
-        By how much hop-bytes may exceed those of the start; None: no limit.
+        Percentage by which hop-bytes may exceed those of the start; None: no limit.
     set_percent : int
-        Share of evaluations in which several groups move at once (``core/set_moves.hpp``).
+        Percentage of evaluations in which several groups move at once (``core/set_moves.hpp``).
     """
 
     evaluations: int
@@ -119,7 +119,7 @@ def congestion_search(
     ----------
     settings : CongestionSettings
     hybrid : HybridTerms, optional
-        Lower this metric instead of the highest congestion.
+        Lower this metric instead of the maximum congestion.
 
     Returns
     -------

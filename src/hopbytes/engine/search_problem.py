@@ -1,4 +1,4 @@
-"""What a compiled search is asked: the graph to be placed, and groups of vertices to be partitioned."""
+"""Problems of compiled searches: a graph that is mapped, and groups of vertices that are partitioned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hopbytes.kernels.records import NO_DISTANCES, Csr, Distances
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchProblem:
-    """A graph whose vertices are placed on PEs or blocks, and what a placement costs.
+    """A graph whose vertices are mapped to PEs or blocks, and the costs of such a mapping.
 
     Parameters
     ----------
@@ -22,10 +22,10 @@ class SearchProblem:
     loads : int64[n] or None
         Load of every vertex; None means 1 each.
     distances : Distances
-        Distances between PEs; none for partitions, which minimise the weight between blocks.
+        Distances between PEs; partitions use none, because they minimise the weight between blocks.
     linear_cost : LinearCost or None
-        Linear assignment costs, in units of weight times distance (of weight, without distances) with every
-        edge counted once.
+        Linear assignment costs in units of weight x distance (units of weight if there are no distances),
+        where each edge counts once.
     """
 
     csr: Csr
@@ -36,7 +36,7 @@ class SearchProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VertexGroups:
-    """Groups of vertices, each of which is partitioned into blocks of its own.
+    """Groups of vertices, each of which is partitioned into its own blocks.
 
     Parameters
     ----------
@@ -45,8 +45,9 @@ class VertexGroups:
     block_start : int64[g+1]
         The maximum block weights of group i are ``max_block_weights[block_start[i]:block_start[i+1]]``.
     max_block_weights : int64[...]
-        Respected whenever moves and swaps of single vertices can achieve it.
+        Maximum block weights; respected whenever moves and swaps of single vertices can achieve it.
     seeds : uint64[g]
+        Seed of the partition of each group.
     """
 
     group: Int32
@@ -56,7 +57,7 @@ class VertexGroups:
 
     @classmethod
     def whole(cls, n: int, max_block_weights: Int64, seed: int) -> VertexGroups:
-        """All n vertices as one group.
+        """Return all n vertices as one group.
 
         Examples
         --------

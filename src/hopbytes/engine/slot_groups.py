@@ -18,12 +18,12 @@ _implementation = implementation("slots")
 
 @dataclass(frozen=True, slots=True)
 class ChainSettings:
-    """Effort of chains of exchanges.
+    """Effort of a search by chains of exchanges.
 
     Parameters
     ----------
     fruitless_exchanges : int
-        Consecutive exchanges without a new best that end a chain.
+        Number of consecutive exchanges without a new best after which a chain ends.
     budget : int
         Approximate number of edges to scan.
     """
@@ -96,7 +96,7 @@ def repartition_pairs(
     Parameters
     ----------
     problem : SearchProblem
-        Its loads have to be None: only numbers of tasks count.
+        Its loads must be None, because only the number of tasks per PE is bounded.
     unit_start : int64[units+1]
         Unit u consists of the PEs from ``unit_start[u]`` to ``unit_start[u+1] - 1``; every PE is in a unit.
     pairs : int32[p, 2]

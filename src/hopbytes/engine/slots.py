@@ -82,14 +82,14 @@ def place_greedily(
     room : int64[k]
         Number of tasks that each PE takes, at least n in total.
     linked : bool
-        Place a task where it is cheapest; otherwise on the free PE nearest to all tasks placed so far.
+        Assign a task to the PE where it costs least; otherwise to the free PE nearest to all assigned tasks.
     control : RunControl
     """
     call = Call.prepare(problem, control)
     names, costs, rows = call.distances
     result = np.empty(problem.csr.n, np.int32)
     labels, _, table = problem.distances
-    if labels is None or table is None:  # sums of distances to all placed tasks must not overflow either
+    if labels is None or table is None:  # sums of distances to all assigned tasks must not overflow either
         most = max(int(costs.max(initial=0)), int(rows.max(initial=0))) * max(len(result), len(room))
         less = max(0, most.bit_length() - MOST.bit_length())
         costs, rows = costs >> less, rows >> less

@@ -21,13 +21,13 @@ class SwapSettings:
     Parameters
     ----------
     all_pairs_up_to : int
-        With at most this many tasks every pair is tried.
+        Largest number of tasks for which every pair is tried.
     reach : int
-        With more tasks, size of the neighbourhood in which partners are looked for.
+        Size of the neighbourhood of a task in which partners are searched if there are more tasks.
     chains, steps : int
-        Independent annealing runs, and exchanges proposed per task in each.
+        Number of independent annealing runs, and number of proposed exchanges per task in each run.
     perturbation_work : int
-        Edges to scan during perturbations, per arc and task of the graph.
+        Number of edges to scan during perturbations, per arc and task of the graph.
     """
 
     all_pairs_up_to: int = 1024
@@ -59,9 +59,9 @@ def swap_refine(
     ----------
     problem : SearchProblem
     pe : int32[n]
-        The placement to start from; not changed. The number of tasks per PE stays as it is.
+        The initial mapping; the array is not changed. Exchanges preserve the number of tasks per PE.
     capacities : int64[k]
-        Largest load per PE.
+        Maximum load per PE.
     settings : SwapSettings
     control : RunControl
 

@@ -126,7 +126,7 @@ def tabu_many(
     seeds : uint64[m]
     settings : TabuSettings
     control : RunControl
-        The seeds are those of `seeds`.
+        Its seed is not used, because every search takes its own from `seeds`.
 
     Returns
     -------

@@ -88,11 +88,11 @@ class _Reader:
 
     def _point(self, name: str, line: int) -> None:
         """Add a host, router or zone to the zone being read."""
-        if name in self.platform.home:
+        if name in self.platform.zone_of:
             first = self.platform.hosts.get(name)
             at = f", first at line {first}" if first else ""
             raise self.fail(line, f"{name!r} a second time{at}: expected distinct names")
-        self.platform.home[name] = self.zone
+        self.platform.zone_of[name] = self.zone
         self.platform.zones[self.zone].points.append(name)
 
     def _route(self, element: Element) -> None:

@@ -91,7 +91,7 @@ class Platform:
     clusters : dict of name → Cluster
     hosts : dict of name → line
         All hosts in the order of the file.
-    home : dict of name → zone
+    zone_of : dict of name → zone
         Of hosts, routers and zones; empty for the outermost.
     links : dict of name → bytes per second
     split : set of str
@@ -102,7 +102,7 @@ class Platform:
     zones: dict[str, Zone] = field(default_factory=dict)
     clusters: dict[str, Cluster] = field(default_factory=dict)
     hosts: dict[str, int] = field(default_factory=dict)
-    home: dict[str, str] = field(default_factory=dict)
+    zone_of: dict[str, str] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
     split: set[str] = field(default_factory=set)
 

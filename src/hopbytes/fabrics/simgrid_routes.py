@@ -55,7 +55,7 @@ class PlatformRoutes:
         return None if head is None or tail is None else [*head, *links, *tail]
 
     def _known(self, gateway: str, part: str) -> str:
-        if gateway != part and gateway in self.platform.home:
+        if gateway != part and gateway in self.platform.zone_of:
             return gateway
         return self.platform.zones[part].router or gateway if part in self.platform.zones else gateway
 
@@ -72,7 +72,7 @@ class PlatformRoutes:
 
     def _zones_around(self, point: str) -> list[str]:
         """Names of the zones that hold a point, innermost first, the whole platform (named "") last."""
-        names = [self.platform.home[point]]
+        names = [self.platform.zone_of[point]]
         while names[-1]:
             names.append(self.platform.zones[names[-1]].parent)
         return names

@@ -11,15 +11,13 @@ from hopbytes.kernels.records import Csr
 _kernel = implementation("best_swap")
 
 
-def best_swap(
-    csr: Csr, table: Int64, pe: Int32, most: int
-) -> tuple[Int32, int]:
+def best_swap(csr: Csr, table: Int64, pe: Int32, most: int) -> tuple[Int32, int]:
     """Repeatedly exchange the PEs of the two tasks with the best gain until no exchange has a gain.
 
     Parameters
     ----------
     csr : Csr
-        Symmetric.
+        Symmetric graph.
     table : int64[k, k]
         Symmetric distances.
     pe : int32[n]

@@ -28,9 +28,7 @@ def comm_cost_by_level(
     return out
 
 
-def comm_cost_table(
-    arcs: Csr, pe: Int32, table: Int64
-) -> int:
+def comm_cost_table(arcs: Csr, pe: Int32, table: Int64) -> int:
     """Return J = sum over arcs of volume x distance, where distances are a dense k x k table (row-major).
 
     Arcs of a task to itself count the diagonal entry of its PE, which is 0 in most tables.
@@ -38,10 +36,10 @@ def comm_cost_table(
     return int(_kernel.comm_cost_table(arcs.indptr, arcs.targets, optional(arcs.weights), pe, table))
 
 
-def comm_cost_network(
-    arcs: Csr, pe: Int32, labels: UInt64, packed: Int64
-) -> int:
-    """Return J on the nodes of a network; for the arrays see ``LoweredNetwork``
-    (machines/network/node_distances.py)."""
+def comm_cost_network(arcs: Csr, pe: Int32, labels: UInt64, packed: Int64) -> int:
+    """Return J on the nodes of a network.
+
+    The arrays are described at :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
+    """
     indptr, targets, weights = arcs
     return int(_kernel.comm_cost_network(indptr, targets, optional(weights), pe, labels, packed))

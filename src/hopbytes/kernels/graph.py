@@ -97,12 +97,12 @@ def induced_csr(csr: Csr, members: Int32, place: Int32) -> Csr:
 
 
 def weights_uneven(csr: Csr) -> bool:
-    """Tell whether few edges weigh as much as all others; the engine then cuts differently.
+    """Return whether few edges weigh as much as all others; the engine then partitions differently.
 
     Parameters
     ----------
     csr : Csr
-        Symmetric, weights above 0.
+        Symmetric graph with weights above 0.
 
     Returns
     -------
@@ -125,5 +125,5 @@ def weights_uneven(csr: Csr) -> bool:
 
 
 def find_asymmetry(arcs: Csr) -> int:
-    """Return the index of an arc whose reverse is missing or weighs differently; -1 when symmetric."""
+    """Return the index of an arc whose reverse is missing or has another weight; -1 if there is none."""
     return int(_kernel.find_asymmetry(arcs.indptr, arcs.targets, optional(arcs.weights)))

@@ -26,7 +26,7 @@ def group_objects(
     Parameters
     ----------
     csr : Csr
-        Symmetric, positive weights.
+        Symmetric graph with positive weights.
     arity : int
         A divisor of p.
     list_up_to : int

@@ -22,9 +22,7 @@ class LinkChanges(NamedTuple):
     amounts: Int64
 
 
-def placement_order(
-    arcs: Csr, sizes: Int64, capacities: Int64
-) -> Int32:
+def placement_order(arcs: Csr, sizes: Int64, capacities: Int64) -> Int32:
     """Return int32[G], the order in which PTRAM assigns groups; it does not depend on their places.
 
     Groups that need a rare size of place come first. Among the others the next one has the largest volume to

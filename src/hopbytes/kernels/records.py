@@ -15,9 +15,10 @@ class Csr(NamedTuple):
     indptr : int64[n+1]
         Row pointers.
     targets : int32[m]
-        Sorted within rows, without duplicates; a symmetric graph holds both arcs of every edge.
+        Target of every arc, sorted within rows and without duplicates. A symmetric graph contains both arcs
+        of every edge.
     weights : int64[m] or None
-        None: every weight is 1.
+        Weight of every arc; None means 1 each.
     """
 
     indptr: Int64
@@ -31,14 +32,15 @@ class Csr(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of k PEs: of a tree, as a table, or of a network; all None where they do not matter.
+    """Distances between k PEs, given by a tree, a dense table or a network; all None if they are not used.
 
     Parameters
     ----------
     labels, bit_costs : uint64[k], int64[65]
-        A tree, see :class:`hopbytes.machines.place_distances.TreeDistance`.
+        Label of every PE and cost of every bit of a tree, see
+        :class:`hopbytes.machines.place_distances.TreeDistance`.
     table : int64[k*k]
-        Symmetric distances row by row. With `labels` it is the packed network of
+        Symmetric distances row by row. Together with `labels` it is the packed array of a network, see
         :class:`hopbytes.machines.network.node_distances.LoweredNetwork`.
     """
 
@@ -47,5 +49,5 @@ class Distances(NamedTuple):
     table: Int64 | None = None
 
 
-#: For searches that look at weights between blocks only.
+#: Searches that minimise only the weight between blocks take this value, because they use no distances.
 NO_DISTANCES = Distances()

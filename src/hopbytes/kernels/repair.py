@@ -20,15 +20,16 @@ def repair(
     Parameters
     ----------
     csr : Csr
-        See :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
+        Symmetric graph, see :meth:`hopbytes.model.comm_graph.CommGraph.symmetric`.
     loads : int64[n] or None
         Only tasks with load are moved. None means 1 each.
     pe : int32[n]
         PE of every task; the array is changed in place.
     capacities : int64[k]
     distances : Distances
+        A tree, a dense table, or a network.
     flag : int32[1]
-        Polled; any value but 0 ends the call early, whether or not all capacities are respected.
+        Control flag, which is polled; any value but 0 ends the call early, even if capacities are exceeded.
     fill_empty : bool
         Give every empty PE a task instead; this requires `loads` of None and capacities of 1.
     linear_cost : LinearCost or None

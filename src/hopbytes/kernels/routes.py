@@ -82,7 +82,7 @@ def route_hops(form: RouteForm, sources: Int32, targets: Int32) -> Int64:
 
 
 def hop_table(form: RouteForm, endpoints: Int32) -> tuple[UInt16, int]:
-    """uint16[e, e] hops between all pairs of some endpoints, and the number of pairs without a route.
+    """Return uint16[e, e], the hops between all pairs of endpoints, and the number of pairs without a route.
 
     :data:`NO_ROUTE` means no route or more hops than fit into uint16. O(e^2 x length of a route).
     """
@@ -146,18 +146,14 @@ def link_amounts(
     return amounts, int(unrouted)
 
 
-def arcs_over_link(
-    form: RouteForm, arcs: Csr, endpoints: Int32, link: int
-) -> Bool:
-    """bool[m]: arcs whose flow uses `link`."""
+def arcs_over_link(form: RouteForm, arcs: Csr, endpoints: Int32, link: int) -> Bool:
+    """Return bool[m], the arcs whose flow uses `link`."""
     marked = np.zeros(len(arcs.targets), np.uint8)
     _kernel.arcs_over_link(*form.arguments, arcs.indptr, arcs.targets, endpoints, link, marked)
     return marked.view(np.bool_)
 
 
-def hop_histogram(
-    form: RouteForm, arcs: Csr, endpoints: Int32
-) -> tuple[Int64, Int64]:
+def hop_histogram(form: RouteForm, arcs: Csr, endpoints: Int32) -> tuple[Int64, Int64]:
     """Count arcs between different endpoints by the hops of their shortest route.
 
     Returns
@@ -218,9 +214,7 @@ class UnitTraffic(NamedTuple):
     received: Int64
 
 
-def unit_traffic(
-    arcs: Csr, units: Int32, n_units: int
-) -> UnitTraffic:
+def unit_traffic(arcs: Csr, units: Int32, n_units: int) -> UnitTraffic:
     """Sum the weight that units (PEs, nodes) send to and receive from each other.
 
     Parameters

@@ -24,9 +24,7 @@ def parse_metis(
     return int(_kernel.parse_metis(text, final, state, indptr, targets, weights, loads))
 
 
-def parse_table(
-    text: UInt8, final: bool, state: Int64, values: Int64 | Float64
-) -> int:
+def parse_table(text: UInt8, final: bool, state: Int64, values: Int64 | Float64) -> int:
     """Fill `values` (int64 or float64) from lines of numbers; return the number of bytes used."""
     parser = _kernel.parse_table if values.dtype == np.int64 else _kernel.parse_real_table
     return int(parser(text, final, state, values))

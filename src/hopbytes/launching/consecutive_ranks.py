@@ -71,14 +71,14 @@ def map_for(
     can = formats[form].capabilities
     if formats[form].holds != "mapping":
         raise UnsupportedError(f"format {form!r} holds a pattern, expected one for a placement")
-    asked = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
+    slot_options = {"tasks_per_node": tasks_per_node, "per": per, "pack": pack, "spread": spread}
     equal_nodes = options.pop("equal_nodes", False) or not can.unequal_nodes
     if can.launcher and options.get("partition") is None:  # launchers start processes
         options["partition"] = False
     if can.scattered_ranks and block is None:
-        return map_tasks(graph, where, equal_nodes=equal_nodes, **asked, **options)
+        return map_tasks(graph, where, equal_nodes=equal_nodes, **slot_options, **options)
     mapping = _on_the_cheaper_slots(
-        graph, where, block, asked, inside=can.per_rank_cores, equal_nodes=equal_nodes, **options
+        graph, where, block, slot_options, inside=can.per_rank_cores, equal_nodes=equal_nodes, **options
     )
     if can.scattered_ranks:
         return mapping
@@ -97,13 +97,13 @@ def map_for(
 
 
 def _on_the_cheaper_slots(
-    graph: CommGraph, where: Allocation, block: int | None, asked: dict[str, Any], *, equal_nodes: bool,
-    **options: Any,
+    graph: CommGraph, where: Allocation, block: int | None, slot_options: dict[str, Any], *,
+    equal_nodes: bool, **options: Any,
 ) -> Mapping:
     """Map in blocks with filled nodes and with evenly used nodes, and return the cheaper mapping."""
-    choices = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(asked.values()) else {}
+    choices = slot_choices(where, graph.n, equal_nodes=equal_nodes) if not any(slot_options.values()) else {}
     if not choices:
-        return map_in_blocks(graph, where, block, **asked, **options)
+        return map_in_blocks(graph, where, block, **slot_options, **options)
     found: dict[str, Mapping] = {}
     refused: list[HopbytesError] = []
     for name, choice in choices.items():

@@ -145,12 +145,12 @@ def replay(
 
 def _measured(start: Start) -> tuple[float, ...]:
     environment = {**os.environ, **dict(start.environment)}
-    said, code = run_program(start.words, environment=environment, marker=UNDER_WAY, hint=OTHER_MPI)
-    for line in said.splitlines():
+    output, code = run_program(start.words, environment=environment, marker=UNDER_WAY, hint=OTHER_MPI)
+    for line in output.splitlines():
         _, mark, record = line.partition(MARK)
         if mark:
             return tuple(float(value) for value in json.loads(record)["seconds"])
-    alone = ALONE.findall(said)
+    alone = ALONE.findall(output)
     if len(alone) > 1:
         what = f"each process is alone under {alone[0].strip()}: {OTHER_MPI}"
     else:

@@ -51,18 +51,20 @@ def _of_their_cores(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkUse:
-    """How the cores of a machine use its network. Nothing is computed before it is asked for.
+    """How the cores of a machine use its network; everything is computed only when it is needed.
 
     Parameters
     ----------
     endpoint_of_core : callable
         Returns int32[n_cores], the endpoint of the network that each core sends through.
     slot_endpoints : callable
-        From int32[slots], the node of each slot, int32[slots] or None, the number of its GPU there, and a
-        NodeInventory or None, which knows the adapters near GPUs: int32[slots], the endpoint that each slot
-        sends through (None: that of its cores), and a tuple of str, what had to be assumed.
+        Takes int32[slots], the node of each slot; int32[slots] or None, the number of its GPU on the node;
+        and a NodeInventory or None, which knows the adapters near GPUs. Returns int32[slots] or None, the
+        endpoint that each slot sends through (None means the endpoint of its cores), and a tuple of str,
+        notices about assumptions.
     hop_latency : float or None
-        Seconds of a message per link; None when not known. Capacities then are bytes/s.
+        Latency of a message per link in seconds, or None if it is not known. If it is known, capacities are
+        in bytes per second.
     """
 
     endpoint_of_core: Callable[[], Int32]

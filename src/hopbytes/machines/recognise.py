@@ -39,8 +39,8 @@ def kind_of_file(path: str) -> str | None:
     if text.startswith(b"{"):
         return "machine" if b'"hopbytes machine"' in text else None
     lines = head.split(b"\n")
-    said = (i for i, line in enumerate(lines) if line.strip() not in (b"", b"---") and line[:1] != b"#")
-    first = next(said, 0)
+    filled = (i for i, line in enumerate(lines) if line.strip() not in (b"", b"---") and line[:1] != b"#")
+    first = next(filled, 0)
     text = b"\n".join(lines[first:]).lstrip()
     found = next((kind for kind, beginning in BEGINNINGS.items() if beginning.match(text)), None)
     return found or ("ib" if DISCOVERY.search(head) else None)

@@ -150,19 +150,20 @@ def hottest_link_refine(
         if top == 0:
             break
         hot = [link for link, value in enumerate(values) if value == top]
-        homes = {
-            home
+        origins = {
+            origin
             for arc, (a, b, volume) in enumerate(world.arcs)
             if volume > 0 and any(link in world.way(arc, where) for link in (hot[:1] if paper else hot))
-            for home in (where[a], where[b])
+            for origin in (where[a], where[b])
         }
         best = (top, 0 if paper else len(hot)), where
-        for home in sorted(homes):
+        for origin in sorted(origins):
             around = [
-                p for level in levels_around([home], world.near)
-                for p in (sorted(level, key=lambda q: (abs(q - home), q)) if nearby else level) if p != home
+                p for level in levels_around([origin], world.near)
+                for p in (sorted(level, key=lambda q: (abs(q - origin), q)) if nearby else level)
+                if p != origin
             ]
-            group = where.index(home)
+            group = where.index(origin)
             for p in around[:nearest]:
                 if may_exchange(fit, where, group, p):
                     changed = exchanged(where, group, p)

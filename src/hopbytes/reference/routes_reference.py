@@ -250,9 +250,9 @@ def change_links(
     """Apply changes one by one and recompute the requested sums."""
     held = np.zeros(n_links, np.int64)
     place = 0
-    for link, amount, asked in zip(links.tolist(), amounts.tolist(), ask.tolist(), strict=True):
+    for link, amount, requested in zip(links.tolist(), amounts.tolist(), ask.tolist(), strict=True):
         held[link] += amount
-        if asked:
+        if requested:
             result[place : place + 3] = summarize_links(held, prices)[1:4]
             place += 3
     return summarize_links(held, prices)

@@ -234,5 +234,5 @@ def parse_table(text: UInt8, final: bool, state: Int64, values: Int64) -> int:
 
 
 def parse_real_table(text: UInt8, final: bool, state: Int64, values: Float64) -> int:
-    """Fill `values` with the numbers of a table, row by row; return how many bytes were used."""
+    """Fill `values` with the numbers of a table, row by row; return the number of bytes used."""
     return _table(text, final, state, values, real=True)

@@ -38,8 +38,8 @@ def catalogue(kind: str) -> list[Row]:
     Returns
     -------
     list of dict
-        ``name`` and ``summary`` (one sentence), then what that kind has to say: ``options`` (the
-        hyperparameters with their defaults) and, where there are many, ``option_groups``; or for formats
+        ``name`` and ``summary`` (one sentence), then the entries of that kind: ``options`` (the
+        hyperparameters with their defaults) and, if there are many, ``option_groups``; or for formats
         ``holds``, ``reads``, ``writes``, ``suffixes``, ``can``, ``launcher`` and ``tested_with_launcher``.
 
     Raises

@@ -74,10 +74,10 @@ def draw(where: Allocation, output: str) -> dict[str, bytes]:
     width = max(left, LETTER * len(legend) + 2 * MARGIN)
     height = max(one.top + one.height for one in rectangles) + LEGEND + MARGIN
     scale = min(1.0, LARGEST / width, LARGEST / height)
-    size, told = (width, height), (MARGIN, height - LEGEND / 2 - GAP, legend)
+    size, caption = (width, height), (MARGIN, height - LEGEND / 2 - GAP, legend)
     if form == "svg":
-        return {output: svg([_shape(one) for one in rectangles], told, size, scale)}
-    return {output: _by_matplotlib(rectangles, told, size, scale, form)}
+        return {output: svg([_shape(one) for one in rectangles], caption, size, scale)}
+    return {output: _by_matplotlib(rectangles, caption, size, scale, form)}
 
 
 def _shape(one: Placed) -> Shape:

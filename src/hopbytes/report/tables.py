@@ -62,11 +62,11 @@ def evaluation_table(
         if _width(shown) > columns:
             shown = [column for column in shown if column[0] != heading]
     text = [_aligned(cells, shown) for cells in zip(*shown, strict=True)]
-    told = notes(evaluation)
+    sentences = notes(evaluation)
     if not complete:
-        links = [each for each in told if each.startswith("hottest link")]
-        told = [each for each in told if each not in links[LINKS:]]
-    return printable("\n".join(text + _wrapped(told, columns)), "\n")
+        links = [each for each in sentences if each.startswith("hottest link")]
+        sentences = [each for each in sentences if each not in links[LINKS:]]
+    return printable("\n".join(text + _wrapped(sentences, columns)), "\n")
 
 
 def _heads(line: Row) -> bool:
@@ -165,13 +165,13 @@ def _beside(cost: float, base: float, name: str) -> str:
 
 
 def _tasks(evaluation: Evaluation) -> str:
-    told = []
+    parts = []
     for unit in evaluation.tasks_per_unit:
         if unit.level in TOLD_LEVELS:
             held = f"{unit.fewest:,}" if unit.fewest == unit.most else f"{unit.fewest:,} to {unit.most:,}"
             unused = f" on {unit.used:,} of {unit.units:,}" if unit.used < unit.units else ""
-            told.append(f"{held} {_task(unit.most)} per {unit.level}{unused}")
-    return ", ".join(told)
+            parts.append(f"{held} {_task(unit.most)} per {unit.level}{unused}")
+    return ", ".join(parts)
 
 
 def _task(most: int) -> str:

@@ -90,8 +90,8 @@ def slots_sentence(mapping: Mapping) -> str:
         for other in OPTIONS
         if other != slots and other in values
     ]
-    said = f"{mapping.n:,} processes on {mapping.where.k:,} slots: {SLOTS[str(slots)]}"
-    return "; ".join([said, *others])
+    sentence = f"{mapping.n:,} processes on {mapping.where.k:,} slots: {SLOTS[str(slots)]}"
+    return "; ".join([sentence, *others])
 
 
 def _between_units(evaluation: Evaluation, mapping: Mapping) -> list[str]:

@@ -70,7 +70,7 @@ class Constraints:
             costs.append(np.zeros(n, np.int64))
         if self.fixed is not None and np.any(self.fixed >= 0):
             held = self.fixed >= 0
-            at_home = 0 if self.initial is None else np.where(self.fixed == self.initial, 0, self.price)
+            unmoved = 0 if self.initial is None else np.where(self.fixed == self.initial, 0, self.price)
             rest[held] = FORBIDDEN
             # A fixed task has no other entry than its PE.
             entries = np.concatenate(tasks)
@@ -78,7 +78,7 @@ class Constraints:
             tasks, pes = [entries[keep], np.flatnonzero(held)], [
                 np.concatenate(pes)[keep], self.fixed[held].astype(np.int64)
             ]
-            costs = [np.concatenate(costs)[keep], np.broadcast_to(at_home, n)[held].astype(np.int64)]
+            costs = [np.concatenate(costs)[keep], np.broadcast_to(unmoved, n)[held].astype(np.int64)]
         if self.forbidden is not None:
             barred_tasks, barred_pes = self.forbidden
             if self.fixed is not None:
@@ -144,8 +144,8 @@ def collect_constraints(
     k = where.k
     held = None if fixed is None else _fixed(n, k, fixed)
     barred = None if forbidden is None else _pairs(n, k, forbidden)
-    home = None if initial is None else _initial(n, where, initial)
-    return Constraints(held, barred, home, int(price))
+    current = None if initial is None else _initial(n, where, initial)
+    return Constraints(held, barred, current, int(price))
 
 
 def _fixed(n: int, k: int, fixed: Dictionary[int, int] | Sequence[int] | Array) -> Int32:

@@ -215,15 +215,15 @@ def map_tasks(
     return Mapping(found.placed, where, info)
 
 
-def _request(**asked: Any) -> Request:
+def _request(**options: Any) -> Request:
     """Return the checked arguments about numbers of tasks per PE."""
-    if asked["tasks_per_node"] is not None:
-        asked["tasks_per_node"] = whole("tasks_per_node", asked["tasks_per_node"], 1)
+    if options["tasks_per_node"] is not None:
+        options["tasks_per_node"] = whole("tasks_per_node", options["tasks_per_node"], 1)
     truths = ("partition", "oversubscribe", "pack", "spread", "equal_nodes", "strict_balance")
-    check_truths(**{name: asked[name] for name in truths})
-    if asked["pack"] and asked["spread"]:
+    check_truths(**{name: options[name] for name in truths})
+    if options["pack"] and options["spread"]:
         raise UnsupportedError("pack and spread exclude each other, give one")
-    return Request(**asked)
+    return Request(**options)
 
 
 def _search_form(graph: CommGraph, where: Allocation, weight: str, objective: str) -> SearchForm:

@@ -63,14 +63,14 @@ def method_of(
             raise UnsupportedError(f"preset {preset!r} and mapper {mapper!r} exclude each other, give one")
         own = chain(mapper)
         name_of("mapper", own.mapper, Mapper)  # "module:Class" may name a class that is not a mapper
-        asked = chain(mapper, *more).refiners
-        steps = dataclasses.replace(own, goal=objective, asked=asked, named=True)
+        requested = chain(mapper, *more).refiners
+        steps = dataclasses.replace(own, goal=objective, requested=requested, named=True)
         return Method(objective, steps, None, None)
     preset = DEFAULT if preset is None else name_of("preset", preset, Chain)
     given = presets[preset]() if isinstance(preset, str) else preset
     name = preset if isinstance(preset, str) else _name_of(preset)
     base = for_objective(given, objective)
-    steps = dataclasses.replace(base, asked=(*base.asked, *chain(base.mapper, *more).refiners))
+    steps = dataclasses.replace(base, requested=(*base.requested, *chain(base.mapper, *more).refiners))
     quick = None if name == QUICKEST else for_objective(presets[QUICKEST](), objective)
     return Method(objective, steps, name, quick)
 

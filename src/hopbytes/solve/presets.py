@@ -48,20 +48,20 @@ class Chain:
         The user may end the chain at any time, so Ctrl-C is not a failure.
     weaker : str or None
         The next weaker preset. For objectives of networks its result competes, see :func:`for_objective`.
-    goes_on : bool
+    extends_weaker : bool
         For objectives of networks, start from the result of the weaker preset and run only the refiners that
         the weaker preset does not have.
     goal : str
         Objective that no step may raise.
-    rivals : tuple of Chain
+    competitors : tuple of Chain
         Chains whose results compete with the result of mapper and refiners.
     own : bool
-        Run mapper and refiners. If False, only the rivals compete.
+        Run mapper and refiners. If False, only the competitors compete.
     starts : int
         Number of competitors from which `finish` continues.
     finish : tuple of Refiner
         Refiners for the best competitors.
-    asked : tuple of Refiner
+    requested : tuple of Refiner
         Refiners that the caller named; they run at the end.
     drawn : Chain or None
         A fast competing chain that also runs with other seeds.
@@ -76,21 +76,21 @@ class Chain:
     link_effort: int = 4
     anytime: bool = False
     weaker: str | None = None
-    goes_on: bool = False
+    extends_weaker: bool = False
     goal: str = "comm_cost"
-    rivals: tuple[Chain, ...] = ()
+    competitors: tuple[Chain, ...] = ()
     own: bool = True
     starts: int = 1
     finish: tuple[Refiner, ...] = ()
-    asked: tuple[Refiner, ...] = ()
+    requested: tuple[Refiner, ...] = ()
     drawn: Chain | None = None
     draws: int = 0
     named: bool = False
 
     @property
     def steps(self) -> tuple[Refiner, ...]:
-        """All refiners in order, without those of `rivals`."""
-        return (*self.refiners, *self.finish, *self.asked)
+        """All refiners in order, without those of `competitors`."""
+        return (*self.refiners, *self.finish, *self.requested)
 
 
 presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.solve.presets")
@@ -98,11 +98,11 @@ presets: Registry[Callable[[], Chain]] = Registry("preset", "hopbytes.solve.pres
 
 def chain(
     mapper: str | Mapper, *refiner: str | Refiner, link_effort: int = 4, anytime: bool = False,
-    weaker: str | None = None, goes_on: bool = False,
+    weaker: str | None = None, extends_weaker: bool = False,
 ) -> Chain:
     """Build a chain from names with options or from instances."""
     steps = tuple(build(refiners, each) for each in refiner)
-    return Chain(build(mappers, mapper), steps, link_effort, anytime, weaker, goes_on)
+    return Chain(build(mappers, mapper), steps, link_effort, anytime, weaker, extends_weaker)
 
 
 def for_objective(base: Chain, name: str) -> Chain:
@@ -118,20 +118,20 @@ def for_objective(base: Chain, name: str) -> Chain:
     if name == "comm_cost":
         return base
     quick = tuple(dataclasses.replace(chain(*words), goal=name) for words in QUICK[name])
-    steps, finish, rivals = base.refiners, base.finish, quick
+    steps, finish, competitors = base.refiners, base.finish, quick
     if base.weaker is not None:
         weaker = presets[base.weaker]()
-        rivals = (for_objective(weaker, name),)
-        if base.goes_on:
+        competitors = (for_objective(weaker, name),)
+        if base.extends_weaker:
             finish = tuple(step for step in steps if step not in weaker.refiners)
             steps = ()
-    posed = dataclasses.replace(
-        base, goal=name, rivals=rivals, own=not base.goes_on, refiners=steps, finish=finish
+    adapted = dataclasses.replace(
+        base, goal=name, competitors=competitors, own=not base.extends_weaker, refiners=steps, finish=finish
     )
-    return _for_links(posed) if objectives[name].family == "link loads" else posed
+    return _for_links(adapted) if objectives[name].family == "link loads" else adapted
 
 
-def _for_links(posed: Chain) -> Chain:
+def _for_links(base: Chain) -> Chain:
     """Return the chain with a refiner for the load of links as its final step.
 
     Partitions into groups of tasks with equal hop-bytes differ in the volume that leaves the busiest node, so
@@ -142,19 +142,19 @@ def _for_links(posed: Chain) -> Chain:
     from hopbytes.algorithms.refiners.routed import Routed
 
     links = Routed(
-        goal=posed.goal, effort=posed.link_effort, stir=posed.link_effort >= 16, anneal=posed.goes_on,
+        goal=base.goal, effort=base.link_effort, stir=base.link_effort >= 16, anneal=base.extends_weaker,
         hop_percent=LINK_ROOM,
     )
     linked = dataclasses.replace(
-        posed, refiners=tuple(step for step in posed.refiners if not isinstance(step, Evolve)),
+        base, refiners=tuple(step for step in base.refiners if not isinstance(step, Evolve)),
         finish=(links,),
     )
-    if posed.weaker is None or posed.goes_on:
+    if base.weaker is None or base.extends_weaker:
         return linked
-    in_order, cut, *_ = (dataclasses.replace(chain(*words), goal=posed.goal) for words in QUICK[posed.goal])
+    in_order, cut, *_ = (dataclasses.replace(chain(*words), goal=base.goal) for words in QUICK[base.goal])
     regular = dataclasses.replace(in_order, refiners=(links,))
     return dataclasses.replace(
-        linked, rivals=(*posed.rivals, regular), drawn=cut, draws=8 * posed.link_effort, starts=2
+        linked, competitors=(*base.competitors, regular), drawn=cut, draws=8 * base.link_effort, starts=2
     )
 
 
@@ -222,7 +222,7 @@ def best() -> Chain:
         link_effort=16,
         anytime=True,
         weaker="strong",
-        goes_on=True,
+        extends_weaker=True,
     )
 
 
@@ -236,4 +236,4 @@ def routed() -> Chain:
 
     base = strong()
     links = Routed(effort=16, second_start=True, anneal=True)
-    return dataclasses.replace(base, refiners=(*base.refiners, links), weaker="strong", goes_on=True)
+    return dataclasses.replace(base, refiners=(*base.refiners, links), weaker="strong", extends_weaker=True)

@@ -82,7 +82,7 @@ class Problem:
         A bound that cannot be met is an error.
     notices : tuple of str
         Sentences for the user.
-    home : int32[n] or None
+    current : int32[n] or None
         Current PE of every task in `where`, -1 for a PE outside.
     """
 
@@ -94,7 +94,7 @@ class Problem:
     zero_load_bounds: Int64 | None = None
     strict: bool = False
     notices: tuple[str, ...] = field(default=())
-    home: Int32 | None = None
+    current: Int32 | None = None
 
     @property
     def none_empty(self) -> bool:
@@ -134,16 +134,16 @@ def formulate(
         where = whole.select(usable)
     linear_cost = constraints.linear_cost(n, whole.k)
     limits = None if linear_cost is None else linear_cost.select(usable, whole.k)
-    home = _renumbered(constraints.initial, usable, whole.k)
-    problem = _without_places(graph, where, request, imbalance, limits, home)
-    if limits is None and home is None:
+    current = _renumbered(constraints.initial, usable, whole.k)
+    problem = _without_places(graph, where, request, imbalance, limits, current)
+    if limits is None and current is None:
         return dataclasses.replace(problem, pes=usable[problem.pes])
     if limits is not None:
         limits = limits.select(problem.pes, where.k)
         _check_places(problem, limits)
     return dataclasses.replace(
         problem, pes=usable[problem.pes], bounds=dataclasses.replace(problem.bounds, linear_cost=limits),
-        home=_renumbered(home, problem.pes, where.k),
+        current=_renumbered(current, problem.pes, where.k),
     )
 
 
@@ -168,7 +168,7 @@ def _check_places(problem: Problem, linear_cost: LinearCost) -> None:
 def _without_places(
     graph: CommGraph, where: Allocation, request: Request, imbalance: Fraction,
     linear_cost: LinearCost | None,
-    home: Int32 | None,
+    current: Int32 | None,
 ) -> Problem:
     n, k = graph.n, where.k
     constraints: tuple[str, ...] = ()
@@ -180,11 +180,11 @@ def _without_places(
         raise UnsupportedError(
             f"pack, tasks_per_node and per choose among the PEs, but {n} tasks use all {k} of them"
         )
-    if n < k and _mapper_chooses(where, n, request, linear_cost, home):
+    if n < k and _mapper_chooses(where, n, request, linear_cost, current):
         every = np.arange(k, dtype=np.int64)
         return Problem(name, _with_loads(graph, None), where, every, Bounds(np.ones(k, np.int64)))
     if n <= k:
-        pes = _slots(where, n, request, linear_cost, home)
+        pes = _slots(where, n, request, linear_cost, current)
         return _counted(name, graph, where, pes, np.ones(n, np.int64), request)
     if not partition:
         if not request.oversubscribe:
@@ -229,20 +229,20 @@ def too_few_slots(n: int, where: Allocation, way_out: str = MORE_TASKS_OR_SLOTS)
 
 
 def _mapper_chooses(
-    where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, home: Int32 | None
+    where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, current: Int32 | None
 ) -> bool:
     """Return whether the mapper alone decides which PEs are used by n tasks."""
-    constraints = request.chooses_slots or linear_cost is not None or home is not None
+    constraints = request.chooses_slots or linear_cost is not None or current is not None
     by_job = where.tasks_of_nodes is not None and int(where.tasks_of_nodes.sum()) == n
     return request.mapper_chooses and n > 0 and not constraints and not by_job
 
 
 def _slots(
-    where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, home: Int32 | None
+    where: Allocation, n: int, request: Request, linear_cost: LinearCost | None, current: Int32 | None
 ) -> Int64:
     """Return the PEs for n tasks, one each: those in use now, or a selection that meets the constraints."""
-    if home is not None and not request.chooses_slots and len(np.unique(home[home >= 0])) == n:
-        pes = np.sort(home).astype(np.int64)
+    if current is not None and not request.chooses_slots and len(np.unique(current[current >= 0])) == n:
+        pes = np.sort(current).astype(np.int64)
     elif request.slots is not None:
         pes = request.slots
     else:

@@ -8,7 +8,7 @@ from hopbytes._arrays import Int32, Int64
 from hopbytes.model.allocation import Allocation
 
 
-def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int32:
+def relabel_units(where: Allocation, pe: Int32, current: Int32, caps: Int64) -> Int32:
     """Permute units of equal shape, from the outermost level inwards, to minimize the number of migrations.
 
     Parameters
@@ -16,7 +16,7 @@ def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int
     where : Allocation
     pe : int32[n]
         A new mapping; the array is not changed.
-    home : int32[n]
+    current : int32[n]
         Current PE of every task; negative if a task has none.
     caps : int64[k]
         Maximum load of every PE. Only units whose PEs have the same values in the same order are permuted.
@@ -37,25 +37,25 @@ def relabel_units(where: Allocation, pe: Int32, home: Int32, caps: Int64) -> Int
     --------
     >>> import hopbytes as hb
     >>> where = hb.machine("node:2 core:2")
-    >>> pe, home = np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32)
-    >>> relabel_units(where, pe, home, np.ones(4, np.int64))
+    >>> pe, current = np.array([0, 1, 2, 3], np.int32), np.array([3, 2, 0, 1], np.int32)
+    >>> relabel_units(where, pe, current, np.ones(4, np.int64))
     array([3, 2, 0, 1], dtype=int32)
     """
-    current: Int32 = pe.copy()
-    known = home >= 0
+    relabelled: Int32 = pe.copy()
+    known = current >= 0
     parents = np.zeros(where.k, np.int32)
     for grouping in where.groups():
         renamed = np.arange(where.k, dtype=np.int32)
         children = int(grouping.max()) + 1
-        common = _common(grouping[current[known]], grouping[home[known]], children)
+        common = _common(grouping[relabelled[known]], grouping[current[known]], children)
         parent = np.zeros(children, np.int64)
         parent[grouping] = parents
         members = np.split(np.argsort(grouping, kind="stable"), np.cumsum(np.bincount(grouping))[:-1])
         for alike in _alike(members, parent, caps):
             _exchange(alike, members, common, renamed)
-        current = renamed[current]
+        relabelled = renamed[relabelled]
         parents = grouping
-    return current
+    return relabelled
 
 
 def _common(mine: Int32, theirs: Int32, children: int) -> dict[tuple[int, int], int]:

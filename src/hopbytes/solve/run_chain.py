@@ -38,9 +38,9 @@ class Placed:
 def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[str]]:
     """Return a mapping of the problem, and notices about relaxed bounds.
 
-    With a current mapping (``problem.home``) two mappings are computed: the current one is refined, and the
-    units of a new one are relabelled to agree with it as far as possible. The better one by communication and
-    migration cost is returned.
+    With a current mapping (``problem.current``) two mappings are computed: the current one is refined, and
+    the units of a new one are relabelled to agree with it as far as possible. The better one by communication
+    and migration cost is returned.
 
     Notes
     -----
@@ -49,7 +49,7 @@ def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[s
     """
     if problem.graph.n == 0:
         return np.empty(0, np.int32), []
-    if problem.home is None:
+    if problem.current is None:
         found = _anew(problem, steps, effort)
     else:
         found = _improved(problem, _present(problem), steps, steps.steps, effort)
@@ -60,18 +60,19 @@ def solve(problem: Problem, steps: Chain, effort: Effort) -> tuple[Int32, list[s
 
 
 def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
-    """Let mapper and refiners compete with the rivals, continue from the best, and return the best of all.
+    """Let mapper, refiners and the other chains compete, continue from the best, and return the best result.
 
-    Rivals run first, because they are fast and work on their results is worth more than a better start.
+    The other chains run first, because they are fast and work on their results is worth more than a better
+    start.
     """
-    if not steps.rivals:
+    if not steps.competitors:
         return _improved(problem, _mapped(problem, steps, effort), steps, steps.steps, effort)
     found: list[Placed] = []
-    for rival in steps.rivals:
+    for competitor in steps.competitors:
         if found and effort.used_up:
             break
         try:
-            found.append(_anew(problem, rival, effort))
+            found.append(_anew(problem, competitor, effort))
         except UnsupportedError:  # for example a pair of nodes without a route, which some chains require
             if not steps.own:
                 raise
@@ -84,7 +85,7 @@ def _anew(problem: Problem, steps: Chain, effort: Effort) -> Placed:
         starts += [one for one in found[1 : steps.starts] if not np.array_equal(one.pe, found[0].pe)]
         found += [_improved(problem, one.pe, steps, steps.finish, effort) for one in starts]
     best = min(found, key=_by_worth)
-    return _improved(problem, best.pe, steps, steps.asked, effort) if steps.asked else best
+    return _improved(problem, best.pe, steps, steps.requested, effort) if steps.requested else best
 
 
 def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
@@ -115,8 +116,8 @@ def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
     def worth(each: Int32) -> Worth:
         return _worth(problem, steps.goal, each)
 
-    if problem.home is not None:
-        aligned = relabel_units(problem.where, pe, problem.home, problem.bounds.load)
+    if problem.current is not None:
+        aligned = relabel_units(problem.where, pe, problem.current, problem.bounds.load)
         pe = min((aligned, pe), key=worth)  # min prefers the first in case of a tie
     if zero_load_excess(problem, pe) and not effort.used_up:
         found = place_zero_load(problem, steps.mapper, pe, effort)
@@ -132,7 +133,7 @@ def _improved(
     """Repair, refine, and repair again; return the best of the intermediate mappings."""
     mapped = pe
     pe, bounds, notices = enforce_bounds(problem, mapped, effort)
-    moved = _moved_notice(mapped, pe) if steps.named and problem.home is None else []
+    moved = _moved_notice(mapped, pe) if steps.named and problem.current is None else []
     passed = [Placed(pe, notices, _worth(problem, steps.goal, pe))]
     _note(problem, steps, passed[-1], effort)
     for refiner in chain:
@@ -175,7 +176,7 @@ def _taken_at_its_word(refiner: Refiner, steps: Chain) -> bool:
     This holds only for J, which is the default and need not be the caller's wish; another objective was
     requested explicitly.
     """
-    return refiner in steps.asked and steps.goal == "comm_cost" != refiner.objective
+    return refiner in steps.requested and steps.goal == "comm_cost" != refiner.objective
 
 
 def _worth(problem: Problem, goal: str, pe: Int32) -> Worth:
@@ -213,8 +214,8 @@ def _by_worth(one: Placed) -> Worth:
 
 def _present(problem: Problem) -> Int32:
     """Return the current mapping; tasks on PEs outside the problem are distributed over all PEs in turn."""
-    assert problem.home is not None
-    pe: Int32 = problem.home.copy()
+    assert problem.current is not None
+    pe: Int32 = problem.current.copy()
     away = np.flatnonzero(pe < 0)
     pe[away] = np.arange(len(away)) % problem.where.k
     return pe

@@ -99,7 +99,7 @@ def _work_notice(effort: Effort, *, limited: bool, early: bool) -> list[str]:
         return []
     limit = "being stopped" if early else "the time limit"
     arcs, cut_short = effort.work.get("arcs", 0), effort.work.get("cut_short", 0)
-    said = ["stopped early: this is the best mapping found until then"] if early else []
+    notices = ["stopped early: this is the best mapping found until then"] if early else []
     if cut_short:
-        return [*said, f"{arcs} scanned edges; {limit} ended {cut_short} searches early: not repeatable"]
-    return [*said, f"{arcs} scanned edges; `work_limit={arcs}` instead of {limit} repeats this run"]
+        return [*notices, f"{arcs} scanned edges; {limit} ended {cut_short} searches early: not repeatable"]
+    return [*notices, f"{arcs} scanned edges; `work_limit={arcs}` instead of {limit} repeats this run"]

@@ -121,7 +121,7 @@ def _narrowed(
     """
     judged: list[tuple[Value, int]] = []
     for number, policy in enumerate(near):
-        for weaker in steps.rivals if steps.goes_on else ():
+        for weaker in steps.competitors if steps.extends_weaker else ():
             if not effort.used_up:
                 found.append(_run(task, policy, weaker, effort))
                 judged.append((found[-1].value, number))
@@ -139,11 +139,11 @@ def _beside_filled(task: Task, found: Placed, steps: Chain, effort: Effort) -> P
 def _run(task: Task, policy: Policy, steps: Chain, effort: Effort) -> Placed:
     """Solve the problem of one policy."""
     if policy.window is None:
-        problem = task.posed(policy.request)
+        problem = task.formulated(policy.request)
         pe, notices = _solved(task, problem, steps, effort)
     else:
         pes, notices = _chosen(task, policy.window, steps, effort)
-        problem = task.posed(dataclasses.replace(policy.request, slots=np.sort(pes)))
+        problem = task.formulated(dataclasses.replace(policy.request, slots=np.sort(pes)))
         pe = np.searchsorted(problem.pes, pes).astype(np.int32)
     return Placed(problem, pe, notices, policy.name, task.value(problem, pe))
 
@@ -160,7 +160,7 @@ def _chosen(task: Task, pes: Int64, steps: Chain, effort: Effort) -> tuple[Int64
     """
     n = task.graph.n
     constraints = dataclasses.replace(
-        task.constraints, initial=_with_homes_of_empty_tasks(task.constraints.initial, pes)
+        task.constraints, initial=_with_places_of_empty_tasks(task.constraints.initial, pes)
     )
     problem = formulate(
         _with_empty_tasks(task.graph, len(pes)), task.where.select(pes), task.request, constraints
@@ -174,7 +174,7 @@ def _with_empty_tasks(graph: CommGraph, n: int) -> CommGraph:
     return dataclasses.replace(graph, indptr=indptr, loads=None)
 
 
-def _with_homes_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | None:
+def _with_places_of_empty_tasks(initial: Int32 | None, pes: Int64) -> Int32 | None:
     """Return the current mapping as positions in `pes`, with the added tasks on the free slots."""
     if initial is None:
         return None
@@ -190,7 +190,7 @@ def _in_order(task: Task, tried: list[Policy]) -> list[Placed]:
     for policy in tried:
         if policy.window is not None or policy.request.mapper_chooses:
             continue
-        problem = task.posed(policy.request)
+        problem = task.formulated(policy.request)
         if problem.name != "processes" or problem.bounds.count is None:
             continue
         pe = np.repeat(np.arange(problem.where.k, dtype=np.int32), problem.bounds.count)

@@ -69,7 +69,7 @@ class Task:
     goal: Objective
     in_order_counts: bool = True
 
-    def posed(self, request: Request | None = None) -> Problem:
+    def formulated(self, request: Request | None = None) -> Problem:
         """Return the formulated problem, by default for the original request."""
         return formulate(self.graph, self.where, request or self.request, self.constraints)
 

@@ -43,9 +43,9 @@ class DualRecursiveBipartitioning(Mapper):
 
 
 def bisected(
-    tree: Allocation, order: Int64, graph: CommGraph, bounds: Bounds, effort: Effort, tries: int
+    tree: Allocation, order: Int64, graph: CommGraph, bounds: Bounds, effort: Effort, initial_partitions: int
 ) -> Int32:
     """Divide the tasks along a bisection tree whose leaf i is PE ``order[i]``; return their leaves."""
     count = None if bounds.count is None else bounds.count[order]
     inside = Bounds(bounds.load[order], count, bounds.exact)
-    return Multisection(initial_partitions=tries).map(graph, tree, inside, effort)
+    return Multisection(initial_partitions=initial_partitions).map(graph, tree, inside, effort)

@@ -152,7 +152,7 @@ class Multisection(Mapper):
             raise UnsupportedError(f"a trace needs a schedule: {', '.join(SCHEDULES)}")
         if self.parallel_partitioner and (self.schedule == "level" or not self.partitioner):
             raise UnsupportedError("parallel_partitioner needs a partitioner for one thread and a schedule")
-        if self._outside_tries() is not None:
+        if self._external_partitions() is not None:
             from hopbytes.partitioners.backends import check_backend
 
             for backend in self._backends():
@@ -161,7 +161,7 @@ class Multisection(Mapper):
     @property
     def deterministic(self) -> bool:
         """Whether the same seed gives the same mapping, which some external partitioners do not ensure."""
-        if self._outside_tries() is None:
+        if self._external_partitions() is None:
             return True
         from hopbytes.partitioners.backends import repeats_itself
 
@@ -272,9 +272,8 @@ class Multisection(Mapper):
     def _settings(self, share: float, spent: Effort) -> PartitionSettings:
         if spent.used_up:  # a mapping must be returned, but with the least effort
             return PartitionSettings(
-                repetitions=min(
-                    1, self.repetitions
-                ), recombinations=0, initial_partitions=1, coarse_recombinations=0
+                repetitions=min(1, self.repetitions), recombinations=0, initial_partitions=1,
+                coarse_recombinations=0,
             )
 
         # The effort grows with the square root of the share: measurements on meshes, circuits and social
@@ -290,22 +289,20 @@ class Multisection(Mapper):
                 overload_percent=self.overload_percent,
             )
         return PartitionSettings(
-            repetitions=max(min(1, self.repetitions), part(self.repetitions)), recombinations=part(
-                self.recombinations
-            ),
-            initial_partitions=max(
-                1, part(self.initial_partitions)
-            ), contraction_limit=self.contraction_limit,
-            coarse_recombinations=part(self.coarse_recombinations), bisection_repetitions=max(
-                1, part(self.bisection_repetitions)
-            ),
-            shared_hierarchies=self.shared_hierarchies, search=search,
+            repetitions=max(min(1, self.repetitions), part(self.repetitions)),
+            recombinations=part(self.recombinations),
+            initial_partitions=max(1, part(self.initial_partitions)),
+            contraction_limit=self.contraction_limit,
+            coarse_recombinations=part(self.coarse_recombinations),
+            bisection_repetitions=max(1, part(self.bisection_repetitions)),
+            shared_hierarchies=self.shared_hierarchies,
+            search=search,
         )
 
     def _outside(self, bounds: Bounds, effort: Effort) -> AbstractContextManager[ExternalPartitions | None]:
         """Return the external partitioners, None if there are none; they need a bound on loads."""
-        tries = self._outside_tries()
-        if tries is None:
+        partitions = self._external_partitions()
+        if partitions is None:
             return nullcontext()
         for name, _ in self._backends():
             effort.count(**{f"{name}_used": 0, f"{name}_failed": 0})
@@ -314,14 +311,14 @@ class Multisection(Mapper):
         # The import is here because worker processes need modules that take time to load.
         from hopbytes.algorithms.multisection.external_partitions import ExternalPartitions
 
-        return ExternalPartitions(self._backends(), *tries, self._smallest())
+        return ExternalPartitions(self._backends(), *partitions, self._smallest())
 
-    def _outside_tries(self) -> tuple[int, int] | None:
+    def _external_partitions(self) -> tuple[int, int] | None:
         """Return the number of external partitions of the outermost and of every other cut; None for none."""
-        tries = self.kaminpar_partitions, self.kaminpar_inner_partitions
+        partitions = self.kaminpar_partitions, self.kaminpar_inner_partitions
         if self.partitioner:
-            return max(1, tries[0]), max(1, tries[1])
-        return tries if max(tries) > 0 else None
+            return max(1, partitions[0]), max(1, partitions[1])
+        return partitions if max(partitions) > 0 else None
 
     def _backends(self) -> list[tuple[str, str]]:
         """Return name and preset of the partitioner for one thread, then of that for several, if any."""

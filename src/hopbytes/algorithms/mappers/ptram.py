@@ -105,9 +105,8 @@ class HybridGreedy(Mapper):
         problem = routed_groups(graph, grouped, seated, "mapper ptram")
         found = place(grouped, problem, self._terms(graph, where, seated, problem), effort)
         moved = move_groups(
-            graph, grouped, seated, found, capacity_of(
-                graph, bounds
-            ), settings_of(1, 4), effort.run_control()
+            graph, grouped, seated, found, capacity_of(graph, bounds), settings_of(1, 4),
+            effort.run_control(),
         )
         worse = self.guarded and _top(graph, where, seated) < _top(graph, where, moved)
         return seated if worse else moved

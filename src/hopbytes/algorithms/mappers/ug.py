@@ -60,11 +60,8 @@ class HopGreedy(Mapper):
 
     def map(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Int32:
         """Return int32[n], the PE of every task."""
-        grouped = cut(
-            graph, where, bounds, effort, settings_of(
-                self.repetitions, self.initial_partitions, self.region_growings
-            )
-        )
+        settings = settings_of(self.repetitions, self.initial_partitions, self.region_growings)
+        grouped = cut(graph, where, bounds, effort, settings)
         return finish(graph, grouped, self.place(grouped), bounds, effort)
 
     def place(self, grouped: Grouped) -> Int32:

@@ -159,9 +159,8 @@ def _write(file: IO[bytes], trace: str, done: _Done) -> None:
     subproblem = done.order.subproblem
     line = {
         "start": round(done.start, 6), "end": round(done.end, 6), "worker": done.order.worker,
-        "threads": done.order.threads, "path": "/" + "/".join(
-            map(str, subproblem.path)
-        ), "vertices": subproblem.n,
+        "threads": done.order.threads, "path": "/" + "/".join(map(str, subproblem.path)),
+        "vertices": subproblem.n,
         "cuts": done.work.get("cuts", 0), "arcs": done.work.get("arcs", 0),
     }  # fmt: skip
     try:

@@ -21,7 +21,7 @@ class ExternalPartitions:
     backends : list of (name, setting)
         See :data:`hopbytes.partitioners.backends.BACKENDS`. If there are two, the second one serves callers
         with several threads.
-    tries, inner_tries : int
+    repetitions, inner_repetitions : int
         Number of partitions for the outermost cut and for every other one.
     smallest : int
         Groups with fewer vertices are not sent to the partitioner.
@@ -32,10 +32,10 @@ class ExternalPartitions:
     """
 
     def __init__(
-        self, backends: list[tuple[str, str]], tries: int, inner_tries: int, smallest: int
+        self, backends: list[tuple[str, str]], repetitions: int, inner_repetitions: int, smallest: int
     ) -> None:
         self._backends = backends
-        self._tries, self._inner_tries, self._smallest = tries, inner_tries, smallest
+        self._repetitions, self._inner_repetitions, self._smallest = repetitions, inner_repetitions, smallest
         self._mine = threading.local()
         self._pools: list[WorkerPool] = []
 
@@ -54,15 +54,18 @@ class ExternalPartitions:
     def candidates(
         self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
     ) -> Int32 | None:
-        """Return partitions of all groups of one level; the arguments of :func:`partition_many` before."""
-        # Half of the time that is left, so that the built-in partitioner has its share.
+        """Return partitions of all groups of one level.
+
+        The problem and the groups are those that :func:`hopbytes.engine.partition_many` then receives.
+        """
+        # Partitioners get half of the remaining time, so that time remains for the built-in partitioner.
         now = time.monotonic()
         deadline = None if effort.deadline is None else now + (effort.deadline - now) / 2
-        tries = self._tries if depth == 0 else self._inner_tries
+        repetitions = self._repetitions if depth == 0 else self._inner_repetitions
         backend, setting = self._backends[-1 if effort.threads > 1 else 0]
         alone = BACKENDS[backend].many_threads
         threads = effort.threads if alone else 1
-        settings = PartitionerSettings(tries, setting, self._smallest, backend, threads)
+        settings = PartitionerSettings(repetitions, setting, self._smallest, backend, threads)
         found = partition_groups(
             problem, groups, settings, self._pool(effort.threads, alone=alone), deadline
         )

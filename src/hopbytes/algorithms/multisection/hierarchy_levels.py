@@ -162,6 +162,6 @@ def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
 
 
 def group_seeds(seed: int, depth: int, groups: int) -> UInt64:
-    """One seed per group, from its place in the hierarchy alone."""
+    """Return one seed per group, which depends only on `seed` and the group's position in the hierarchy."""
     state = np.random.SeedSequence((seed % 2**64, depth))
     return state.generate_state(groups, np.uint64).astype(np.uint64)

@@ -19,7 +19,7 @@ class WarmStart:
     Parameters
     ----------
     levels : list of Level
-    placements : sequence of int32[n]
+    mappings : sequence of int32[n]
         PE of every task.
 
     Notes
@@ -29,8 +29,8 @@ class WarmStart:
     it never returns a worse one.
     """
 
-    def __init__(self, levels: list[Level], placements: Sequence[Int32]) -> None:
-        self._levels, self._placements = levels, placements
+    def __init__(self, levels: list[Level], mappings: Sequence[Int32]) -> None:
+        self._levels, self._mappings = levels, mappings
 
     def renumbered(self, members: Int32) -> WarmStart:
         """Return the same cuts for tasks in the order `members`."""
@@ -42,9 +42,9 @@ class WarmStart:
     def candidates(
         self, problem: SearchProblem, groups: VertexGroups, depth: int, effort: Effort
     ) -> Int32 | None:
-        """Return int32[c, n], the child of each task in its group, negative where there is no such cut."""
+        """Return int32[c, n], the child of each task in its group, negative if there is no such cut."""
         group = groups.group
-        rows = [self._row(group, pe, depth) for pe in self._placements]
+        rows = [self._row(group, pe, depth) for pe in self._mappings]
         return np.array([row for row in rows if row.max(initial=-1) >= 0], np.int32).reshape(-1, len(group))
 
     def _row(self, group: Int32, pe: Int32, depth: int) -> Int32:

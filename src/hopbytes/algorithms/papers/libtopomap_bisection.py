@@ -56,11 +56,12 @@ class TopologyBisection(TopologyMapper):
 
 
 def halves(graph: Csr, loads: Int64, settings: PartitionSettings, effort: Effort) -> Int32:
-    """Cut a graph in two until no part has more than one vertex with load.
+    """Bisect a graph recursively until no part has more than one vertex with load.
 
     Parameters
     ----------
     graph : Csr
+        Symmetric graph.
     loads : int64[V]
         1, or 0 for vertices that do not affect the balance.
 

@@ -74,7 +74,7 @@ class LockedPasses:
         return place.astype(np.int32), -best, kept
 
     def _best(self, place: Int64, cost_at: Int64, free: Bool) -> tuple[int, int, int]:
-        """Return the tasks whose exchange changes the cost least, and the change, each pair counted once."""
+        """Return the two tasks of the best exchange and its change of the cost; each pair counts once."""
         tasks = np.flatnonzero(free)
         here = cost_at[np.ix_(tasks, place[tasks])]  # the cost of each task on the PE of each other task
         stay = np.diagonal(here)

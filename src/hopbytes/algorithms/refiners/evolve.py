@@ -130,9 +130,8 @@ class Evolve(Refiner):
         own = replace(effort, seed=seed, progress=_live(population, step, effort))
         graph, where, bounds = population.graph, population.where, population.bounds
         maker = Multisection(
-            repetitions=self.repetitions, initial_partitions=self.initial_partitions, recombinations=max(
-                1, self.repetitions - 1
-            ), flow_rounds=self.flow_rounds
+            repetitions=self.repetitions, initial_partitions=self.initial_partitions,
+            recombinations=max(1, self.repetitions - 1), flow_rounds=self.flow_rounds,
         )
 
         def new() -> Int32:

@@ -64,7 +64,7 @@ class PairwiseRepartitioning(Refiner):
             size = int(np.diff(units.start).max())
             if effort.used_up or left <= 0 or size > self.largest:
                 continue
-            tries = self.initial_partitions if size >= self.smallest else 0
+            new_bisections = self.initial_partitions if size >= self.smallest else 0
             pairs = self._pairs(quotient_csr(problem.csr, units.of_pe()[now], units.count), units)
             spent: list[int] = []
 
@@ -73,7 +73,7 @@ class PairwiseRepartitioning(Refiner):
                 effort.spend(arcs, whole)
 
             found, gained = repartition_pairs(
-                problem, now, units.start, pairs, RepartitionSettings(tries, self.rounds, left),
+                problem, now, units.start, pairs, RepartitionSettings(new_bisections, self.rounds, left),
                 control=replace(effort.run_control(), spend=spend),
             )
             effort.count(swaps_evaluated=found.evaluations, swaps=found.swaps, repartitionings=gained)

@@ -23,7 +23,7 @@ from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 
 #: Thresholds of ``congestion`` that rounds of annealing use in turn.
-HEATS = (10_000, 30_000, 3_000)
+THRESHOLDS = (10_000, 30_000, 3_000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,7 @@ class Routed(Refiner):
             (one for one in found if limits.kept(one)), key=lambda one: judge.value(graph, where, one)
         )
         if self.second_start or self.stir:
-            best = self._stirred(graph, where, best, bounds, effort, limits)
+            best = self._with_set_moves(graph, where, best, bounds, effort, limits)
         endless = effort.deadline is not None or effort.work_limit is not None
         return self._annealed(graph, where, best, bounds, effort, limits) if self.anneal and endless else best
 
@@ -139,7 +139,7 @@ class Routed(Refiner):
                 return pe
             seed = int(np.random.SeedSequence((effort.seed, 1, step)).generate_state(1, np.uint64)[0] >> 1)
             links = Congestion(
-                goal=self.goal, threshold=HEATS[step % len(HEATS)], hop_percent=limits.room(now[1])
+                goal=self.goal, threshold=THRESHOLDS[step % len(THRESHOLDS)], hop_percent=limits.room(now[1])
             )
             own = replace(effort, seed=seed)
             better = own.whole(partial(self._within, links, graph, where, pe, bounds, own, limits))
@@ -151,14 +151,14 @@ class Routed(Refiner):
                 pe, now = better, then
         raise AssertionError("the rounds end above")
 
-    def _stirred(
+    def _with_set_moves(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, limits: Limits
     ) -> Int32:
         """Return the mapping after moves of sets of groups, made when single moves find no improvement."""
         room = None if self.hop_percent is None else 0
         links = Congestion(
             goal=self.goal, group_work=50 * self.effort, task_work=5 * self.effort, set_percent=40,
-            hop_percent=room, threshold=HEATS[0],
+            hop_percent=room, threshold=THRESHOLDS[0],
         )
         own = replace(effort, seed=effort.seed + 1)
         return self._within(links, graph, where, pe, bounds, own, limits)

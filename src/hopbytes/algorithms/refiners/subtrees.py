@@ -71,7 +71,7 @@ class Subtrees(Refiner):
     def _tasks(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort
     ) -> Int32:
-        """Return the placement after exchanges of single tasks."""
+        """Return the mapping after exchanges of single tasks."""
         found = swap_refine(
             search_problem(graph, where, bounds), pe, bounds.room(graph.n),
             SwapSettings(all_pairs_up_to=self.all_pairs_up_to), control=effort.run_control(),
@@ -82,7 +82,7 @@ class Subtrees(Refiner):
     def _units(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort, units: Units
     ) -> Int32:
-        """Return the placement after exchanges of units of one level."""
+        """Return the mapping after exchanges of units of one level."""
         problem = search_problem(graph, where, bounds)
         linear_cost = problem.linear_cost
         own, kind = units.of_pe(), units.kind

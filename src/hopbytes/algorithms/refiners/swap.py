@@ -26,12 +26,12 @@ from hopbytes.model.comm_graph import CommGraph
 
 #: Mappers whose results compete as starts, in this order; if more starts are requested, they are repeated
 #: with other seeds.
-RIVALS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
+START_MAPPERS = ("identity", "dual_recursive_bipartitioning", "bottom_up")
 #: A start is discarded if it costs more than the best by more than this fraction (1 / 6), because a descent
 #: from it is not expected to win.
-HOPELESS = 6
+START_MARGIN = 6
 #: Further mappers on networks of nodes; each is followed by exchanges of whole groups between nodes.
-RIVALS_ON_NODES = ("ug", "curve", "multi_jagged")
+START_MAPPERS_ON_NODES = ("ug", "curve", "multi_jagged")
 
 
 @refiners.register("swap")
@@ -50,9 +50,10 @@ class Swap(Refiner):
         around the PE of a neighbour (on other machines than trees: on that many nearest PEs). Larger
         partitions (many tasks per PE) are returned unchanged, since the refiner ``vcycle`` serves them.
     starts : int
-        Number of mappings by other mappers (:data:`RIVALS`) that compete with the given one; the search
-        continues from the best one after a descent. On networks of nodes :data:`RIVALS_ON_NODES` are used,
-        too, and the best `starts` of all compete. This option and the next six apply only to one task per PE.
+        Number of mappings by other mappers (:data:`START_MAPPERS`) that compete with the given one; the
+        search continues from the best one after a descent. On networks of nodes
+        :data:`START_MAPPERS_ON_NODES` are used, too, and the best `starts` of all compete. This option and
+        the next six apply only to one task per PE.
     chains : int
         Number of independent annealing runs; the best result is kept.
     steps : int
@@ -160,10 +161,10 @@ class Swap(Refiner):
         value = CommCost().value
         best = self._exchange(graph, where, pe, bounds, effort, 0, 0)
         least = value(graph, where, best)
-        for rival in self._competitive(graph, where, bounds, effort):
-            if value(graph, where, rival) > least + least // HOPELESS:
+        for start in self._competitive(graph, where, bounds, effort):
+            if value(graph, where, start) > least + least // START_MARGIN:
                 continue
-            end = self._exchange(graph, where, rival, bounds, effort, 0, 0)
+            end = self._exchange(graph, where, start, bounds, effort, 0, 0)
             if (cost := value(graph, where, end)) < least:
                 best, least = end, cost
         return best
@@ -173,25 +174,27 @@ class Swap(Refiner):
     ) -> Iterator[Int32]:
         """Yield the competing starts; on networks of nodes only the `starts` cheapest of them."""
         if not self.starts or bounds.linear_cost is not None or where.machine.network() is None:
-            yield from self._rivals(graph, where, bounds, effort)
+            yield from self._other_starts(graph, where, bounds, effort)
             return
-        found = list(self._rivals(graph, where, bounds, effort))
-        costs = [CommCost().value(graph, where, rival) for rival in found]
+        found = list(self._other_starts(graph, where, bounds, effort))
+        costs = [CommCost().value(graph, where, start) for start in found]
         cheapest = sorted(range(len(found)), key=costs.__getitem__)[: self.starts]
         yield from (found[i] for i in sorted(cheapest))
 
-    def _rivals(self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort) -> Iterator[Int32]:
+    def _other_starts(
+        self, graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort
+    ) -> Iterator[Int32]:
         """Yield exact mappings by other mappers; none with a linear cost, which these mappers ignore."""
         if bounds.linear_cost is None:
             yield from _on_nodes(graph, where, bounds, effort)
         for i in range(self.starts if bounds.linear_cost is None else 0):
             if effort.used_up:
                 return
-            mapper = build(mappers, RIVALS[i % len(RIVALS)])
-            seed = effort.seed + i // len(RIVALS)
-            rival = mapper.map(graph, where, bounds, replace(effort, seed=seed, progress=None))
-            if np.all(np.bincount(rival, minlength=where.k) == 1):
-                yield rival
+            mapper = build(mappers, START_MAPPERS[i % len(START_MAPPERS)])
+            seed = effort.seed + i // len(START_MAPPERS)
+            start = mapper.map(graph, where, bounds, replace(effort, seed=seed, progress=None))
+            if np.all(np.bincount(start, minlength=where.k) == 1):
+                yield start
 
     def _exchange(
         self, graph: CommGraph, where: Allocation, pe: Int32, bounds: Bounds, effort: Effort,
@@ -216,14 +219,14 @@ def _on_nodes(graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effor
 
     if not 2 < len(np.unique(where.node_of_pe)) <= MOST_SITES:
         return
-    for name in RIVALS_ON_NODES:
+    for name in START_MAPPERS_ON_NODES:
         if effort.used_up or (mappers[name].needs_coordinates and geometry_of(where.machine) is None):
             continue
         quiet = replace(effort, progress=None)
         try:
-            rival = build(mappers, name).map(graph, where, bounds, quiet)
-            rival = build(refiners, "uwh").refine(graph, where, rival, bounds, quiet)
+            start = build(mappers, name).map(graph, where, bounds, quiet)
+            start = build(refiners, "uwh").refine(graph, where, start, bounds, quiet)
         except UnsupportedError:  # tasks have no coordinates, or nodes have no route between them
             continue
-        if np.all(np.bincount(rival, minlength=where.k) == 1):
-            yield rival
+        if np.all(np.bincount(start, minlength=where.k) == 1):
+            yield start

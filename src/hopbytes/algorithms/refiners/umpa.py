@@ -47,10 +47,8 @@ def swap_for_hops(
     if grouped is None or grouped.nodes.count < 2:
         return pe
     place, evaluations = hop_swap(
-        weighed(grouped, weight), neighbourhood_of(grouped.nodes), place_distances(
-            grouped.nodes
-        ), grouped.start,
-        delta, control=effort.run_control(),
+        weighed(grouped, weight), neighbourhood_of(grouped.nodes), place_distances(grouped.nodes),
+        grouped.start, delta, control=effort.run_control(),
     )
     record_work(effort, grouped.graph, evaluations)
     after = relocated(graph, grouped, pe, place, bounds, effort)

@@ -41,12 +41,12 @@ def place_geometry(where: Allocation, wanted: str) -> Geometry:
     return found._replace(places=found.places[:, where.node_of_pe[nodes.first]])
 
 
-def task_coordinates(graph: CommGraph, told: str, wanted: str) -> Int64 | None:
+def task_coordinates(graph: CommGraph, given: str, wanted: str) -> Int64 | None:
     """Return int64[dimensions, n], the coordinates of tasks, counted from 0; None if they are unknown.
 
     Parameters
     ----------
-    told : str
+    given : str
         ``16x16x4`` is a grid whose task numbers ascend fastest in the last dimension. An empty text means the
         grid stated in a generated pattern. Any other text is the name of a file with the coordinates of one
         task per line.
@@ -60,10 +60,10 @@ def task_coordinates(graph: CommGraph, told: str, wanted: str) -> Int64 | None:
     FormatError
         If the file is not a table of finite numbers with one line per task.
     """
-    if told and not GRID.fullmatch(told):
-        return _scaled(_from_file(told, graph.n))
-    sizes = [int(word) for word in told.split("x")] if told else graph.meta.get("grid")
-    if not told and not _is_grid(sizes, graph.n):
+    if given and not GRID.fullmatch(given):
+        return _scaled(_from_file(given, graph.n))
+    sizes = [int(word) for word in given.split("x")] if given else graph.meta.get("grid")
+    if not given and not _is_grid(sizes, graph.n):
         return None
     assert sizes is not None
     if len(sizes) > MOST_DIMENSIONS or math.prod(sizes) != graph.n:

@@ -31,5 +31,5 @@ def with_isolated(csr: Csr, n: int) -> Csr:
 
 
 def quotient_graph(graph: CommGraph, block: Int32, blocks: int) -> CommGraph:
-    """Return the pattern of the blocks: what tasks of one send to tasks of another. O(n + m)."""
+    """Return the quotient graph as a pattern: the volumes that blocks send to each other. O(n + m)."""
     return CommGraph(*quotient_csr(graph.arcs(graph.volumes), block, blocks), undirected=graph.undirected)

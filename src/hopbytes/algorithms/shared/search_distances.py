@@ -18,16 +18,16 @@ __all__ = ["both_ways_differ", "cheaper", "is_dense", "kernel_distances", "searc
 
 
 def search_problem(graph: CommGraph, where: Allocation, bounds: Bounds) -> SearchProblem:
-    """Return what refiners search: loads only where they bound what a PE may hold."""
+    """Return the problem that refiners search; it has loads only if the bounds apply to loads."""
     csr = graph.symmetric_positive()
     weights, linear_cost = _priced(graph, where, bounds.linear_cost)
     loads = None if bounds.exact else graph.loads
     return SearchProblem(csr._replace(weights=weights), loads, kernel_distances(where), linear_cost)
 
 
-def _priced(graph: CommGraph, where: Allocation, linear_cost: LinearCost | None) -> tuple[
-    Int64 | None, LinearCost | None
-]:
+def _priced(
+    graph: CommGraph, where: Allocation, linear_cost: LinearCost | None
+) -> tuple[Int64 | None, LinearCost | None]:
     """Return the weights of ``graph.symmetric_positive()`` and the linear cost on the same scale.
 
     Searches count every edge once, but J counts both of its arcs. Linear costs are therefore halved if the

@@ -26,8 +26,8 @@ class Units:
     start : int64[units+1]
         Unit u is the PEs ``start[u]`` to ``start[u+1] - 1``.
     kind : int64[units]
-        Equal for units that are built alike and may hold the same, so that what one holds fits another,
-        PE for PE, with the same distances inside.
+        Equal for units with the same structure and the same maximum loads. The tasks of one such unit fit
+        into another, PE by PE, with the same distances between them.
     near : Distances
         Distances between the units.
     """

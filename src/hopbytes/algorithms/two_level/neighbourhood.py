@@ -106,7 +106,7 @@ def _row_levels(nodes: Nodes, site: int, others: Int64) -> UInt16:
 
 
 def _bit_lengths(values: UInt64) -> Int64:
-    """Exact bit lengths; floating logarithms are off near powers of two."""
+    """Return exact bit lengths, since floating-point logarithms are inexact near powers of two."""
     lengths = np.zeros(len(values), np.int64)
     for shift in (32, 16, 8, 4, 2, 1):
         large = (values >> np.uint64(shift)) > 0
@@ -116,7 +116,7 @@ def _bit_lengths(values: UInt64) -> Int64:
 
 
 def place_distances(nodes: Nodes) -> Distances:
-    """Return distances between the places: hops on a network, else those of the PEs that stand for them."""
+    """Return the distances between the places: hops on a network, otherwise those of their first PEs."""
     if "distances" not in nodes._cache:
         where = nodes.where.select(nodes.first)
         if where.machine.network() is not None:

@@ -19,11 +19,11 @@ def capacity_of(graph: CommGraph, bounds: Bounds) -> Capacity:
     return Capacity(bounds.load, graph.loads)
 
 
-def settings_of(runs: int, tries: int, region_growings: int = 4) -> PartitionSettings:
+def settings_of(repetitions: int, initial_partitions: int, region_growings: int = 4) -> PartitionSettings:
     """Return the settings of the partition into groups."""
     return PartitionSettings(
-        repetitions=runs, initial_partitions=tries, region_growings=region_growings,
-        recombinations=max(0, runs - 1),
+        repetitions=repetitions, initial_partitions=initial_partitions, region_growings=region_growings,
+        recombinations=max(0, repetitions - 1),
         search=SearchSettings(flow_rounds=1),
     )
 
@@ -37,7 +37,7 @@ def record_work(effort: Effort, grouped: CommGraph, evaluations: int, **amounts:
 def cut(
     graph: CommGraph, where: Allocation, bounds: Bounds, effort: Effort, settings: PartitionSettings
 ) -> Grouped:
-    """Cut the tasks into groups, one per node."""
+    """Partition the tasks into groups, one per node."""
     return cut_into_groups(graph, where, capacity_of(graph, bounds), settings, effort.run_control())
 
 

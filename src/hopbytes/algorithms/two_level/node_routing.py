@@ -29,7 +29,7 @@ class Routed:
     ----------
     routing : Routing
     traffic : Groups
-        Volumes are divided by ``2**lost`` where they would overflow.
+        Volumes are divided by a power of two if they would overflow.
     unit : float
         Congestion (load x price) in these integers per unit of congestion.
     scale : float

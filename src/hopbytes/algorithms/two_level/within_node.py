@@ -30,8 +30,8 @@ def place_inside(
     """
     where = nodes.where
     problem = SearchProblem(graph.symmetric_positive(), loads)
-    unit = place.astype(np.int32)  # the unit each task is in so far: a place at first
-    parents = nodes.of_pe  # the same for PEs
+    unit = place.astype(np.int32)  # the current unit of each task, at first its node
+    parents = nodes.of_pe  # the current unit of each PE
     for depth, grouping in enumerate(where.groups()):
         children = _finer(parents, grouping)
         if int(children.max()) == int(parents.max()):

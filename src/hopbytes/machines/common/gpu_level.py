@@ -27,32 +27,32 @@ def gpu_of_slots(gpus: Int32 | None, starts: Int64, places: Int64) -> Int32 | No
     return first.astype(np.int32) if np.array_equal(first, last) else None
 
 
-def asked_of_gpus(machine: Machine, per: str | None, size: int, said: bool) -> tuple[str | None, int]:
+def asked_of_gpus(machine: Machine, per: str | None, size: int, size_given: bool) -> tuple[str | None, int]:
     """Return by which level slots are cut, and how many cores each has, on a machine with a level of GPUs.
 
-    A slot is a GPU there unless another level was asked for.
+    On such a machine a slot is a GPU unless the user requests another level.
 
     Parameters
     ----------
     machine : Machine
     per : str or None
-        What was asked for.
+        The level that the user requests, or None.
     size : int
         Cores of a slot; 1 means all cores beside the GPU.
-    said : bool
-        The user asked for that number; otherwise it is that of the job, or the default.
+    size_given : bool
+        True if the user gave `size`; otherwise it comes from the job or is the default.
 
     Raises
     ------
     UnsupportedError
-        Cores were asked for where the GPUs have none.
+        If cores are requested although the GPUs have none.
     """
     level = machine.gpu_level()
     if level is None:
         return per, size
     name = machine.levels[level].name
     if machine.leaves_are_gpus():
-        if per in ("core", "pu") or (said and size > 1):
+        if per in ("core", "pu") or (size_given and size > 1):
             what = f"`per={per!r}`" if per in ("core", "pu") else f"`cores_per_task={size}`"
             raise UnsupportedError(
                 f"{what}: the smallest units of '{machine.spec()[:60]}' are GPUs, one for each slot, "

@@ -109,15 +109,15 @@ def nodes_missing(levels: Sequence[Level], cores: int) -> tuple[str, ...]:
     >>> nodes_missing([Level("blade", 9), Level("core", 1)], 8)
     ('no level is called node, host or server: the machine is taken as ONE host with all 8 cores',)
     """
-    said = one_host(levels, cores)
+    notice = one_host(levels, cores)
     names = [level.name for level in levels]
     unknown = [name for name in names if name not in WORDS and not _NUMBERED.fullmatch(name)]
     near = {name: difflib.get_close_matches(name.lower(), (*NODE_NAMES, "nodes", "hosts", "servers"), 1, 0.75)
             for name in unknown}  # fmt: skip
     meant = [(name, level_name(found[0])) for name, found in near.items() if found]
-    if said is None or not (meant or len(unknown) > 1 or any(name in OUTSIDE_NODES for name in names)):
+    if notice is None or not (meant or len(unknown) > 1 or any(name in OUTSIDE_NODES for name in names)):
         return ()
-    return (said + (f" (did you mean {meant[0][1]} by {meant[0][0]!r}?)" if meant else ""),)
+    return (notice + (f" (did you mean {meant[0][1]} by {meant[0][0]!r}?)" if meant else ""),)
 
 
 def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]
     """
     if hierarchy is None or distance is not None:
         return ()
-    said = ":".join(str(level.distance) for level in reversed(levels))
+    distances = ":".join(str(level.distance) for level in reversed(levels))
     counts = [word.strip() for word in reversed(hierarchy.split(":"))]
     names = {1: ["node"], 2: ["node", "core"], 3: ["node", "package", "core"]}.get(len(levels), [])
     spec = " ".join(
@@ -138,8 +138,8 @@ def assumed(hierarchy: str | None, distance: str | None, levels: Sequence[Level]
     )
     named = f" (nodes: `spec='{spec}'`)" if names else " (`spec` names the level of nodes)"
     return (
-        f"`hierarchy={hierarchy!r}`: distances {said} (`distance` gives others); its levels have no names, "
-        f"so the machine is taken as ONE host{named}",
+        f"`hierarchy={hierarchy!r}`: distances {distances} (`distance` gives others); its levels have no "
+        f"names, so the machine is taken as ONE host{named}",
     )
 
 

@@ -154,9 +154,8 @@ def _network(
     spine = spine + leaf // leaves * spines
     node = np.arange(total)
     # Links are numbered: up and down of each cable of a node, then of a leaf; then links between spines.
-    below, above = np.concatenate([node, first_leaf + leaf]), np.concatenate(
-        [first_leaf + node // nodes, first_spine + spine]
-    )
+    below = np.concatenate([node, first_leaf + leaf])
+    above = np.concatenate([first_leaf + node // nodes, first_spine + spine])
     peers, backs = peers_of_ports(groups, spines * ports, arrangement)
     group, port = np.nonzero(backs >= 0)
     far = peers[group, port] * spines + backs[group, port] // ports

@@ -12,14 +12,15 @@ from hopbytes.machines.network.wiring import Wiring
 
 @dataclass(frozen=True, slots=True)
 class FatTreeCables:
-    """The cables of a fat tree, numbered level by level; a cable is two links, up and down.
+    """The cables of a fat tree, numbered level by level; every cable consists of an up and a down link.
 
     Parameters
     ----------
     below, above, cables : tuple of int
-        Of each level, see :class:`hopbytes.machines.kinds.fattree.FatTree`.
+        Parameters of each level, see :class:`hopbytes.machines.kinds.fattree.FatTree`.
     leaves, width : tuple of int
-        Nodes below a switch of each level, and switches side by side that have the same nodes below them.
+        Number of nodes below a switch of each level, and number of switches of
+        each level that have the same nodes below them.
     first : tuple of int
         Number of the first cable of each level.
     """
@@ -33,7 +34,7 @@ class FatTreeCables:
 
     @classmethod
     def of(cls, below: tuple[int, ...], above: tuple[int, ...], cables: tuple[int, ...]) -> FatTreeCables:
-        """Count them."""
+        """Return the cables of a fat tree with these parameters."""
         leaves = tuple(int(np.prod(below[:level], dtype=object)) for level in range(len(below) + 1))
         width = tuple(int(np.prod(above[:level], dtype=object)) for level in range(len(below) + 1))
         first = [0]
@@ -43,7 +44,7 @@ class FatTreeCables:
         return cls(below, above, cables, leaves, width, tuple(first))
 
     def capacity(self, nodes: int, bandwidth: tuple[int, ...]) -> Int64:
-        """int64[links]: a cable exists where its lower end has a node below it."""
+        """Return int64[links], the capacities; 0 if no node is below the lower end of the cable."""
         columns = []
         for level in range(len(self.below)):
             ports = self.above[level] * self.cables[level]
@@ -54,17 +55,17 @@ class FatTreeCables:
         return np.concatenate(columns)
 
     def switches(self, nodes: int) -> int:
-        """Number of switches that have a node below them."""
+        """Return the number of switches that have a node below them."""
         return sum(-(-nodes // self.leaves[i]) * self.width[i] for i in range(1, len(self.leaves)))
 
     def name_switch(self, level: int, group: int, column: int) -> str:
-        """Name of a node (level 0) or a switch."""
+        """Return the name of a node (level 0) or of a switch."""
         if level == 0:
             return f"n{group}"
         return f"leaf{group}" if level == 1 and self.width[1] == 1 else f"s{level}.{group}.{column}"
 
     def name_link(self, link: int) -> str:
-        """Names of the ends of a link, and which of parallel cables it is."""
+        """Return the names of both ends of a link, followed by the index of the cable among parallel ones."""
         cable, down = divmod(link, 2)
         level = int(np.searchsorted(self.first, cable, side="right")) - 1
         rest, copy = divmod(cable - self.first[level], self.cables[level])
@@ -76,7 +77,7 @@ class FatTreeCables:
         return f"{ends[0]} -> {ends[1]}" + (f" #{copy}" if self.cables[level] > 1 else "")
 
     def wiring(self, nodes: int) -> Wiring:
-        """Ends of all links."""
+        """Return the ends of all links."""
         leaves, width = self.leaves, self.width
         begin = np.cumsum([0] + [leaves[-1] // leaves[i] * width[i] for i in range(len(leaves))])
         tails, heads = [], []

@@ -68,7 +68,7 @@ class ListedRoutes:
         clusters: dict[str, _Unit] = {}
         units: list[_Unit] = []
         for number, host in enumerate(self.hosts):
-            zone = zones[self.platform.home[host]]
+            zone = zones[self.platform.zone_of[host]]
             if host in gateways or host not in zone.up or host not in zone.down:
                 units.append(_Unit([number]))
                 continue
@@ -90,9 +90,9 @@ class ListedRoutes:
         places = {name: place for place, name in enumerate(zones)}
         chains = []
         for number, host in enumerate(self.hosts):
-            home = zones[self.platform.home[host]]
-            chain = [] if host in home.up else [len(zones) + number]
-            name = home.name
+            zone = zones[self.platform.zone_of[host]]
+            chain = [] if host in zone.up else [len(zones) + number]
+            name = zone.name
             while name:
                 chain.append(places[name])
                 name = zones[name].parent
@@ -104,7 +104,7 @@ class ListedRoutes:
         """Links of all routes from one unit to another but the hosts' own; None without a route."""
         source, target = one.hosts[0], other.hosts[-1]
         if source == target:
-            zone = self.platform.zones[self.platform.home[self.hosts[source]]]
+            zone = self.platform.zones[self.platform.zone_of[self.hosts[source]]]
             if not one.up:
                 return None
             return [self._link(zone.backbone)] if zone.backbone else []

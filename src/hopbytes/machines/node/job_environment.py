@@ -133,8 +133,8 @@ def flux_job(environment: Environment) -> JobInfo:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(f"inside Flux, but '{' '.join(command)}' failed: {error}") from None
     if done.returncode:
-        said = " ".join(done.stderr.split())[:120]
-        raise UnsupportedError(f"inside Flux, but '{' '.join(command)}' failed: {said}")
+        message = " ".join(done.stderr.split())[:120]
+        raise UnsupportedError(f"inside Flux, but '{' '.join(command)}' failed: {message}")
     return read_flux(done.stdout)
 
 
@@ -197,10 +197,10 @@ def read_slots(path: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     rows = []
     for number, words in _lines(path):
         found = re.fullmatch(r"([^:]+)(?::([0-9]{1,9}))?", words[0], re.ASCII)
-        told = [(key, count) for key, equals, count in (w.partition("=") for w in words[1:]) if equals]
-        said = [count for key, count in told if key in SLOTS]
-        counts = [count for count in (found[2] if found else None, *said) if count is not None]
-        mistaken = any(key in MISTAKEN for key, _ in told) or len(counts) > 1
+        options = [(key, count) for key, equals, count in (w.partition("=") for w in words[1:]) if equals]
+        stated = [count for key, count in options if key in SLOTS]
+        counts = [count for count in (found[2] if found else None, *stated) if count is not None]
+        mistaken = any(key in MISTAKEN for key, _ in options) or len(counts) > 1
         if found is None or mistaken or not all(c.isdecimal() and len(c) < 10 for c in counts):
             what = f"{' '.join(words)[:60]!r}, expected HOST, HOST:N or HOST slots=N"
             raise FormatError(path, number, what)

@@ -106,7 +106,7 @@ def machine(
     if hosts is not None and not isinstance(hosts, str):
         hosts = texts_of("hosts", hosts)
     spec = with_options(spec, {"rails": rails, "adapters": adapters, "names": node_name_map})
-    hardware, names, used, said = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
+    hardware, names, used, of_selection = choose_hosts(_hardware(spec, hierarchy, distance), hosts)
     size = cores_of_a_task(hardware) if cores_per_task is None else cores_per_task
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise FormatError("`cores_per_task`", None, f"{size}, expected an integer >= 1")
@@ -132,7 +132,7 @@ def machine(
     return replace(
         where,
         capacity=None if sizes is None else sizes[where.first_core],
-        notices=(*said, *of_hardware, *of_rails, *missing, *where.notices),
+        notices=(*of_selection, *of_hardware, *of_rails, *missing, *where.notices),
         tasks_of_nodes=tasks,
         endpoints=where.endpoints if endpoints is None else endpoints,
     )

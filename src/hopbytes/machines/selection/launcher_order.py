@@ -72,10 +72,11 @@ def launcher_placement(
     name = order.removeprefix("default:")
     in_a_turn = _in_a_turn(name)
     if n <= where.k:
-        said = tasks_per_node is not None or per is not None
+        counts_given = tasks_per_node is not None or per is not None
         fills = name in FILLING and not (spread or asked_by_job(where, n))
         slots = chosen_slots(
-            where, n, tasks_per_node=tasks_per_node, per=per, pack=pack or (fills and not said), evenly=spread
+            where, n, tasks_per_node=tasks_per_node, per=per, pack=pack or (fills and not counts_given),
+            evenly=spread,
         )
         if per is None:
             slots = _first_of_nodes(where, slots)

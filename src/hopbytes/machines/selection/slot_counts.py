@@ -81,9 +81,9 @@ def spread(
         return _hard_counts(where, n, limits)
     if pack or n == where.k:
         return np.arange(n, dtype=np.int64)
-    asked = None if evenly else _as_the_job_asked(where, n)
-    if asked is not None:
-        return asked
+    chosen = None if evenly else _as_the_job_asked(where, n)
+    if chosen is not None:
+        return chosen
     rank = _turns(_units_inside(where, np.arange(where.k)))
     return np.flatnonzero(rank < n)
 
@@ -95,12 +95,12 @@ def asked_by_job(where: Allocation, n: int) -> bool:
 
 def _as_the_job_asked(where: Allocation, n: int) -> Int64 | None:
     """Return as many PEs of every node as its job asked for; None when that is not n in all."""
-    asked = where.tasks_of_nodes
-    if asked is None or not asked_by_job(where, n):
+    tasks = where.tasks_of_nodes
+    if tasks is None or not asked_by_job(where, n):
         return None
     node = where.node_of_pe.astype(np.int64)
     rank = _turns([node, *_units_inside(where, np.arange(where.k))], inside=1)
-    chosen = np.flatnonzero(rank < asked[node])
+    chosen = np.flatnonzero(rank < tasks[node])
     return chosen if len(chosen) == n else None
 
 
@@ -148,8 +148,8 @@ def _hard_counts(where: Allocation, n: int, limits: dict[str, int]) -> Int64:
         order = np.lexsort((rank, owner))  # unit after unit, turns inside each
         pes = pes[order[rank[order] < limits[name]]]
     if n > len(pes):
-        asked = ", ".join(f"{count} per {name}" for name, count in limits.items())
-        raise InfeasibleError(f"{n} tasks, but {asked} leaves {len(pes)} of {where.k} slots")
+        bounds = ", ".join(f"{count} per {name}" for name, count in limits.items())
+        raise InfeasibleError(f"{n} tasks, but {bounds} leaves {len(pes)} of {where.k} slots")
     chosen = np.sort(pes[:n])
     outermost = owners[names[-1]][chosen]
     complete = chosen[outermost != outermost.max(initial=-1)]

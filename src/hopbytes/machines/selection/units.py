@@ -219,9 +219,7 @@ def said_cores(hardware: Machine, places: Bool) -> str:
     return f"{count} core{'s' * (count != 1)}"
 
 
-def said_missing(
-    hardware: Machine, of_hosts: Bool, allowed: Bool
-) -> tuple[str, ...]:
+def said_missing(hardware: Machine, of_hosts: Bool, allowed: Bool) -> tuple[str, ...]:
     """Say what was taken away: whole cores, and threads of cores that go on being places with the rest."""
     if not np.any(of_hosts & ~allowed):
         return ()

@@ -37,7 +37,7 @@ def main() -> int:
         return _complain(f"needs mpi4py and an MPI library (pip install 'hopbytes[mpi]'): {error}")
     comm = MPI.COMM_WORLD
     try:
-        return _lead(comm, _asked(comm.Get_rank()))
+        return _lead(comm, _parse_arguments(comm.Get_rank()))
     except (StrandedError, *EXPECTED) as error:
         _complain(_sentence(error))
     except Exception as error:
@@ -46,7 +46,7 @@ def main() -> int:
     return 1
 
 
-def _asked(rank: int) -> argparse.Namespace:
+def _parse_arguments(rank: int) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m hopbytes.mpi.ptram", description=__doc__)
     parser.add_argument("pattern", help="file, or spec of a pattern, as for hopbytes map")
     parser.add_argument("--on", required=True, metavar="MACHINE", help="a machine with links and routes")
@@ -65,18 +65,18 @@ def _asked(rank: int) -> argparse.Namespace:
         return parser.parse_args()
 
 
-def _lead(comm: Any, asked: argparse.Namespace) -> int:
+def _lead(comm: Any, arguments: argparse.Namespace) -> int:
     rank, began = comm.Get_rank(), time.perf_counter()
     fault, leaders, pattern = "", None, None
     try:
-        steps = _steps(asked)
-        where = machine(asked.on, hosts=asked.hosts)
+        steps = _steps(arguments)
+        where = machine(arguments.on, hosts=arguments.hosts)
         leaders = Leaders(comm, network_of(where, "hopbytes.mpi.ptram"))
         leaders.check(nodes_of(where).count)
         if rank == 0:
-            pattern = read(asked.pattern)
+            pattern = read(arguments.pattern)
             if not isinstance(pattern, CommGraph):
-                raise UnsupportedError(f"{asked.pattern}: a mapping, expected a pattern")
+                raise UnsupportedError(f"{arguments.pattern}: a mapping, expected a pattern")
     except EXPECTED as error:
         fault = _sentence(error)
     faults = [text for text in comm.allgather(fault) if text]
@@ -86,7 +86,7 @@ def _lead(comm: Any, asked: argparse.Namespace) -> int:
     if rank:
         code = leaders.serve()
     else:
-        code, record = _map(leaders, pattern, where, steps, asked, time.perf_counter() - began)
+        code, record = _map(leaders, pattern, where, steps, arguments, time.perf_counter() - began)
     if code:
         return code
     report = leaders.report()
@@ -98,14 +98,14 @@ def _lead(comm: Any, asked: argparse.Namespace) -> int:
 
 def _map(
     leaders: Leaders, pattern: Any, where: Allocation, steps: tuple[HybridGreedy, HottestLink],
-    asked: argparse.Namespace, read_seconds: float,
+    arguments: argparse.Namespace, read_seconds: float,
 ) -> tuple[int, dict[str, Any]]:
     """Map and write the result, as rank 0 does; return the exit code and the record of the run."""
     try:
-        mapping = map_with_leaders(leaders, pattern, where, *steps, seed=asked.seed)
+        mapping = map_with_leaders(leaders, pattern, where, *steps, seed=arguments.seed)
         receipt = None
-        if asked.output is not None:
-            receipt = write(mapping, asked.output, asked.format, force=asked.force)
+        if arguments.output is not None:
+            receipt = write(mapping, arguments.output, arguments.format, force=arguments.force)
     except EXPECTED as error:
         leaders.close(_complain(_sentence(error)))
         return 1, {}
@@ -113,10 +113,12 @@ def _map(
     return 0, map_record(pattern, mapping, read_seconds, receipt)
 
 
-def _steps(asked: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:
-    mapper, refiner = build(mappers, asked.mapper), build(refiners, asked.refine)
+def _steps(arguments: argparse.Namespace) -> tuple[HybridGreedy, HottestLink]:
+    mapper, refiner = build(mappers, arguments.mapper), build(refiners, arguments.refine)
     if not isinstance(mapper, HybridGreedy) or not isinstance(refiner, HottestLink):
-        raise UnsupportedError(f"mapper {asked.mapper}, refiner {asked.refine}: expected ptram for both")
+        raise UnsupportedError(
+            f"mapper {arguments.mapper}, refiner {arguments.refine}: expected ptram for both"
+        )
     return mapper, refiner
 
 

@@ -39,7 +39,8 @@ def led_refine(
         hot = np.flatnonzero(values == top)
         over = own.over(hot[:1] if paper_rule else hot)
         pairs = _pairs(
-            part, talk, room, place, group_at, over, lambda home: own.nearest(home, nearest, nearby=nearby)
+            part, talk, room, place, group_at, over,
+            lambda origin: own.nearest(origin, nearest, nearby=nearby),
         )
         mine, changes = _changes(part, talk, place, group_at, pairs)
         evaluations += len(mine)
@@ -58,11 +59,11 @@ def led_refine(
         if offers[winner][:2] == now:
             return place, done, evaluations
         apply(wire, moves, offers[winner][3], winner, load)
-        home, other = pairs[offers[winner][2]]
-        here, there = int(group_at[home]), int(group_at[other])
+        origin, other = pairs[offers[winner][2]]
+        here, there = int(group_at[origin]), int(group_at[other])
         place[here] = other
         if there >= 0:
-            place[there] = home
+            place[there] = origin
     return place, rounds, evaluations
 
 
@@ -78,9 +79,9 @@ def _loads(part: Part, talk: Talk, place: Int32) -> Int64:
     mine = np.zeros(part.own.n_links, np.int64)
     np.add.at(mine, found.links, found.amounts)
     used = np.flatnonzero(mine)
-    told = part.wire.gathered((used, mine[used]), 2 * used.nbytes)
+    gathered = part.wire.gathered((used, mine[used]), 2 * used.nbytes)
     load = np.zeros(part.own.n_links, np.int64)
-    for links, amounts in told:
+    for links, amounts in gathered:
         load[links] += amounts
     return load
 
@@ -91,19 +92,19 @@ def _pairs(
 ) -> list[tuple[int, int]]:
     """Return all leaders' pairs of a node with a flow over the hot link and a near node to exchange with."""
     mine = []
-    for home in part.own.places[group_at[part.own.places] >= 0].tolist():
-        group = int(group_at[home])
+    for origin in part.own.places[group_at[part.own.places] >= 0].tolist():
+        group = int(group_at[origin])
         arcs = talk.of(group)
         flow = Flow(place[arcs.others].astype(np.int64), arcs.volumes, arcs.leaves)
-        if not hot[part.own.rows(home, flow)].any():
+        if not hot[part.own.rows(origin, flow)].any():
             continue
-        for near in around(home).tolist():
+        for near in around(origin).tolist():
             other = int(group_at[near])
-            back = other < 0 or room.place_class[home] >= room.group_class[other]
+            back = other < 0 or room.place_class[origin] >= room.group_class[other]
             if back and room.place_class[near] >= room.group_class[group]:
-                mine.append((home, near))
-    told = part.wire.gathered(mine, 16 * len(mine))
-    return [pair for each in told for pair in each]
+                mine.append((origin, near))
+    gathered = part.wire.gathered(mine, 16 * len(mine))
+    return [pair for each in gathered for pair in each]
 
 
 def _changes(
@@ -116,10 +117,10 @@ def _changes(
     """
     own, size = part.own, part.wire.size
     owner = np.searchsorted(part.firsts, np.arange(own.count), side="right") - 1
-    mine = [number for number, (home, _) in enumerate(pairs) if own.owns(home)]
+    mine = [number for number, (origin, _) in enumerate(pairs) if own.owns(origin)]
     theirs = [number for number, (_, near) in enumerate(pairs) if own.owns(near)]
     halves = own.sums([
-        (pairs[number][1], _half(talk, place, group_at, pairs[number], at_home=False)) for number in theirs
+        (pairs[number][1], _half(talk, place, group_at, pairs[number], at_origin=False)) for number in theirs
     ])
     parts: list[list[Int64]] = [[] for _ in range(size)]
     for i, number in enumerate(theirs):
@@ -135,7 +136,7 @@ def _changes(
             other_half[number] = message[at + 2 : at + 2 + 2 * count]
             at += 2 + 2 * count
     first = own.sums([
-        (pairs[number][0], _half(talk, place, group_at, pairs[number], at_home=True)) for number in mine
+        (pairs[number][0], _half(talk, place, group_at, pairs[number], at_origin=True)) for number in mine
     ])
     links, amounts, counts = [empty], [empty], [0]
     for i, number in enumerate(mine):
@@ -146,14 +147,14 @@ def _changes(
     return mine, LinkChanges(np.cumsum(counts), np.concatenate(links), np.concatenate(amounts))
 
 
-def _half(talk: Talk, place: Int32, group_at: Int64, pair: tuple[int, int], *, at_home: bool) -> Flow:
+def _half(talk: Talk, place: Int32, group_at: Int64, pair: tuple[int, int], *, at_origin: bool) -> Flow:
     """Return the flows that an exchange adds to and removes from the routes of one of the two nodes.
 
-    Flows between the two groups use routes of both nodes; they are counted in the half of the home node.
+    Flows between the two groups use routes of both nodes; they are counted in the half of the origin node.
     """
-    home, near = pair
-    group, other = int(group_at[home]), int(group_at[near])
-    goes, comes = (group, other) if at_home else (other, group)
+    origin, near = pair
+    group, other = int(group_at[origin]), int(group_at[near])
+    goes, comes = (group, other) if at_origin else (other, group)
     others, volumes, leaves = [], [], []
     for who, sign in ((goes, -1), (comes, 1)):
         if who < 0:
@@ -163,7 +164,7 @@ def _half(talk: Talk, place: Int32, group_at: Int64, pair: tuple[int, int], *, a
         others.append(place[arcs.others[apart]].astype(np.int64))
         volumes.append(sign * arcs.volumes[apart])
         leaves.append(arcs.leaves[apart])
-    if at_home and other >= 0:
+    if at_origin and other >= 0:
         arcs = talk.of(group)
         between = arcs.others == other
         for sign, turned in ((-1, False), (1, True)):

@@ -104,13 +104,13 @@ class Leaders:
 
     def serve(self) -> int:
         """Perform the jobs of rank 0 until it closes; return its exit code. All other ranks call it."""
-        while isinstance(job := self.wire.told(None), Job):
+        while isinstance(job := self.wire.broadcast(None), Job):
             self._search(job)
         return int(job)
 
     def close(self, code: int) -> None:
         """Tell the other leaders that there are no more jobs. Rank 0 calls it."""
-        self.wire.told(code)
+        self.wire.broadcast(code)
 
     def check(self, places: int) -> None:
         """Refuse more leaders than nodes (InfeasibleError)."""
@@ -134,7 +134,7 @@ class Leaders:
 
     def _start(self, job: Job) -> tuple[Int32, int, int]:
         self.check(len(job.endpoints))
-        self.wire.told(job, job.nbytes)
+        self.wire.broadcast(job, job.nbytes)
         return self._search(job)
 
     def _search(self, job: Job) -> tuple[Int32, int, int]:

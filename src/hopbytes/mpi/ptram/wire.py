@@ -29,7 +29,7 @@ class Wire:
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.collectives = self.messages = self.bytes = 0
 
-    def told(self, value: Any, size: int = 0) -> Any:
+    def broadcast(self, value: Any, size: int = 0) -> Any:
         """Return the value of rank 0 on all leaders; `size` is its size in bytes, for the count."""
         self._book(self.size - 1 if self.rank == 0 else 0, size)
         return self._comm.bcast(value, root=0)

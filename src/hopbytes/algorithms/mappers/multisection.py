@@ -15,7 +15,7 @@ from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import unexpected_shares
 from hopbytes.algorithms.multisection.executor import run_schedule
 from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem, group_seeds, levels_of
-from hopbytes.algorithms.multisection.numbering import renumbered
+from hopbytes.algorithms.multisection.locality import renumbered
 from hopbytes.algorithms.multisection.scheduling import SCHEDULES
 from hopbytes.algorithms.multisection.warm_start import WarmStart
 from hopbytes.engine import PartitionSettings, SearchProblem, SearchSettings, VertexGroups, partition_many

@@ -34,7 +34,7 @@ class WarmStart:
 
     def renumbered(self, members: Int32) -> WarmStart:
         """Return the same cuts for tasks in the order `members`."""
-        return WarmStart(self._levels, [pe[members] for pe in self._placements])
+        return WarmStart(self._levels, [pe[members] for pe in self._mappings])
 
     def stop(self) -> None:
         """Do nothing, because candidates are available at once."""

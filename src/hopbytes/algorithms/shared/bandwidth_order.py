@@ -18,8 +18,8 @@ def reverse_cuthill_mckee(csr: Csr) -> Int32:
 
     Notes
     -----
-    Cuthill and McKee, 1969: breadth-first searches from vertices at the rim, which visit neighbours of small
-    degree first. Weights are ignored. O(n log n + m).
+    Cuthill and McKee, 1969: breadth-first searches from vertices far from the center, which visit
+    neighbours of small degree first. Weights are ignored. O(n log n + m).
 
     Examples
     --------

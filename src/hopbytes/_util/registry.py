@@ -155,6 +155,10 @@ class Registry(Generic[T]):
         self._load(name)
         return name in self._things
 
+    def holds(self, name: str) -> bool:
+        """Return whether `name` is registered by now; imports nothing."""
+        return name in self._things
+
     def name_of(self, thing: T) -> str | None:
         """Return the name under which `thing` is registered, or None; imports nothing."""
         return next((name for name, known in self._things.items() if known is thing), None)

@@ -157,8 +157,8 @@ def _kind_called(name: str) -> str:
 def _is_kind(name: str) -> bool:
     """Return whether a name is a kind of machine and not a level.
 
-    The names of usual levels are not searched among what other packages install, which would take a tenth of
-    the time of a small command; a kind that the program itself has registered under such a name is found.
+    The names of usual levels are not searched among what other packages install, which would delay every
+    small command; a kind that the program itself has registered under such a name is found.
     """
     kind = _kind_called(name)
     return machines.holds(kind) if name in WORDS else kind in machines

@@ -121,3 +121,17 @@ def test_many_groups_at_once_are_what_each_is_alone():
     for g in range(6):
         rows = cut_up(grid(5, 30), [50, 50, 50], seed=g, recombinations=1)[0]
         assert np.array_equal(results[0][group == g], rows)
+
+
+def test_a_stopped_partition_is_balanced_within_a_few_scans():
+    """Blocks that an early stop leaves overloaded by thousands took a scan of the graph per vertex."""
+    graph, scanned = grid(150, 150), []
+    csr = graph.symmetric()
+    stopped = RunControl(cancel=np.array([1, 0], np.int32), spend=lambda edges, whole: scanned.append(edges))
+    sizes = np.full(16, 22500 // 16, np.int64)
+    sizes[:4] += 1
+    part, _ = partition_many(
+        SearchProblem(csr), VertexGroups.whole(graph.n, sizes, seed=1), PartitionSettings(), control=stopped
+    )
+    assert np.bincount(part, minlength=16).tolist() == sizes.tolist()
+    assert sum(scanned) < 200 * len(csr.targets)

@@ -1,5 +1,7 @@
 """Work limits: where they stop, and that they repeat what a time limit gave."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,13 @@ def test_a_step_of_an_endless_search_counts_even_if_it_looks_at_little():
     )
     assert 0 < mapping.info["work"]["evolve_steps"] <= 200_000 // LEAST_STEP
     assert mapping.info["comm_cost"] == 5
+
+
+@pytest.mark.parametrize("limit", [{"time_limit": 0.05}, {"work_limit": 20_000}])
+def test_a_limit_that_ends_a_partition_early_leaves_no_more_than_blocks_in_order(limit):
+    where = hb.machine(hierarchy="4:8:6", distance="1:10:100")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hb.HopbytesWarning)  # a time limit says what it ended
+        found = hb.map_tasks("stencil:400x400", where, partition=True, **limit)
+    in_order = hb.map_tasks("stencil:400x400", where, partition=True, mapper="identity")
+    assert found.comm_cost <= in_order.comm_cost

@@ -124,6 +124,10 @@ def _mapped(problem: Problem, steps: Chain, effort: Effort) -> Int32:
         found = _placed(problem, describe(mappers, steps.mapper), found)
         tried = [enforce_bounds(problem, each, effort)[0] for each in (found, pe)]
         pe = min(tried, key=worth)
+    if not steps.named and (effort.used_up or effort.work.get("cut_short")):
+        # A partition that a limit has ended early may cost more than blocks of consecutive tasks.
+        in_order = mappers["identity"]().map(problem.graph, problem.where, problem.bounds, effort)
+        pe = min((enforce_bounds(problem, each, effort)[0] for each in (pe, in_order)), key=worth)
     return pe
 
 

@@ -117,6 +117,6 @@ def test_a_limit_that_ends_a_partition_early_leaves_no_more_than_blocks_in_order
     where = hb.machine(hierarchy="4:8:6", distance="1:10:100")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hb.HopbytesWarning)  # a time limit says what it ended
-        found = hb.map_tasks("stencil:400x400", where, partition=True, **limit)
-    in_order = hb.map_tasks("stencil:400x400", where, partition=True, mapper="identity")
+        found = hb.map_tasks("stencil:60000x4", where, partition=True, **limit)
+    in_order = hb.map_tasks("stencil:60000x4", where, partition=True, mapper="identity")
     assert found.comm_cost <= in_order.comm_cost

@@ -78,7 +78,7 @@ template <class W> void heaviest_first(const WorkGraph<W>& g, std::vector<int32_
 // consecutive vertices are visited in random order, and the vertices of a run in random order: neighbours
 // usually have close numbers.
 inline void random_order(std::vector<int32_t>& order, Rng& rng) {
-  constexpr int64_t run = 1024, large = 1 << 15;
+  constexpr int64_t run = 1024, large = 1 << 17;
   const int64_t n = static_cast<int64_t>(order.size());
   std::iota(order.begin(), order.end(), 0);
   if (n < large) return rng.shuffle(order);

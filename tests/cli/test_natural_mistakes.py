@@ -100,7 +100,7 @@ REFUSED = {
 
 #: Name of what is understood: what was typed, texts on stderr.
 UNDERSTOOD = {
-    "another name of a format": (("map", LJ, *ON, "-o", "rf", "--format", "rankfile"), ("rankfile:file=rf",)),
+    "another name of a format": (("map", LJ, *ON, "-o", "rf", "--format", "rankfile"), ("rf ./app",)),
     "levels in the plural": (("map", LJ, "--on", "nodes:8 cores:8"), ("8 tasks per node",)),
     "levels in capitals": (("map", LJ, "--on", "Node:8 Core:8"), ("8 tasks per node",)),
     "hosts": (("map", LJ, "--on", "hosts:8 cores:8"), ("8 tasks per",)),

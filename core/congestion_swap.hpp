@@ -1,6 +1,9 @@
 // Exchanges that lower the highest congestion of a link (the MC and MMC refinement of UMPA).
 #pragma once
-#include "local_search.hpp"
+#include "control.hpp"
+#include "rng.hpp"
+#include "vertex_heap.hpp"
+#include "work_graph.hpp"
 #include "place_fit.hpp"
 #include "place_search.hpp"
 #include "routed_groups.hpp"

@@ -7,7 +7,10 @@
 
 #include "csr.hpp"
 #include "distance.hpp"
-#include "local_search.hpp"
+#include "control.hpp"
+#include "rng.hpp"
+#include "vertex_heap.hpp"
+#include "work_graph.hpp"
 #include "work_graph.hpp"
 
 namespace hopbytes {

@@ -5,7 +5,10 @@
 #include "csr.hpp"
 #include "place_fit.hpp"
 #include "place_search.hpp"
-#include "local_search.hpp"
+#include "control.hpp"
+#include "rng.hpp"
+#include "vertex_heap.hpp"
+#include "work_graph.hpp"
 
 namespace hopbytes {
 

@@ -3,7 +3,10 @@
 #pragma once
 #include "csr.hpp"
 #include "exchange.hpp"
-#include "local_search.hpp"
+#include "control.hpp"
+#include "rng.hpp"
+#include "vertex_heap.hpp"
+#include "work_graph.hpp"
 
 namespace hopbytes {
 

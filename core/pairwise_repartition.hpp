@@ -3,11 +3,11 @@
 //
 // With fixed unit sizes, the cost of a task depends on its unit for neighbours outside the two units, and on
 // whether both are in the same unit for neighbours inside. This is a bisection problem with linear costs.
-// The search starts from the present bisection and from new exact ones (exact.hpp) and makes passes of
+// The search starts from the present bisection and from new exact ones (partition/exact_partitioner.hpp) and makes passes of
 // two-way FM. A cheaper bisection is carried out by exchanges, a local search in its neighbourhood follows,
 // and everything is undone unless the true cost falls.
 #pragma once
-#include "exact.hpp"
+#include "partition/exact_partitioner.hpp"
 #include "swap.hpp"
 
 namespace hopbytes {
@@ -33,7 +33,7 @@ template <class W, class D> class PairwiseRepartition {
         sizes_(2, 0),
         load_(2, 0),
         fm_(sizes_, load_),
-        bisector_(sizes_, ExactOptions{}, control) {}
+        bisector_(sizes_, ExactContext{}, control) {}
   PairwiseRepartition(const PairwiseRepartition&) = delete;
 
   // Works on pairs of units (first, second, first, ...). Returns the change of the cost and counts the pairs
@@ -171,7 +171,7 @@ template <class W, class D> class PairwiseRepartition {
   std::vector<int64_t> bias_;
   std::vector<int64_t> sizes_, load_;  // of the pair: tasks to hold and tasks held
   TwoWayFm<int64_t> fm_;
-  ExactPartition<int64_t> bisector_;
+  ExactPartitioner<int64_t> bisector_;
   WorkGraph<int64_t> pair_;
   int64_t own_work_ = 0;
 };

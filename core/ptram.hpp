@@ -1,7 +1,10 @@
 // PTRAM: greedy mapping by a hybrid of hop-bytes and congestion along real routes, then exchanges that
 // relieve the hottest link (Mirsadeghi and Afsahi, 2016). The nodes are evaluated one after the other.
 #pragma once
-#include "local_search.hpp"
+#include "control.hpp"
+#include "rng.hpp"
+#include "vertex_heap.hpp"
+#include "work_graph.hpp"
 #include "place_fit.hpp"
 #include "place_search.hpp"
 #include "hybrid.hpp"

@@ -8,7 +8,10 @@
 #include "cells.hpp"
 #include "exchange.hpp"
 #include "temperature.hpp"
-#include "local_search.hpp"
+#include "control.hpp"
+#include "rng.hpp"
+#include "vertex_heap.hpp"
+#include "work_graph.hpp"
 
 namespace hopbytes {
 

@@ -52,7 +52,7 @@ struct GraphShape {
   }
 };
 
-template <class W> struct WorkGraph : GraphShape {
+template <class W> struct Graph : GraphShape {
   const W* weight = nullptr;
 
   // Storage of graphs that own their arrays; empty for views.
@@ -74,9 +74,11 @@ template <class W> struct WorkGraph : GraphShape {
   }
 };
 
+template <class W> using WorkGraph = Graph<W>;  // the name in headers that are not renamed yet
+
 // Returns whether the standard deviation of the weights exceeds their mean. This is usually true if they span
 // orders of magnitude, and never if they are similar.
-template <class W> bool weights_uneven(const WorkGraph<W>& g) {
+template <class W> bool weights_uneven(const Graph<W>& g) {
   double sum = 0, squares = 0;
   for (int64_t e = 0; e < g.arcs(); ++e) {
     const auto w = static_cast<double>(g.weight[e]);
@@ -88,11 +90,11 @@ template <class W> bool weights_uneven(const WorkGraph<W>& g) {
 // Returns the subgraph induced by `members` (vertex numbers of g). local[v] must be the position of v among
 // the members for every member, and group[v] == id must hold exactly for the members.
 template <class W>
-WorkGraph<W> induced(const WorkGraph<W>& g, std::span<const int32_t> members, const int32_t* group,
+Graph<W> induced(const Graph<W>& g, std::span<const int32_t> members, const int32_t* group,
                      int32_t id, const int32_t* local) {
   int64_t bound = 0;
   for (int32_t v : members) bound += g.degree(v);
-  WorkGraph<W> sub;
+  Graph<W> sub;
   sub.allocate(static_cast<int64_t>(members.size()), bound);
   int64_t filled = 0;
   for (int64_t i = 0; i < sub.n; ++i) {
@@ -129,7 +131,7 @@ inline int64_t total_linear_cost(const GraphShape& g, const int32_t* part) {
 
 // Returns the communication cost, every edge once, plus the linear assignment costs.
 template <class W, class D>
-int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distance) {
+int64_t placement_cost(const Graph<W>& g, const int32_t* pe, const D& distance) {
   int64_t total = total_linear_cost(g, pe);
   for (int64_t v = 0; v < g.n; ++v)
     for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e)
@@ -138,8 +140,8 @@ int64_t placement_cost(const WorkGraph<W>& g, const int32_t* pe, const D& distan
 }
 
 // Returns the weight between different blocks, each edge once; both its arcs are stored, as in every
-// WorkGraph.
-template <class W> int64_t edge_cut(const WorkGraph<W>& g, const int32_t* part) {
+// Graph.
+template <class W> int64_t edge_cut(const Graph<W>& g, const int32_t* part) {
   int64_t twice = 0;  // Branch-free, because it is unpredictable which edges are cut.
   for (int64_t v = 0; v < g.n; ++v) {
     const int32_t own = part[v];

@@ -1,6 +1,7 @@
-// Binds partition.hpp and coarse_levels.hpp.
-#include "coarse_levels.hpp"
-#include "partition.hpp"
+// Binds the multilevel partitioner.
+#include "partition/coarsening/coarsen.hpp"
+#include "partition/groups.hpp"
+#include "partition/vcycles.hpp"
 #include "search_arguments.hpp"
 #include "search_settings.hpp"
 
@@ -9,22 +10,41 @@ using nb::literals::operator""_a;
 
 namespace {
 
-ManyOptions many_options(const nb::dict& given) {
-  NamedSettings settings(given);
-  ManyOptions options;
-  settings.read("repetitions", options.repetitions);
-  settings.read("recombinations", options.recombinations);
-  settings.read("threads", options.threads);
-  settings.read("bisection_repetitions", options.bisection_repetitions);
-  settings.read("initial_partitions", options.partition.initial_partitions);
-  settings.read("contraction_limit", options.partition.contraction_limit);
-  settings.read("coarsest", options.partition.coarsest);
-  settings.read("region_growings", options.partition.growing_repetitions);
-  settings.read("coarse_recombinations", options.partition.recombinations);
-  settings.read("shared_hierarchies", options.partition.hierarchies);
-  read_search(settings, options.partition.search, options.partition.flow);
-  settings.expect_all_read();
-  return options;
+GroupSettings group_settings(const nb::dict& given) {
+  NamedSettings named(given);
+  GroupSettings settings;
+  named.read("repetitions", settings.repetitions);
+  named.read("recombinations", settings.recombinations);
+  named.read("threads", settings.threads);
+  named.read("bisection_repetitions", settings.bisection_repetitions);
+  named.read("shared_hierarchies", settings.context.hierarchies);
+  InitialContext& initial = settings.context.initial;
+  named.read("initial_partitions", initial.partitions);
+  named.read("contraction_limit", initial.contraction_limit);
+  named.read("coarsest", initial.coarsest);
+  named.read("region_growings", initial.growing_repetitions);
+  named.read("coarse_recombinations", initial.recombinations);
+  read_refinement(named, settings.context.refinement);
+  named.expect_all_read();
+  return settings;
+}
+
+VCycleSettings vcycle_settings(const nb::dict& given) {
+  NamedSettings named(given);
+  VCycleSettings settings;
+  named.read("cycles", settings.cycles);
+  named.read("coarsest", settings.coarsest);
+  named.read("chains", settings.chains);
+  named.read("threads", settings.threads);
+  read_refinement(named, settings.refinement);
+  named.expect_all_read();
+  return settings;
+}
+
+AnyDistance distance_of(const DistanceArrays& distances, size_t k) {
+  const auto& [label, bit_cost, table] = distances;
+  return with_distance(in(label), in(bit_cost), in(table), k,
+                       [](const auto& distance) { return AnyDistance(distance); });
 }
 
 }  // namespace
@@ -36,12 +56,12 @@ void bind_engine(nb::module_& m) {
          InArray<int32_t> group, InArray<int64_t> block_start, InArray<int64_t> max_block_weight,
          InArray<uint64_t> seed, InArray<int32_t> candidates, const nb::dict& given, OutArray<int32_t> child,
          OutArray<int64_t> cut) {
-        ManyOptions options = many_options(given);
+        GroupSettings settings = group_settings(given);
         nb::gil_scoped_release release;
-        options.finished = std::get<0>(control_arrays).data() + 1;
+        settings.finished = std::get<0>(control_arrays).data() + 1;
         on_graph(arrays, linear_cost, [&](const auto& graph) {
           partition_many(graph, in(group), in(block_start), in(max_block_weight), in(seed), in(candidates),
-                         options, control_of(control_arrays), out(child), out(cut));
+                         settings, control_of(control_arrays), out(child), out(cut));
         });
       },
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(), "group"_a.noconvert(),
@@ -54,11 +74,30 @@ void bind_engine(nb::module_& m) {
          OutArray<int32_t> maps, OutArray<int64_t> sizes) {
         nb::gil_scoped_release release;
         return on_graph(arrays, linear_cost, [&](const auto& graph) {
-          return coarsen_once(graph, CoarseSize(graph, in(max_block_weight), per_block, fewest), seed,
+          const auto limit = in(max_block_weight);
+          const int64_t target = std::max(fewest, per_block * static_cast<int64_t>(limit.size()));
+          const int64_t smallest = *std::min_element(limit.begin(), limit.end());
+          return coarsen_once(graph, coarsening_limits(graph, target, smallest), seed,
                               control_of(control_arrays), out(maps), out(sizes));
         });
       },
       "graph"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
       "max_block_weights"_a.noconvert(), "per_block"_a, "fewest"_a, "seed"_a, "maps"_a.noconvert(),
       "sizes"_a.noconvert());
+  m.def(
+      "refine_placement",
+      [](GraphArrays arrays, DistanceArrays distances, LinearCostArrays linear_cost,
+         ControlArrays control_arrays, InArray<int64_t> max_block_weight, uint64_t seed,
+         const nb::dict& given, InArray<int32_t> others, OutArray<int32_t> pe) {
+        VCycleSettings settings = vcycle_settings(given);
+        nb::gil_scoped_release release;
+        settings.others = in(others);
+        return on_graph(arrays, linear_cost, [&](const auto& graph) {
+          return refine_placement(graph, distance_of(distances, max_block_weight.size()),
+                                  in(max_block_weight), seed, settings, control_of(control_arrays), out(pe));
+        });
+      },
+      "graph"_a.noconvert(), "distances"_a.noconvert(), "linear_cost"_a.noconvert(), "control"_a.noconvert(),
+      "max_block_weights"_a.noconvert(), "seed"_a, "settings"_a, "others"_a.noconvert(),
+      "pe"_a.noconvert());
 }

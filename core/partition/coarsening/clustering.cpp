@@ -1,0 +1,101 @@
+#include "partition/coarsening/clustering.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "partition/coarsening/two_hop.hpp"
+#include "sorting.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+// Moves the vertices with the heaviest edges to the front, ordered by powers of two. If edge weights span
+// orders of magnitude, few edges determine the quality of a partition, and if the ends of a heavy edge are
+// visited late, their clusters may be full.
+template <class W> void heaviest_first(const Graph<W>& g, std::vector<int32_t>& order) {
+  std::vector<int32_t> rank(g.n, 1);
+  for (int64_t v = 0; v < g.n; ++v) {
+    W heaviest = 0;
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) heaviest = std::max(heaviest, g.weight[e]);
+    if (heaviest > 0) rank[v] = -std::ilogb(static_cast<double>(heaviest));
+  }
+  sort_by_key(order, rank.data());
+}
+
+// Returns the vertices in random order. Large graphs do not fit in the cache, so there runs of consecutive
+// vertices are visited in random order, and the vertices of a run in random order: neighbours usually have
+// close numbers.
+std::vector<int32_t> random_order(int64_t n, Rng& rng) {
+  constexpr int64_t run = 1024, large = 1 << 17;
+  std::vector<int32_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  if (n < large) {
+    rng.shuffle(order);
+    return order;
+  }
+  std::vector<int32_t> first((n + run - 1) / run);
+  std::iota(first.begin(), first.end(), 0);
+  rng.shuffle(first);
+  auto filled = order.begin();
+  for (const int32_t i : first) {
+    const auto begin = filled;
+    for (int64_t v = i * run; v < std::min(n, (i + 1) * run); ++v) *filled++ = static_cast<int32_t>(v);
+    std::span<int32_t> visited(begin, filled);
+    rng.shuffle(visited);
+  }
+  return order;
+}
+
+}  // namespace
+
+template <class W>
+Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
+                             int64_t fewest, Rng& rng, const Control& control) {
+  constexpr int64_t poll_every = 1 << 14;
+  Clusters found{std::vector<int32_t>(g.n), g.n};
+  std::vector<int32_t>& leader = found.leader;
+  std::vector<int64_t> load(g.load, g.load + g.n), weight(g.n, 0);
+  std::vector<uint8_t> matched(g.n, 0);
+  Buffer<int32_t> touched(g.n);  // the clusters adjacent to a vertex
+  std::iota(leader.begin(), leader.end(), 0);
+  std::vector<int32_t> order = random_order(g.n, rng);
+  if (context.heaviest_edges_first) heaviest_first(g, order);
+  for (int64_t i = 0; i < g.n && found.count > fewest; ++i) {
+    if (i % poll_every == 0 && control.should_stop()) return found;
+    const int32_t v = order[i];
+    if (matched[v]) continue;
+    int64_t near = 0;
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t c = leader[g.adj[e]];
+      touched[near] = c;  // Lists every cluster once. Branch-free, because the branch would be unpredictable.
+      near += (weight[c] == 0) & (g.weight[e] != 0);
+      weight[c] += g.weight[e];
+    }
+    double best = 0;
+    int32_t target = -1;
+    const int64_t offset = near == 0 ? 0 : static_cast<int64_t>(rng.below(near));
+    for (int64_t j = 0; j < near; ++j) {
+      const int32_t c = touched[j + offset < near ? j + offset : j + offset - near];
+      if (load[c] + g.load[v] > context.max_cluster || (community && community[c] != community[v])) continue;
+      const double r = rating(static_cast<double>(weight[c]), load[c]);
+      if (r > best) best = r, target = c;
+    }
+    for (int64_t j = 0; j < near; ++j) weight[touched[j]] = 0;
+    if (target < 0) continue;
+    leader[v] = target;
+    load[target] += g.load[v];
+    matched[v] = matched[target] = 1;
+    --found.count;
+  }
+  if (found.count * 4 > g.n * 3) match_two_hop(g, community, context.max_cluster, order, matched, found);
+  return found;
+}
+
+template Clusters cluster_heavy_edges(const Graph<int32_t>&, const int32_t*, const CoarseningContext&,
+                                      int64_t, Rng&, const Control&);
+template Clusters cluster_heavy_edges(const Graph<int64_t>&, const int32_t*, const CoarseningContext&,
+                                      int64_t, Rng&, const Control&);
+
+}  // namespace hopbytes

@@ -1,0 +1,34 @@
+// Clusters of vertices along heavy edges, which coarsening contracts.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "control.hpp"
+#include "partition/context.hpp"
+#include "rng.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+struct Clusters {
+  std::vector<int32_t> leader;  // of every vertex: the member that names its cluster
+  int64_t count = 0;
+};
+
+// Rating of an edge for contraction: w^2 / (c_u c_v), which prefers heavy edges between light vertices
+// (Holtgrewe, Sanders, Schulz 2010, "expansion*2"). For a fixed u only the load of the other end matters.
+inline double rating(double w, int64_t far_load) {
+  return w * w / static_cast<double>(std::max<int64_t>(far_load, 1));
+}
+
+// Clusters vertices along heavy edges. The vertices are visited in random order, or the ends of heavy edges
+// first. A vertex that is still alone joins the adjacent cluster with the best rating: the squared weight of
+// the edges to the cluster over the load of the cluster. Only vertices of equal communities are clustered
+// together (null: all may be), and no cluster becomes heavier than context.max_cluster. The round ends when
+// `fewest` clusters are left, so that consecutive levels differ by a small factor only. Where many vertices
+// stay unmatched (stars, scale-free graphs), two-hop matching follows. O(n + m).
+template <class W>
+Clusters cluster_heavy_edges(const Graph<W>& g, const int32_t* community, const CoarseningContext& context,
+                             int64_t fewest, Rng& rng, const Control& control);
+
+}  // namespace hopbytes

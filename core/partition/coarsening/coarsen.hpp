@@ -1,0 +1,31 @@
+// Coarsening: rounds of clustering and contraction.
+#pragma once
+#include <algorithm>
+#include <span>
+
+#include "partition/coarsening/contraction.hpp"
+
+namespace hopbytes {
+
+// Returns limits for coarsening to about `target` vertices: clusters are light enough to leave the coarsest
+// graph balanced if blocks hold `block_weight`, and a pair of average vertices always fits.
+inline CoarseningContext coarsening_limits(const GraphShape& g, int64_t target, int64_t block_weight) {
+  target = std::max<int64_t>(2, target);
+  const int64_t fair = g.total_load / std::max<int64_t>(1, target / 3);
+  return {target, std::max({int64_t{1}, std::min(fair, block_weight / 4), average_pair(g)}), false};
+}
+
+// Coarsens until at most context.target vertices are left, a round shrinks the graph too little, or control
+// asks to stop. Only vertices of equal communities are contracted (null: all may be). The graph has to outlive
+// the hierarchy. O(n + m) per level; the levels shrink geometrically.
+template <class W>
+Hierarchy<W> coarsen(const Graph<W>& g, const int32_t* community, const CoarseningContext& context, Rng& rng,
+                     const Control& control);
+
+// Writes the maps of all levels one after another into `maps`, and the number of vertices of each level into
+// `sizes`, the coarsest level last. Returns the number of levels. Ends early if the maps do not fit.
+template <class W>
+int64_t coarsen_once(const Graph<W>& g, const CoarseningContext& context, uint64_t seed,
+                     const Control& control, std::span<int32_t> maps, std::span<int64_t> sizes);
+
+}  // namespace hopbytes

@@ -1,0 +1,12 @@
+// Contraction of clusters.
+#pragma once
+#include "partition/coarsening/clustering.hpp"
+#include "partition/hierarchy.hpp"
+
+namespace hopbytes {
+
+// Contracts clusters: loads are summed, parallel edges are merged, and edges inside a cluster vanish. Coarse
+// vertices are numbered in the order of the leaders, which keeps neighbours close in memory. O(n + m).
+template <class W> Level<W> contract(const Graph<W>& g, const Clusters& clusters);
+
+}  // namespace hopbytes

@@ -1,0 +1,119 @@
+// The weight of the edges from a vertex to each block.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "any_distance.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// The weight from a vertex into each adjacent block (the gain cache of other partitioners). With few blocks a
+// row per vertex is cached: it is computed on first use and updated by moves. Searches look only at vertices
+// at the boundaries of blocks, so few vertices have a row. With many blocks the weights are computed by a
+// scan each time.
+template <class W> class Connectivity {
+ public:
+  static constexpr int64_t kFewBlocks = 16;
+
+  explicit Connectivity(int64_t k)
+      : k_(k), cached_(k <= kFewBlocks), scratch_(cached_ ? 0 : k, 0), blocks_(k) {}
+
+  void attach(const Graph<W>& g, const int32_t* part) {
+    g_ = &g, part_ = part;
+    count_ = 0;
+    std::fill(scratch_.begin(), scratch_.end(), 0);
+    if (!cached_) return;
+    row_of_.assign(g.n, -1);
+    rows_.clear();
+  }
+
+  // Selects v: the methods below then speak of its adjacent blocks.
+  void select(int32_t v) {
+    if (!cached_)
+      for (int32_t b : blocks()) scratch_[b] = 0;
+    count_ = 0;
+    if (cached_) {
+      if (row_of_[v] < 0) add_row(v);
+      const int64_t* row = row_at(v);
+      for (int32_t b = 0; b < k_; ++b)
+        blocks_[count_] = b, count_ += row[b] != 0;
+      weight_ = row;
+      sum_up();
+      return;
+    }
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t b = part_[g_->adj[e]];
+      if (scratch_[b] == 0 && g_->weight[e] != 0) blocks_[count_++] = b;  // lists every block once
+      scratch_[b] += g_->weight[e];
+    }
+    weight_ = scratch_.data();
+    sum_up();
+  }
+
+  // Updates the cached rows of the neighbours after v has moved from one block to another.
+  void moved(int32_t v, int32_t from, int32_t to) {
+    if (!cached_) return;
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t u = g_->adj[e];
+      if (row_of_[u] < 0) continue;
+      int64_t* row = row_at(u);
+      row[from] -= g_->weight[e];
+      row[to] += g_->weight[e];
+    }
+  }
+
+  // Returns the candidate blocks of the selected vertex. With very many adjacent blocks only those with the
+  // heaviest connection are candidates: a vertex adjacent to B blocks would cost O(B^2) to place, and hubs
+  // are adjacent to thousands.
+  std::span<const int32_t> candidate_blocks() {
+    if (count_ <= kMostCandidates) return blocks();
+    candidates_.assign(blocks().begin(), blocks().end());
+    std::nth_element(
+        candidates_.begin(), candidates_.begin() + kMostCandidates, candidates_.end(),
+        [&](int32_t x, int32_t y) { return weight_[x] != weight_[y] ? weight_[x] > weight_[y] : x < y; });
+    candidates_.resize(kMostCandidates);
+    std::sort(candidates_.begin(), candidates_.end());
+    return candidates_;
+  }
+
+  // Returns the cost of the edges of the selected vertex if it is in block p.
+  int64_t cost(const AnyDistance& distance, int32_t p) const {
+    return distance.flat() ? total_ - weight_[p] : distance.weighted_sum(p, blocks(), weight_);
+  }
+
+ private:
+  static constexpr int64_t kMostCandidates = 64;
+
+  std::span<const int32_t> blocks() const { return {blocks_.data(), static_cast<size_t>(count_)}; }
+
+  void sum_up() {
+    total_ = 0;
+    for (int32_t b : blocks()) total_ += weight_[b];
+  }
+
+  int64_t* row_at(int32_t v) { return rows_.data() + row_of_[v] * k_; }
+
+  void add_row(int32_t v) {
+    row_of_[v] = static_cast<int32_t>(static_cast<int64_t>(rows_.size()) / k_);
+    rows_.resize(rows_.size() + k_, 0);
+    int64_t* row = row_at(v);
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) row[part_[g_->adj[e]]] += g_->weight[e];
+  }
+
+  int64_t k_;
+  bool cached_;
+  const Graph<W>* g_ = nullptr;
+  const int32_t* part_ = nullptr;
+  const int64_t* weight_ = nullptr;
+  std::vector<int64_t> scratch_, rows_;
+  int64_t total_ = 0;  // weight from the selected vertex to all blocks
+  std::vector<int32_t> row_of_;  // the number of the row of each vertex, -1 without one
+  int64_t count_ = 0;
+  std::vector<int32_t> blocks_;  // the first count_ entries are adjacent to the selected vertex
+  std::vector<int32_t> candidates_;
+};
+
+}  // namespace hopbytes

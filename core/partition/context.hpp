@@ -1,0 +1,64 @@
+// The settings of multilevel partitioning, one struct per stage. Python's presets choose the values by name
+// (bindings/partition_settings.hpp); what has no name there keeps the value given here.
+#pragma once
+#include <cstdint>
+
+namespace hopbytes {
+
+// When coarsening ends; computed for each graph, see coarsening/limits.hpp.
+struct CoarseningContext {
+  int64_t target = 2;                // number of vertices at which it ends
+  int64_t max_cluster = 1;           // largest load of a cluster
+  bool heaviest_edges_first = false;  // the order of clustering, for uneven weights
+};
+
+struct InitialContext {
+  int32_t partitions = 1;         // compared at the contraction limit
+  int32_t contraction_limit = 0;  // vertices of the graph on which they are compared
+  int32_t coarsest = 1;           // vertices per block of the graph on which bisections are grown
+  int32_t growing_repetitions = 1;  // grown bisections per initial bisection
+  int32_t recombinations = 0;       // recombinations of the initial partitions
+};
+
+// Localised FM, see refinement/local_fm.hpp.
+struct FmContext {
+  int32_t rounds = 3;
+  int32_t fruitless_moves = 40;     // moves without a new best that end a search
+  int32_t fruitless_searches = 20;  // consecutive searches without a gain that end a round
+  int32_t seeds = 8;                // boundary vertices from which a search starts
+};
+
+// Minimum cuts between pairs of blocks, see refinement/pair_flow.hpp.
+struct FlowContext {
+  int32_t rounds = 0;          // passes over the pairs of blocks that changed; 0 turns flow refinement off
+  double width = 16;           // load of the region on each side, in units of the free room
+  int64_t max_region = 20000;  // vertices per side
+  int64_t most_work = 200;     // scanned edges in total, per arc and vertex of the graph
+};
+
+// Which refiners run on every level is decided by refinement/chain.cpp.
+struct RefinementContext {
+  FmContext fm;
+  int32_t overload_percent = 0;  // temporary overload of unconstrained FM; 0 turns it off
+  FlowContext flow;
+};
+
+struct Context {
+  InitialContext initial;
+  RefinementContext refinement;
+  // Coarsening hierarchies of a large graph that repetitions share, at least; 0: every repetition has its own.
+  int32_t hierarchies = 0;
+};
+
+// Partitions into blocks of exact sizes, see exact_partitioner.hpp.
+struct ExactContext {
+  int32_t initial_partitions = 4;  // initial partitions of the coarsest graph
+  int32_t repetitions = 1;  // bisections per cut in two, each from its own coarsening; the best one is kept
+  // recombinations of the best bisection with the others; V-cycles after a recursive bisection
+  int32_t recombinations = 0;
+  int32_t coarsest = 15;         // vertices per block of the coarsest graph
+  int32_t rounds = 4;            // passes over the pairs of blocks on every level
+  int32_t fruitless_moves = 25;  // moves without a new best that end a search, see TwoWayFm
+};
+
+}  // namespace hopbytes

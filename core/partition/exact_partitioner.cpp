@@ -1,0 +1,216 @@
+#include "partition/exact_partitioner.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "partition/group_members.hpp"
+#include "partition/initial/in_order.hpp"
+#include "partition/refinement/balance_exactly.hpp"
+
+namespace hopbytes {
+
+template <class W> bool ExactPartitioner<W>::suits(const Graph<W>& g, std::span<const int64_t> size) {
+  int64_t total = 0;
+  if (g.max_load != 1 || g.total_load != g.n) return false;
+  for (int64_t s : size) {
+    if (s < 0 || s > g.n) return false;
+    total += s;
+  }
+  return total == g.n;
+}
+
+template <class W>
+ExactPartitioner<W>::ExactPartitioner(std::span<const int64_t> size, const ExactContext& context,
+                                      const Control& control)
+    : k_(static_cast<int32_t>(size.size())),
+      size_(size),
+      context_(context),
+      control_(control),
+      pairs_(refiners_.add(std::make_unique<PairwiseFm<W>>(size, context))),
+      partition_({}, size) {}
+
+template <class W>
+Score ExactPartitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+  // Only vertices of load 1 that fill the blocks exactly can be assigned one per block: a coarse graph may
+  // contain one heavy vertex among thousands without load, and then there are far fewer blocks of size 1
+  // than vertices.
+  if (suits(g, size_) && *std::max_element(size_.begin(), size_.end()) <= 1)
+    return one_vertex_per_block(g, block);
+  return k_ > 2 ? recursive_bisection(g, block, seed) : best_bisection(g, block, seed);
+}
+
+template <class W>
+Score ExactPartitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other,
+                                     uint64_t seed, bool refined) {
+  const Score before = score(g, block.data(), size_);
+  if (k_ > kMostBlocks || control_.should_stop()) return before;
+  Rng rng(seed);
+  const std::vector<int32_t> community = other ? common_refinement(block, other, k_) : block;
+  pairs_.compare_with(refined ? &block : nullptr);
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block), refiners_, partition_, rng, control_);
+  pairs_.compare_with(nullptr);
+  balance();
+  std::vector<int32_t> result = partition_.take_blocks();
+  const Score after = score(g, result.data(), size_);
+  if (before < after) return before;
+  block.swap(result);
+  return after;
+}
+
+template <class W> CoarseningContext ExactPartitioner<W>::coarsening(const Graph<W>& g) const {
+  return coarsening_limits(g, int64_t{context_.coarsest} * k_, *std::max_element(size_.begin(), size_.end()));
+}
+
+// Assigns at most one vertex per block; every edge is cut in any case.
+template <class W>
+Score ExactPartitioner<W>::one_vertex_per_block(const Graph<W>& g, std::vector<int32_t>& block) const {
+  block.clear();
+  for (int32_t b = 0; b < k_; ++b)
+    if (size_[b] == 1) block.push_back(b);
+  return score(g, block.data(), size_);
+}
+
+// Assigns half of the blocks to each side, partitions each side, then refines all pairs of blocks. (Direct
+// k-way partitions of the coarsest graph were measured and were worse for the same work.)
+template <class W>
+Score ExactPartitioner<W>::recursive_bisection(const Graph<W>& g, std::vector<int32_t>& block,
+                                               uint64_t seed) {
+  const size_t left = size_.size() / 2;
+  const std::span<const int64_t> sizes[2] = {size_.first(left), size_.subspan(left)};
+  std::vector<int64_t> sums(2, 0);
+  for (int side : {0, 1})
+    for (int64_t s : sizes[side]) sums[side] += s;
+  std::vector<int32_t> half, inner;
+  ExactPartitioner(sums, context_, control_).partition(g, half, derive(seed, 0));
+  const GroupMembers members(half, 2);
+  block.assign(g.n, 0);
+  for (int32_t side : {0, 1}) {
+    const auto vertices = members.of(side);
+    inner.assign(vertices.size(), 0);
+    if (sizes[side].size() > 1 && !vertices.empty())
+      ExactPartitioner(sizes[side], context_, control_)
+          .partition(induced(g, members, half, side), inner, derive(seed, 1 + side));
+    for (size_t m = 0; m < vertices.size(); ++m)
+      block[vertices[m]] = inner[m] + (side == 0 ? 0 : static_cast<int32_t>(left));
+  }
+  Rng rng(seed);
+  partition_.assign(g, std::move(block));
+  refiners_.refine(partition_, rng, control_);
+  block = partition_.take_blocks();
+  Score found = score(g, block.data(), size_);
+  // Stops after the first cycle without a gain, because a further cycle would differ only in its contraction.
+  for (int32_t c = 0; c < context_.recombinations && !control_.should_stop(); ++c) {
+    const Score before = found;
+    found = recombine(g, block, nullptr, derive(seed, 3 + c), true);
+    if (!(found < before)) break;
+  }
+  return found;
+}
+
+// Computes several bisections and recombines the best one with the others.
+template <class W>
+Score ExactPartitioner<W>::best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+  Score best = bisection(g, block, seed);
+  std::vector<int32_t> other;
+  // On large graphs a repetition takes long, and the results differ little.
+  const int64_t most = std::min<int64_t>(context_.repetitions,
+                                         std::max<int64_t>(3, kMostRepeated / std::max<int64_t>(1, g.n)));
+  for (int32_t r = 1; r < most && !control_.should_stop(); ++r) {
+    const Score found = bisection(g, other, derive(seed, r));
+    if (found < best) best = found, block.swap(other);
+    if (r <= context_.recombinations) best = recombine(g, block, other.data(), derive(seed, 1000 + r), true);
+  }
+  return best;
+}
+
+template <class W>
+Score ExactPartitioner<W>::bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+  Rng rng(seed);
+  const StartAt<W> best_initial = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
+    return Start{best_initial_bisection(hierarchy.coarsest(), numbers), true};
+  };
+  multilevel(g, coarsening(g), nullptr, best_initial, refiners_, partition_, rng, control_);
+  balance();
+  block = partition_.take_blocks();
+  return score(g, block.data(), size_);
+}
+
+// Refinement between pairs balances blocks as far as their boundaries allow. What is left needs chains of
+// moves through several blocks, which leave boundaries that are worth another refinement.
+template <class W> void ExactPartitioner<W>::balance() {
+  const Graph<W>& g = partition_.graph();
+  if (g.max_load != 1 || g.total_load != g.n) return;
+  std::vector<int64_t> load = partition_.loads();
+  if (!balance_exactly(g, partition_.blocks().data(), load, size_, control_)) return;
+  partition_.blocks_were_changed();
+  pairs_.attach(partition_);
+  pairs_.refine_attached(partition_, control_);
+}
+
+template <class W>
+std::vector<int32_t> ExactPartitioner<W>::best_initial_bisection(const Graph<W>& g, Rng& rng) {
+  // A graph that was to be coarsened further is too large for several searches.
+  if (control_.should_stop()) return blocks_in_order(g, size_);
+  std::vector<int32_t> best;
+  Score best_score;
+  partition_.assign(g, std::vector<int32_t>(g.n, 0));
+  pairs_.attach(partition_);
+  for (int32_t t = 0; t < context_.initial_partitions && (t == 0 || !control_.should_stop()); ++t) {
+    std::fill(partition_.blocks().begin(), partition_.blocks().end(), 0);
+    grow(g, partition_.blocks(), size_[1], rng);
+    partition_.blocks_were_changed();
+    pool_.resize(g.n);
+    std::iota(pool_.begin(), pool_.end(), 0);
+    for (int32_t round = 0; round < 2; ++round)
+      if (!pairs_.improve_bisection(partition_, pool_)) break;
+    pairs_.refine_attached(partition_, control_);
+    const Score found = pairs_.quality(partition_);
+    if (found < best_score) best_score = found, best = partition_.blocks();
+  }
+  return best;
+}
+
+// Greedy graph growing: grows block 1 out of block 0, starting at a random vertex. The next vertex is the one
+// with the largest difference of its weight to block 1 and its weight to block 0.
+template <class W>
+void ExactPartitioner<W>::grow(const Graph<W>& g, std::vector<int32_t>& block, int64_t target, Rng& rng) {
+  heap_.resize(g.n);
+  pool_.resize(g.n);
+  std::iota(pool_.begin(), pool_.end(), 0);
+  rng.shuffle(pool_);
+  int64_t grown = 0;
+  size_t next = 0;
+  while (grown < target) {
+    if (heap_.empty()) {
+      while (next < pool_.size() && block[pool_[next]] != 0) ++next;
+      if (next == pool_.size()) break;
+      heap_.push(pool_[next++], 0);
+    }
+    const int32_t v = heap_.top();
+    heap_.pop();
+    if (grown + g.load[v] - target > target - grown && grown > 0) {
+      if (heap_.empty()) break;
+      continue;
+    }
+    block[v] = 1;
+    grown += g.load[v];
+    for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+      const int32_t u = g.adj[e];
+      if (block[u] != 0) continue;
+      if (heap_.contains(u)) {
+        heap_.change(u, heap_.key(u) + 2 * int64_t{g.weight[e]});
+        continue;
+      }
+      int64_t key = 0;
+      for (int64_t f = g.start[u]; f < g.start[u + 1]; ++f)
+        key += block[g.adj[f]] == 0 ? -int64_t{g.weight[f]} : int64_t{g.weight[f]};
+      heap_.push(u, key);
+    }
+  }
+  heap_.clear();
+}
+
+template class ExactPartitioner<int32_t>;
+template class ExactPartitioner<int64_t>;
+
+}  // namespace hopbytes

@@ -1,0 +1,61 @@
+// Partitions of graphs with unit loads into blocks of exactly given sizes.
+//
+// The general partitioner (partitioner.hpp) needs some slack: without it, moves of single vertices hardly
+// ever fit. This one coarsens the graph once, computes several initial partitions of the coarsest graph, and
+// refines by two-way FM between pairs of blocks, which exchanges equal numbers of vertices. More than two
+// blocks are computed by recursive bisection.
+#pragma once
+#include "partition/multilevel.hpp"
+#include "partition/refinement/pairwise_fm.hpp"
+#include "partition/score.hpp"
+#include "vertex_heap.hpp"
+
+namespace hopbytes {
+
+template <class W> class ExactPartitioner {
+ public:
+  // With more blocks than this there is no recombination, because balance_exactly() would examine too many
+  // paths.
+  static constexpr int32_t kMostBlocks = PairwiseFm<W>::kFewBlocks;
+
+  // Returns whether this partitioner applies: unit loads, and block sizes that add up to the number of
+  // vertices.
+  static bool suits(const Graph<W>& g, std::span<const int64_t> size);
+
+  // The sizes are kept by reference.
+  ExactPartitioner(std::span<const int64_t> size, const ExactContext& context, const Control& control);
+
+  Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+
+  // Contracts vertices that are together in both partitions (in `block` if `other` is null), starts from
+  // `block` and refines during uncoarsening. The result is never worse than `block`. `refined` means that
+  // `block` was computed by this partitioner, so that on the finest graph only blocks that have changed are
+  // searched again.
+  Score recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other, uint64_t seed,
+                  bool refined = false);
+
+ private:
+  // If vertices times repetitions exceed this, a bisection is repeated at most three times.
+  static constexpr int64_t kMostRepeated = int64_t{1} << 18;
+
+  Score one_vertex_per_block(const Graph<W>& g, std::vector<int32_t>& block) const;
+  Score recursive_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+  Score best_bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+  Score bisection(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+  std::vector<int32_t> best_initial_bisection(const Graph<W>& g, Rng& rng);
+  void grow(const Graph<W>& g, std::vector<int32_t>& block, int64_t target, Rng& rng);
+  void balance();
+  CoarseningContext coarsening(const Graph<W>& g) const;
+
+  int32_t k_;
+  std::span<const int64_t> size_;
+  ExactContext context_;
+  const Control& control_;
+  RefinerChain<W> refiners_;
+  PairwiseFm<W>& pairs_;    // the only refiner of the chain
+  Partition<W> partition_;  // keeps its buffers from call to call
+  std::vector<int32_t> pool_;
+  VertexHeap heap_;
+};
+
+}  // namespace hopbytes

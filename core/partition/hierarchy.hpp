@@ -1,0 +1,44 @@
+// A graph and its contractions, from fine to coarse.
+#pragma once
+#include <vector>
+
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+template <class W> struct Level {
+  Graph<W> graph;            // the coarse graph
+  std::vector<int32_t> map;  // coarse vertex of every vertex of the next finer graph
+};
+
+template <class W> class Hierarchy {
+ public:
+  // The finest graph is kept by reference.
+  explicit Hierarchy(const Graph<W>& finest) : finest_(finest) {}
+
+  void push(Level<W> level) { levels_.push_back(std::move(level)); }
+
+  // The number of contractions. Graph 0 is the finest one, graph size() the coarsest one.
+  size_t size() const { return levels_.size(); }
+  const Graph<W>& graph(size_t i) const { return i == 0 ? finest_ : levels_[i - 1].graph; }
+  const Graph<W>& coarsest() const { return graph(size()); }
+  // The vertex of graph i + 1 that each vertex of graph i becomes.
+  const std::vector<int32_t>& map(size_t i) const { return levels_[i].map; }
+
+  // Returns the partition of the coarsest graph that equals a partition of the finest one. No contracted edge
+  // may be cut.
+  std::vector<int32_t> project_to_coarsest(std::vector<int32_t> block) const {
+    for (const Level<W>& level : levels_) {
+      std::vector<int32_t> coarse(level.graph.n, 0);
+      for (size_t v = 0; v < block.size(); ++v) coarse[level.map[v]] = block[v];
+      block.swap(coarse);
+    }
+    return block;
+  }
+
+ private:
+  const Graph<W>& finest_;
+  std::vector<Level<W>> levels_;
+};
+
+}  // namespace hopbytes

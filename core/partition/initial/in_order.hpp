@@ -1,0 +1,26 @@
+// Blocks of consecutive vertices.
+#pragma once
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// Fills block after block with vertices in their order, each up to its maximum weight; what fits nowhere goes
+// to the last block. This is the start of a search that is asked to stop before it has begun. O(n + k).
+inline std::vector<int32_t> blocks_in_order(const GraphShape& g, std::span<const int64_t> max_block_weight) {
+  std::vector<int32_t> block(g.n);
+  const auto last = static_cast<int32_t>(max_block_weight.size()) - 1;
+  int32_t b = 0;
+  int64_t load = 0;
+  for (int64_t v = 0; v < g.n; ++v) {
+    while (b < last && g.load[v] > max_block_weight[b] - load) ++b, load = 0;
+    block[v] = b;
+    load += g.load[v];
+  }
+  return block;
+}
+
+}  // namespace hopbytes

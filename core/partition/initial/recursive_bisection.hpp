@@ -1,0 +1,17 @@
+// Initial partitions of small graphs: recursive bisection by greedy graph growing, each bisection refined by
+// FM.
+#pragma once
+#include <span>
+
+#include "control.hpp"
+#include "rng.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// Returns blocks with the given maximum weights. Every bisection is the best of `repetitions` grown ones.
+template <class W>
+std::vector<int32_t> recursive_bisection(const Graph<W>& g, std::span<const int64_t> max_block_weight,
+                                         int32_t repetitions, Rng& rng, const Control& control);
+
+}  // namespace hopbytes

@@ -1,0 +1,63 @@
+// The multilevel scheme: coarsen, partition the coarsest graph, refine on every level on the way back. All
+// partitions, V-cycles and recombinations are calls of multilevel() with different arguments.
+#pragma once
+#include <functional>
+#include <span>
+#include <unordered_map>
+
+#include "partition/coarsening/coarsen.hpp"
+#include "partition/refinement/refiner.hpp"
+
+namespace hopbytes {
+
+// The partition of the coarsest graph from which refinement starts.
+struct Start {
+  std::vector<int32_t> block;
+  bool refined = false;  // whether to leave out the refinement of the coarsest of several graphs
+};
+
+template <class W> using StartAt = std::function<Start(const Hierarchy<W>& hierarchy, Rng& rng)>;
+
+// Leaves the result in `partition`, which has the maximum block weights and distances. Only vertices of equal
+// communities are contracted (null: all may be).
+template <class W>
+void multilevel(const Graph<W>& g, const CoarseningContext& coarsening, const int32_t* community,
+                const StartAt<W>& start, RefinerChain<W>& refiners, Partition<W>& partition, Rng& rng,
+                const Control& control) {
+  const Hierarchy<W> hierarchy = coarsen(g, community, coarsening, rng, control);
+  Start coarsest = start(hierarchy, rng);
+  partition.assign(hierarchy.coarsest(), std::move(coarsest.block));
+  refiners.start();
+  if (!coarsest.refined || hierarchy.size() == 0) refiners.refine(partition, rng, control);
+  for (size_t i = hierarchy.size(); i-- > 0;) {
+    partition.project(hierarchy.graph(i), hierarchy.map(i));
+    refiners.refine(partition, rng, control);
+  }
+}
+
+// A V-cycle or a recombination starts from a partition of the finest graph, of which no contracted edge may
+// be cut.
+template <class W> StartAt<W> start_from(const std::vector<int32_t>& block) {
+  return [&block](const Hierarchy<W>& hierarchy, Rng&) {
+    return Start{hierarchy.project_to_coarsest(block)};
+  };
+}
+
+// Returns equal communities for vertices on whose blocks two partitions into k blocks agree. If there are too
+// many pairs of blocks for a product to number them, they are numbered in the order of their appearance.
+inline std::vector<int32_t> common_refinement(const std::vector<int32_t>& block, const int32_t* other,
+                                              int64_t k) {
+  std::vector<int32_t> community(block.size());
+  if (k * k <= std::numeric_limits<int32_t>::max()) {
+    for (size_t v = 0; v < block.size(); ++v)
+      community[v] = static_cast<int32_t>(block[v] * k + other[v]);
+    return community;
+  }
+  std::unordered_map<int64_t, int32_t> number;
+  for (size_t v = 0; v < block.size(); ++v)
+    community[v] =
+        number.try_emplace(block[v] * k + other[v], static_cast<int32_t>(number.size())).first->second;
+  return community;
+}
+
+}  // namespace hopbytes

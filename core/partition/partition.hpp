@@ -1,0 +1,172 @@
+// A partition of a graph under moves of single vertices: blocks, loads, boundary, gains. Mapping is
+// partitioning under the distances of the PEs.
+#pragma once
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "any_distance.hpp"
+#include "partition/connectivity.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// Neighbours of a larger degree are not re-evaluated at every move, because evaluating a vertex costs
+// O(degree).
+constexpr int32_t kHubDegree = 512;
+
+template <class W> class Partition {
+ public:
+  struct Choice {
+    int32_t block = -1;
+    int64_t gain = std::numeric_limits<int64_t>::min();
+  };
+
+  // The maximum block weights are kept by reference.
+  Partition(const AnyDistance& distance, std::span<const int64_t> max_block_weight)
+      : distance_(distance),
+        k_(static_cast<int32_t>(max_block_weight.size())),
+        max_block_weight_(max_block_weight),
+        load_(k_, 0),
+        connectivity_(k_) {}
+
+  // Ignores linear assignment costs, for partitions into other blocks than those the costs refer to.
+  void ignore_linear_costs() { edges_only_ = true; }
+  void set_max_block_weights(std::span<const int64_t> max_block_weight) {
+    max_block_weight_ = max_block_weight;
+  }
+
+  // Takes the blocks of the vertices of a graph, which is kept by reference. O(n).
+  void assign(const Graph<W>& g, std::vector<int32_t> block);
+  // Becomes the same partition of the graph that was contracted by `map` to the present one. O(n).
+  void project(const Graph<W>& finer, const std::vector<int32_t>& map);
+  // Has to be called after blocks() was changed. O(n).
+  void blocks_were_changed();
+  // Hands the blocks over; the next call has to be assign().
+  std::vector<int32_t> take_blocks() { return std::move(block_); }
+
+  const Graph<W>& graph() const { return *g_; }
+  const AnyDistance& distance() const { return distance_; }
+  int32_t k() const { return k_; }
+  std::vector<int32_t>& blocks() { return block_; }
+  const std::vector<int32_t>& blocks() const { return block_; }
+  int32_t block(int32_t v) const { return block_[v]; }
+  // Whether the present graph was reached by project().
+  bool projected() const { return projected_; }
+
+  std::span<const int64_t> max_block_weights() const { return max_block_weight_; }
+  const std::vector<int64_t>& loads() const { return load_; }
+  // Negative for an overloaded block.
+  int64_t room(int32_t b) const { return max_block_weight_[b] - load_[b]; }
+  bool overloaded(int32_t b) const { return load_[b] > max_block_weight_[b]; }
+  int64_t excess(int32_t b) const { return std::max<int64_t>(0, load_[b] - max_block_weight_[b]); }
+  int64_t overload() const {
+    int64_t over = 0;
+    for (int32_t b = 0; b < k_; ++b) over += excess(b);
+    return over;
+  }
+
+  // Finds the boundary, unless it is known, and prepares moves; refiners that use neither need not call it.
+  // After project() only vertices that were contracted to a boundary vertex are looked at. O(n + arcs looked
+  // at).
+  void find_boundary();
+  // The vertices with a neighbour in another block or a cheaper linear assignment cost elsewhere, ascending.
+  const std::vector<int32_t>& boundary() const { return boundary_; }
+  // Updates the boundary after `moved` have moved, and lists its vertices among them and their neighbours.
+  void update_boundary(std::span<const int32_t> moved, std::vector<int32_t>& near_moves);
+  bool allows(int32_t v, int32_t b) const { return !linear_cost_ || linear_cost_->allows(v, b); }
+
+  // Returns the best permitted block for v among the adjacent blocks with room and those with a linear
+  // assignment cost of their own. Ties go to the block with the smaller load. A block that v need not leave
+  // may be overloaded by `slack`.
+  Choice choose(int32_t v, int64_t slack) {
+    scanned_edges_ += g_->degree(v);
+    connectivity_.select(v);
+    const int32_t own = block_[v];
+    Choice best;
+    int64_t own_cost = -1;
+    const bool must_leave = overloaded(own);
+    auto consider = [&](int32_t b) {
+      // The slack is subtracted on the left, because a maximum block weight may be as large as an int64.
+      if (b == own || load_[b] + g_->load[v] - (must_leave ? 0 : slack) > max_block_weight_[b]) return;
+      if (!allows(v, b)) return;
+      if (own_cost < 0) own_cost = cost(v, own);
+      const int64_t gain = own_cost - cost(v, b);
+      if (gain > best.gain || (gain == best.gain && load_[b] < load_[best.block])) best = {b, gain};
+    };
+    for (int32_t b : connectivity_.candidate_blocks()) consider(b);
+    if (linear_cost_)
+      for (int32_t b : linear_cost_->listed(v)) consider(b);
+    return best;
+  }
+
+  // Returns the gain of moving v to block b.
+  int64_t gain(int32_t v, int32_t b) {
+    connectivity_.select(v);
+    return cost(v, block_[v]) - cost(v, b);
+  }
+
+  // Moves v; the boundary is not updated. O(degree).
+  void move(int32_t v, int32_t to) {
+    load_[block_[v]] -= g_->load[v];
+    load_[to] += g_->load[v];
+    connectivity_.moved(v, block_[v], to);
+    block_[v] = to;
+    scanned_edges_ += g_->degree(v);
+    ++moves_;
+  }
+
+  // The state between two refiners, to return to it on the same graph. The boundary has to be known.
+  struct Snapshot {
+    std::vector<int32_t> block, boundary;
+    std::vector<int64_t> load;
+  };
+  Snapshot snapshot() const { return {block_, boundary_, load_}; }
+  void restore(Snapshot snapshot);
+
+  // Returns the cost. The boundary suffices, because it contains both ends of every cut edge.
+  int64_t cost_at_boundary() const;
+
+  // Since the construction.
+  int64_t moves() const { return moves_; }
+  int64_t scanned_edges() const { return scanned_edges_; }
+
+ private:
+  bool on_boundary(int32_t v) const {
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e)
+      if (block_[g_->adj[e]] != block_[v]) return true;
+    return has_cheaper_block(v);
+  }
+  bool has_cheaper_block(int64_t v) const {
+    return linear_cost_ && linear_cost_->has_cheaper_block(v, block_[v]);
+  }
+
+  // Returns the cost of the selected vertex v on block b. The penalty of a forbidden block is left out: sums
+  // of gains could overflow with it.
+  int64_t cost(int32_t v, int32_t b) const {
+    const int64_t edges = connectivity_.cost(distance_, b);
+    if (!linear_cost_) return edges;
+    const int64_t here = (*linear_cost_)(v, b);
+    return here >= LinearCost::kForbidden ? edges : edges + here;
+  }
+
+  void use_graph(const Graph<W>& g);
+
+  AnyDistance distance_;
+  int32_t k_;
+  std::span<const int64_t> max_block_weight_;
+  const Graph<W>* g_ = nullptr;
+  const LinearCost* linear_cost_ = nullptr;
+  bool edges_only_ = false, projected_ = false;
+  std::vector<int32_t> block_;
+  std::vector<int64_t> load_;
+  Connectivity<W> connectivity_;
+  std::vector<int32_t> boundary_;
+  bool boundary_known_ = false;
+  std::vector<uint8_t> may_be_boundary_;  // the only vertices that can be; empty: all
+  std::vector<uint8_t> mark_;             // 0 between calls
+  std::vector<int32_t> suspects_;
+  int64_t moves_ = 0, scanned_edges_ = 0;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,263 @@
+#include "partition/partitioner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "partition/exact_partitioner.hpp"
+#include "partition/group_members.hpp"
+#include "partition/initial/in_order.hpp"
+#include "partition/initial/linear_assignment.hpp"
+#include "partition/initial/recursive_bisection.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+RefinementContext without_flows(RefinementContext context) {
+  context.flow.rounds = 0;
+  return context;
+}
+
+// Divides `blocks` blocks among bundles of consecutive blocks.
+struct Bundles {
+  std::vector<int64_t> first;             // of each bundle, and the number of blocks
+  std::vector<int64_t> max_block_weight;  // of each bundle
+
+  Bundles(std::span<const int64_t> block_weight, int64_t count, int64_t total_load)
+      : first(count + 1, 0), max_block_weight(count) {
+    const auto blocks = static_cast<int64_t>(block_weight.size());
+    std::vector<int64_t> room(count, 0);
+    for (int64_t j = 0; j < count; ++j) {
+      first[j + 1] = blocks * (j + 1) / count;
+      for (int64_t b = first[j]; b < first[j + 1]; ++b) room[j] += block_weight[b];
+    }
+    double levels = 1;  // one, and one for every factor of eight between the blocks and the bundles
+    for (int64_t reached = count; reached < blocks; reached *= 8) ++levels;
+    const double scale = static_cast<double>(total_load) /
+                         static_cast<double>(std::accumulate(room.begin(), room.end(), int64_t{0}));
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t fair =
+          std::min(room[j], static_cast<int64_t>(std::ceil(static_cast<double>(room[j]) * scale)));
+      // Some of the slack is left for the partitions of the bundles.
+      max_block_weight[j] = fair + static_cast<int64_t>(static_cast<double>(room[j] - fair) / levels);
+    }
+  }
+};
+
+}  // namespace
+
+template <class W>
+Partitioner<W>::Partitioner(std::span<const int64_t> max_block_weight, const Context& context,
+                            const Control& control)
+    : max_block_weight_(max_block_weight),
+      context_(context),
+      control_(control),
+      initial_refiners_(without_flows(context.refinement)),
+      refiners_(context.refinement),
+      partition_({}, max_block_weight),
+      smallest_max_weight_(*std::min_element(max_block_weight.begin(), max_block_weight.end())) {}
+
+template <class W>
+HierarchySharing Partitioner<W>::hierarchies(const Graph<W>& g, int64_t repetitions) const {
+  const int64_t exclusive = context_.hierarchies / 2, others = context_.hierarchies - exclusive;
+  if (others < 1 || repetitions <= context_.hierarchies) return {repetitions};
+  const int64_t most = (repetitions - exclusive + others - 1) / others;
+  return {repetitions, exclusive, std::clamp<int64_t>(g.n / shared_contraction_limit(), 1, most)};
+}
+
+template <class W>
+Score Partitioner<W>::repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first,
+                             int64_t count) {
+  if (count == 1) return repetition(g, block, seed, first);
+  Rng rng(seed);
+  CoarseningContext limits = coarsening(g);
+  limits.target = shared_contraction_limit();
+  const StartAt<W> best_of_repetitions = [&](const Hierarchy<W>& hierarchy, Rng& seeds) {
+    const Graph<W>& small = hierarchy.coarsest();
+    std::vector<Candidate> found;
+    for (int64_t i = 0; i < count && (i == 0 || !control_.should_stop()); ++i) {
+      found.emplace_back();
+      found[i].score = repetition(small, found[i].part, seeds.next(), first + i);
+    }
+    for (best_first(found); found.size() > 1 && !control_.should_stop(); best_first(found)) {
+      const size_t half = (found.size() + 1) / 2;
+      for (size_t i = half; i < found.size(); ++i)
+        found[i - half].score =
+            recombine(small, found[i - half].part, found[i].part.data(), seeds.next());
+      found.resize(half);
+    }
+    return Start{std::move(found[0].part)};
+  };
+  multilevel(g, limits, nullptr, best_of_repetitions, refiners_, partition_, rng, control_);
+  block = partition_.take_blocks();
+  return score(g, block.data(), max_block_weight_);
+}
+
+template <class W>
+Score Partitioner<W>::repetition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
+                                 int64_t number) {
+  if (g.uneven ? number % 4 < 3 && divisible(g) : number % 2 == 0 && tight(g)) {
+    const Score found = from_equal_sizes(g, block, seed);
+    if (found.overload == 0) return found;
+  }
+  return partition(g, block, seed, number % 2 ? 2 : 4);
+}
+
+template <class W>
+Score Partitioner<W>::partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
+                                int64_t direct) {
+  if (k() > direct && g.n > 4 * coarsest_size() && !g.linear_cost) return in_bundles(g, block, seed, direct);
+  Rng rng(seed);
+  CoarseningContext limits = coarsening(g);
+  limits.target = std::max<int64_t>(context_.initial.contraction_limit, 4 * coarsest_size());
+  const StartAt<W> best_initial = [&](const Hierarchy<W>& hierarchy, Rng& seeds) {
+    return Start{best_initial_partition(hierarchy.coarsest(), seeds)};
+  };
+  multilevel(g, limits, nullptr, best_initial, refiners_, partition_, rng, control_);
+  block = partition_.take_blocks();
+  return score(g, block.data(), max_block_weight_);
+}
+
+template <class W>
+Score Partitioner<W>::recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other,
+                                uint64_t seed) {
+  const Score before = score(g, block.data(), max_block_weight_);
+  if (control_.should_stop()) return before;
+  Rng rng(seed);
+  const std::vector<int32_t> community = other ? common_refinement(block, other, k()) : block;
+  multilevel(g, coarsening(g), community.data(), start_from<W>(block), refiners_, partition_, rng, control_);
+  std::vector<int32_t> result = partition_.take_blocks();
+  const Score after = score(g, result.data(), max_block_weight_);
+  if (before < after) return before;
+  block.swap(result);
+  return after;
+}
+
+// Returns whether a block has less room than one of its sides needs to move by about one vertex. Many blocks
+// of few vertices are better partitioned the other way. All three constants were measured.
+template <class W> bool Partitioner<W>::tight(const Graph<W>& g) const {
+  constexpr int64_t few_blocks = 16, few_vertices = 96;
+  if (!divisible(g) || (k() > few_blocks && g.n < few_vertices * k())) return false;
+  const double vertex = static_cast<double>(g.total_load) / static_cast<double>(g.n);
+  const auto blocks = static_cast<double>(k());
+  const double side = vertex * std::sqrt(static_cast<double>(g.n) / blocks);
+  return total_slack(g) / blocks < 0.8 * side;
+}
+
+// Returns whether blocks of equal sizes are possible: every vertex is small compared with every block, and
+// all vertices fit.
+template <class W> bool Partitioner<W>::divisible(const Graph<W>& g) const {
+  return !g.linear_cost && g.total_load > 0 && g.max_load <= smallest_max_weight_ / 8 && total_slack(g) >= 0;
+}
+
+template <class W> double Partitioner<W>::total_slack(const Graph<W>& g) const {
+  return std::accumulate(max_block_weight_.begin(), max_block_weight_.end(), 0.0) -
+         static_cast<double>(g.total_load);
+}
+
+// Computes blocks of equal sizes (in proportion to the maximum weights), then a V-cycle that may use the
+// available room.
+template <class W>
+Score Partitioner<W>::from_equal_sizes(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed) {
+  const std::vector<int64_t> size = fair_sizes(g.total_load);
+  ExactContext exact{std::max(1, context_.initial.partitions)};
+  if (g.uneven)
+    exact.repetitions = 2, exact.recombinations = 1;  // The quality of a single bisection varies much there.
+  ExactPartitioner<W>(size, exact, control_).partition(g, block, derive(seed, 1));
+  return recombine(g, block, nullptr, derive(seed, 2));
+}
+
+// Divides the load in proportion to the maximum block weights, which it does not exceed.
+template <class W> std::vector<int64_t> Partitioner<W>::fair_sizes(int64_t load) const {
+  const double room = std::accumulate(max_block_weight_.begin(), max_block_weight_.end(), 0.0);
+  std::vector<int64_t> size(max_block_weight_.size());
+  int64_t left = load;
+  for (size_t b = 0; b < size.size(); ++b) {
+    const double shared = static_cast<double>(load) * (static_cast<double>(max_block_weight_[b]) / room);
+    left -= size[b] = std::min(max_block_weight_[b], static_cast<int64_t>(shared));
+  }
+  for (size_t b = 0, full = 0; left > 0 && full < size.size(); b = (b + 1) % size.size()) {
+    if (size[b] < max_block_weight_[b]) ++size[b], --left, full = 0;
+    else ++full;
+  }
+  return size;
+}
+
+// Partitions into few bundles of blocks, partitions each bundle further on its own, and runs one V-cycle over
+// all blocks. Growing many blocks at once on a small graph gives worse results, and searches among few blocks
+// are faster.
+template <class W>
+Score Partitioner<W>::in_bundles(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed,
+                                 int64_t direct) {
+  const int64_t count = std::min<int64_t>(4, (k() + direct - 1) / direct);
+  const Bundles bundles(max_block_weight_, count, g.total_load);
+  std::vector<int32_t> bundle;
+  Partitioner<W>(bundles.max_block_weight, context_, control_).partition(g, bundle, derive(seed, 1), direct);
+  const GroupMembers members(bundle, count);
+  block.assign(g.n, 0);
+  for (int64_t j = 0; j < count; ++j) {
+    const int64_t first = bundles.first[j], blocks = bundles.first[j + 1] - first;
+    const Graph<W> sub = induced(g, members, bundle, static_cast<int32_t>(j));
+    std::vector<int32_t> inner(sub.n, 0);
+    if (sub.n > 0 && blocks > 1)
+      Partitioner<W>(max_block_weight_.subspan(first, blocks), context_, control_)
+          .partition(sub, inner, derive(seed, 2 + j), direct);
+    const auto vertices = members.of(j);
+    for (int64_t i = 0; i < sub.n; ++i) block[vertices[i]] = static_cast<int32_t>(first) + inner[i];
+  }
+  return recombine(g, block, nullptr, derive(seed, 10));
+}
+
+template <class W> int64_t Partitioner<W>::coarsest_size() const {
+  return std::max<int64_t>(2, context_.initial.coarsest * k());
+}
+
+// The contraction limit of shared hierarchies. Between 2000 and 8000 J hardly differs (eight graphs, two
+// seeds).
+template <class W> int64_t Partitioner<W>::shared_contraction_limit() const {
+  return std::max<int64_t>(4000, 4 * coarsest_size());
+}
+
+template <class W> CoarseningContext Partitioner<W>::coarsening(const Graph<W>& g) const {
+  CoarseningContext limits = coarsening_limits(g, coarsest_size(), smallest_max_weight_);
+  limits.heaviest_edges_first = g.uneven;
+  return limits;
+}
+
+template <class W>
+std::vector<int32_t> Partitioner<W>::best_initial_partition(const Graph<W>& g, Rng& rng) {
+  // A graph that was to be coarsened further is too large for several searches.
+  if (control_.should_stop()) return blocks_in_order(g, max_block_weight_);
+  std::vector<Candidate> found;
+  const int32_t count = std::max(1, context_.initial.partitions);
+  for (int32_t t = 0; t < count && (t == 0 || !control_.should_stop()); ++t)
+    found.push_back(initial_partition(g, rng.next()));
+  best_first(found);
+  const size_t partners =
+      std::min<size_t>(found.size(), static_cast<size_t>(context_.initial.recombinations) + 1);
+  for (size_t c = 1; c < partners && !control_.should_stop(); ++c)
+    recombine(g, found[0].part, found[c].part.data(), rng.next());
+  return std::move(found[0].part);
+}
+
+template <class W> Candidate Partitioner<W>::initial_partition(const Graph<W>& g, uint64_t seed) {
+  Rng rng(seed);
+  const StartAt<W> bisected = [&](const Hierarchy<W>& hierarchy, Rng& numbers) {
+    const Graph<W>& coarsest = hierarchy.coarsest();
+    // Another kind of initial partition would be called here.
+    Start start{recursive_bisection(coarsest, max_block_weight_, context_.initial.growing_repetitions,
+                                    numbers, control_)};
+    if (coarsest.linear_cost) assign_linear_costs(coarsest, max_block_weight_, start.block.data());
+    return start;
+  };
+  multilevel(g, coarsening(g), nullptr, bisected, initial_refiners_, partition_, rng, control_);
+  Candidate found{{}, partition_.take_blocks()};
+  found.score = score(g, found.part.data(), max_block_weight_);
+  return found;
+}
+
+template class Partitioner<int32_t>;
+template class Partitioner<int64_t>;
+
+}  // namespace hopbytes

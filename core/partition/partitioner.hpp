@@ -1,0 +1,81 @@
+// One partition of a graph into blocks with maximum weights: several initial partitions of a coarse graph,
+// refinement of the best one during uncoarsening, and recombination of several such partitions.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "control.hpp"
+#include "partition/context.hpp"
+#include "partition/multilevel.hpp"
+#include "partition/score.hpp"
+
+namespace hopbytes {
+
+// Assigns repetitions to coarsening hierarchies of a large graph. The first repetitions have a hierarchy
+// each, the others share some, so that the work on the large graph does not grow with the number of
+// repetitions: they are compared and recombined on small graphs, and only the best one is uncoarsened.
+struct HierarchySharing {
+  int64_t repetitions = 1, exclusive = 0, shared = 1;
+  int64_t count() const { return exclusive + (repetitions - exclusive + shared - 1) / shared; }
+  int64_t first(int64_t hierarchy) const {
+    return std::min(repetitions,
+                    hierarchy <= exclusive ? hierarchy : exclusive + (hierarchy - exclusive) * shared);
+  }
+};
+
+template <class W> class Partitioner {
+ public:
+  // The maximum block weights are kept by reference.
+  Partitioner(std::span<const int64_t> max_block_weight, const Context& context, const Control& control);
+
+  // Assigns repetitions to hierarchies where the graph is large. Half of the hierarchies belong to one
+  // repetition each: on lattices, where straight cuts are visible on fine graphs only, these find the best
+  // partitions.
+  HierarchySharing hierarchies(const Graph<W>& g, int64_t repetitions) const;
+
+  // Makes `count` independent repetitions, numbered from `first`, on the coarse graph of one shared
+  // hierarchy, recombines them in pairs and uncoarsens the best one.
+  Score repeat(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t first, int64_t count);
+
+  // Contracts vertices that are together in all given partitions (in `block` if `other` is null), starts from
+  // `block` and refines during uncoarsening. The result is never worse than `block`.
+  Score recombine(const Graph<W>& g, std::vector<int32_t>& block, const int32_t* other, uint64_t seed);
+
+ private:
+  // Makes one of several independent repetitions. They alternate between kinds of initial partitions, because
+  // these find different results: recursive partition into many bundles, or bisection. Where the maximum
+  // block weights leave little room, blocks of equal sizes are the first kind: exchanging vertices gets
+  // further there than moving single vertices. Where edge weights are uneven, three of four repetitions are
+  // of that kind: a bisection from its own coarsening finds the few light edges that matter. Many blocks
+  // grown side by side rarely find them, but when they do, the result is better.
+  Score repetition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t number);
+
+  // Computes a partition from scratch; more than `direct` blocks are computed in bundles.
+  Score partition(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);
+  Score in_bundles(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed, int64_t direct);
+  Score from_equal_sizes(const Graph<W>& g, std::vector<int32_t>& block, uint64_t seed);
+
+  // Returns the best initial partition, recombined with the next best ones in turn.
+  std::vector<int32_t> best_initial_partition(const Graph<W>& g, Rng& rng);
+  // Computes one initial partition: coarsens anew to the size at which bisections are grown.
+  Candidate initial_partition(const Graph<W>& g, uint64_t seed);
+
+  bool tight(const Graph<W>& g) const;
+  bool divisible(const Graph<W>& g) const;
+  double total_slack(const Graph<W>& g) const;
+  std::vector<int64_t> fair_sizes(int64_t load) const;
+  CoarseningContext coarsening(const Graph<W>& g) const;
+  int64_t coarsest_size() const;
+  int64_t shared_contraction_limit() const;
+  int64_t k() const { return static_cast<int64_t>(max_block_weight_.size()); }
+
+  std::span<const int64_t> max_block_weight_;
+  Context context_;
+  const Control& control_;
+  RefinerChain<W> initial_refiners_;  // for initial partitions
+  RefinerChain<W> refiners_;          // for the partition that is kept
+  Partition<W> partition_;            // keeps its buffers from call to call
+  int64_t smallest_max_weight_ = 0;
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,58 @@
+// The boundaries between pairs of blocks of a partition.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "partition/partition.hpp"
+
+namespace hopbytes {
+
+// A vertex of block a or b that has neighbours in the other block, with the cost of its edges to that block.
+struct BoundaryVertex {
+  int32_t a, b, vertex;
+  int64_t cost;
+};
+
+// Sorts by pair. A counting sort, first by the larger block number, then by the smaller one: where all blocks
+// touch each other there are almost as many entries as arcs.
+inline void sort_by_blocks(size_t k, std::vector<BoundaryVertex>& found) {
+  std::vector<BoundaryVertex> other(found.size());
+  for (const auto key : {&BoundaryVertex::b, &BoundaryVertex::a}) {
+    std::vector<size_t> place(k + 1, 0);
+    for (const BoundaryVertex& c : found) ++place[c.*key + 1];
+    for (size_t b = 0; b < k; ++b) place[b + 1] += place[b];
+    for (const BoundaryVertex& c : found) other[place[c.*key]++] = c;
+    found.swap(other);
+  }
+}
+
+// Lists the boundary vertices of all pairs a < b with an active block, sorted by pair, then by vertex.
+template <class W>
+void find_boundary_vertices(const Partition<W>& partition, const std::vector<uint8_t>& active,
+                            std::vector<BoundaryVertex>& boundary) {
+  const Graph<W>& g = partition.graph();
+  const std::vector<int32_t>& block = partition.blocks();
+  const size_t k = active.size();
+  std::vector<int32_t> last(k, -1);  // the vertex entered last for each block
+  std::vector<size_t> place(k, 0);   // the entry of that vertex
+  std::vector<BoundaryVertex> found;
+  partition.distance().in_form([&](const auto& distance) {
+    for (int32_t v = 0; v < g.n; ++v)
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t p = block[v], q = block[g.adj[e]];
+        if (p == q || !(active[p] || active[q])) continue;
+        const int64_t cost = g.weight[e] * distance(p, q);
+        if (last[q] == v) {
+          found[place[q]].cost += cost;
+          continue;
+        }
+        last[q] = v, place[q] = found.size();
+        found.push_back({std::min(p, q), std::max(p, q), v, cost});
+      }
+  });
+  sort_by_blocks(k, found);
+  boundary.swap(found);
+}
+
+}  // namespace hopbytes

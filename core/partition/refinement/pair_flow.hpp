@@ -1,0 +1,140 @@
+// Minimum cuts between two blocks under any distance.
+//
+// A region around the boundary of blocks a and b is freed; the rest of a becomes the source, the rest of b
+// the sink. An edge inside the region costs w d(a,b) if it is cut. Every neighbour outside the region, in
+// third blocks as well, makes a vertex cheaper on one side: the difference becomes a terminal capacity. A
+// minimum cut is therefore the best reassignment of the region. The present cut is usually a minimum cut
+// already, which is cheap to verify (minimum_cut_certificate.hpp). Otherwise, if the minimum cut violates a
+// maximum block weight, the smaller side absorbs what it reaches and one more vertex ("piercing", after
+// FlowCutter: Hamann, Strasser 2018), and the flow is augmented until the maximum weights hold or the flow
+// reaches the present cost.
+#pragma once
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "any_distance.hpp"
+#include "control.hpp"
+#include "partition/context.hpp"
+#include "partition/refinement/max_flow.hpp"
+#include "partition/refinement/minimum_cut_certificate.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+// Only the construction of the network depends on the types of weights and distances.
+class PairFlow {
+ public:
+  PairFlow(const GraphShape& g, int32_t* part, std::vector<int64_t>& load, const int64_t* max_block_weight,
+           const FlowContext& options, const Control& control)
+      : g_(g),
+        part_(part),
+        load_(load),
+        max_block_weight_(max_block_weight),
+        options_(options),
+        control_(control),
+        work_left_(options.most_work * (g.arcs() + g.n)),
+        certificate_(net_, work_left_, control),
+        flow_(net_, work_left_, control),
+        local_(g.n, -1) {}
+
+  // Returns whether to stop: the time is up, or the work that one call may cost is used up. If many blocks
+  // are adjacent to each other (random graphs), every pair frees large parts of both blocks, O(k m) in total.
+  bool stop() const { return work_left_ < 0 || control_.should_stop(); }
+
+  int64_t work_left() const { return work_left_; }
+
+  // Tries to improve the cut between a and b, given the vertices on their boundary. `build` calls the method
+  // of that name with the graph of the constructor. Returns the gain.
+  int64_t improve(const std::function<void(PairFlow&)>& build, int32_t a, int32_t b,
+                  const std::vector<int32_t>& boundary);
+
+  // Builds the network. An arc costs its weight times the distance of the blocks. A vertex has a supply (or
+  // demand) equal to what its neighbours outside the region make it cost more in b (or in a). Arcs across the
+  // present cut start saturated: their flow becomes a supply at the end in b and a demand at the end in a,
+  // and nothing may flow back for now. Also computes the load outside the region.
+  template <class W> void build(const Graph<W>& g, const AnyDistance& distance) {
+    distance.in_form([&](const auto& form) { build_in_form(g, form); });
+  }
+
+ private:
+  template <class W, class D> void build_in_form(const Graph<W>& g, const D& distance) {
+    const int32_t n = static_cast<int32_t>(region_.size());
+    net_.clear(n);
+    fixed_[0] = load_[a_], fixed_[1] = load_[b_];
+    back_.clear();
+    const int64_t across = distance(a_, b_);
+    for (int32_t i = 0; i < n; ++i) {
+      const int32_t v = region_[i];
+      const bool in_b = i >= in_a_;
+      fixed_[in_b] -= g.load[v];
+      net_.open(g.load[v]);
+      int64_t terminal_weight = g.linear_cost ? (*g.linear_cost)(v, b_) - (*g.linear_cost)(v, a_) : 0;
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) {
+        const int32_t u = g.adj[e], j = local_[u];
+        const int64_t w = g.weight[e];
+        if (j < 0) {
+          terminal_weight += w * (distance(b_, part_[u]) - distance(a_, part_[u]));
+        } else if ((j >= in_a_) == in_b) {
+          net_.connect(j, w * across);
+        } else {
+          const int32_t arc = net_.connect(j, 0);
+          if (in_b) back_.push_back({arc, 2 * w * across});
+          terminal_weight += in_b ? w * across : -w * across;
+        }
+      }
+      net_.supply(terminal_weight);
+    }
+    net_.close();
+  }
+
+  // The number of layers that are freed on each side. Better cuts that are farther away are found on coarser
+  // graphs, where a layer is thicker. Freeing as much as the maximum block weights permit made flow
+  // refinement of large graphs superlinear.
+  static constexpr int32_t kDeepest = 8;
+
+  int64_t side_limit(int32_t own, int32_t other) const;
+
+  // Breadth-first search from the boundary into each block, up to the limits of load and depth: vertices in a
+  // first, then those in b. Returns false if the region is empty or has more arcs than int32 can index.
+  bool collect_region(const std::vector<int32_t>& boundary);
+
+  // Returns whether the present assignment is a minimum cut. If only one side fails, the flow on the other
+  // side remains usable.
+  bool is_minimum_cut();
+
+  // Allows flow back across the cut. The unrouted excess is the cost of the present assignment.
+  void open_cut();
+
+  int64_t solve();
+
+  // Adds all vertices that the side reaches to the side, and adjacent vertices as well: first those that open
+  // no augmenting path, and among these the ones deepest inside the side's own block. Returns the additional
+  // cost, which arises if a vertex with unmet demand becomes a source (or the reverse), or -1 if there is no
+  // candidate.
+  int64_t pierce(Side side);
+
+  void apply(bool free_to_source);
+
+  const GraphShape& g_;
+  int32_t* part_;
+  std::vector<int64_t>& load_;
+  const int64_t* max_block_weight_;
+  FlowContext options_;
+  const Control& control_;
+  int64_t work_left_;
+  FlowNetwork net_;
+  MinimumCutCertificate certificate_;
+  MaxFlow flow_;
+  int32_t a_ = 0, b_ = 0;
+  int64_t present_ = 0;
+  int64_t fixed_[2] = {0, 0};
+  int32_t in_a_ = 0;  // number of vertices of the region in a
+  std::vector<int32_t> local_, region_, depth_;
+  // arcs from b to a, with the capacity they get when the cut is opened
+  std::vector<std::pair<int32_t, int64_t>> back_;
+  std::vector<int32_t> candidates_[2];  // vertices adjacent to each fixed side; may hold some that were taken
+  std::vector<uint8_t> seen_;  // bit set of the candidate lists that a vertex was added to
+};
+
+}  // namespace hopbytes

@@ -1,0 +1,169 @@
+// Two-way FM: local search between two blocks by edge cut, which keeps the loads of both near their targets.
+//
+// Starting from the boundary between the two blocks, vertices move one by one, the largest gain first even if
+// it is negative, and each vertex at most once. The best state is kept (Fiduccia, Mattheyses 1982): balance
+// counts first, up to an allowed imbalance, then the cut, and among equal cuts the balance again. Inside a
+// search a block may deviate from its target by `window`, so that parts of the boundary can move as a whole.
+// With exact targets and unit loads the result is an exchange of equal numbers of vertices.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bucket_queue.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+template <class W> class TwoWayFm {
+ public:
+  // Targets and loads have an entry per block and are kept by reference.
+  TwoWayFm(std::span<const int64_t> target, std::vector<int64_t>& load)
+      : target_(target), load_(load), sign_(load.size(), 0) {}
+
+  // `bias` (may be null) is what each vertex costs more in the second block of a pair than in the first.
+  void attach(const Graph<W>& g, int32_t* part, const int64_t* bias = nullptr) {
+    g_ = &g, part_ = part, bias_ = bias;
+    int64_t strongest = 0;
+    for (int64_t v = 0; v < g.n; ++v) {
+      int64_t degree = bias ? std::abs(bias[v]) : 0;
+      for (int64_t e = g.start[v]; e < g.start[v + 1]; ++e) degree += g.weight[e];
+      strongest = std::max(strongest, degree);
+    }
+    queue_[0].prepare(g.n, strongest);
+    queue_[1].prepare(g.n, strongest);
+    if (static_cast<int64_t>(locked_.size()) < g.n) locked_.resize(g.n, 0);
+  }
+
+  struct Limits {
+    int64_t window = 1;             // permitted deviation of a block from its target inside a search
+    int64_t allowed_imbalance = 0;  // sum of the deviations of both blocks that counts as balanced
+    int32_t fruitless_moves = 40;   // moves without a new best that end a search
+  };
+
+  // Searches between the blocks a and b from some of their vertices. Returns whether the state became better:
+  // a smaller imbalance, or the same imbalance and a smaller cut. `gain` is the decrease of the cut.
+  bool improve(int32_t a, int32_t b, std::span<const int32_t> seeds, const Limits& limits, int64_t& gain) {
+    block_[0] = a, block_[1] = b;
+    ++search_;
+    scanned_edges_ = 0;
+    sign_[a] = -1, sign_[b] = 1;
+    for (int32_t v : seeds)
+      if (const int side = side_of(v); side >= 0) consider(v, side);
+    log_.clear();
+    const int64_t first_excess = excess_imbalance(limits), first_imbalance = imbalance();
+    int64_t now = 0, best = 0, best_excess = first_excess, best_imbalance = first_imbalance;
+    size_t best_length = 0;
+    int32_t fruitless = 0;
+    while (fruitless <= limits.fruitless_moves) {
+      const int side = choose(limits);
+      if (side < 0) break;
+      const int32_t v = queue_[side].top();
+      now += queue_[side].key(v);
+      queue_[side].remove(v);
+      move(v, side);
+      log_.push_back(v);
+      const int64_t here = excess_imbalance(limits), imbalance_now = imbalance();
+      if (here < best_excess ||
+          (here == best_excess && (now > best || (now == best && imbalance_now < best_imbalance)))) {
+        if (here < best_excess || now > best) fruitless = 0;
+        best = now, best_excess = here, best_imbalance = imbalance_now, best_length = log_.size();
+      } else {
+        ++fruitless;
+      }
+    }
+    queue_[0].clear();
+    queue_[1].clear();
+    while (log_.size() > best_length) {
+      assign(log_.back(), part_[log_.back()] == a ? b : a);
+      log_.pop_back();
+    }
+    sign_[a] = sign_[b] = 0;
+    gain = best;
+    return best_excess < first_excess || best > 0;
+  }
+
+  // Edges scanned by the last search, and the vertices it moved permanently.
+  int64_t scanned_edges() const { return scanned_edges_; }
+  std::span<const int32_t> moved() const { return log_; }
+
+ private:
+  int side_of(int32_t v) const { return part_[v] == block_[0] ? 0 : part_[v] == block_[1] ? 1 : -1; }
+  int64_t excess(int side) const { return load_[block_[side]] - target_[block_[side]]; }
+  int64_t excess_imbalance(const Limits& limits) const {
+    return std::max<int64_t>(0, imbalance() - limits.allowed_imbalance);
+  }
+  int64_t imbalance() const { return std::abs(excess(0)) + std::abs(excess(1)); }
+
+  // Returns the side whose best vertex moves next: the only side with a permitted move, else the side with
+  // the larger gain, else the side with the larger excess.
+  int choose(const Limits& limits) {
+    const bool may[2] = {fits(0, limits), fits(1, limits)};
+    if (!may[0] || !may[1]) return may[0] ? 0 : may[1] ? 1 : -1;
+    const int64_t one = queue_[0].key(queue_[0].top()), other = queue_[1].key(queue_[1].top());
+    if (one != other) return one > other ? 0 : 1;
+    if (excess(0) != excess(1)) return excess(0) > excess(1) ? 0 : 1;
+    return search_ & 1;  // alternates between searches: where one side gains nothing, the other may
+  }
+  bool fits(int side, const Limits& limits) {
+    if (queue_[side].empty()) return false;
+    const int64_t load = g_->load[queue_[side].top()];
+    const int64_t from = std::abs(excess(side) - load), to = std::abs(excess(1 - side) + load);
+    return (from <= limits.window && to <= limits.window) || from + to < imbalance();
+  }
+
+  // Queues v if it is adjacent to the other block or loses nothing by moving, because then it makes room.
+  // Branch-free, because it is unpredictable in which block a neighbour is.
+  void consider(int32_t v, int side) {
+    const int32_t own = block_[side], other = block_[1 - side], *part = part_, *adj = g_->adj;
+    const W* weight = g_->weight;
+    int64_t stay = 0, connection = 0;  // weight into its own block, and into the other one
+    for (int64_t e = g_->start[v], end = g_->start[v + 1]; e < end; ++e) {
+      const int32_t p = part[adj[e]];
+      const int64_t w = weight[e];
+      stay += -int64_t{p == own} & w;
+      connection += -int64_t{p == other} & w;
+    }
+    const int64_t bias = bias_ ? bias_[v] : 0, gain = connection - stay - (side == 0 ? bias : -bias);
+    scanned_edges_ += g_->degree(v);
+    if (connection > 0 || gain >= 0) queue_[side].push(v, gain);
+  }
+
+  void assign(int32_t v, int32_t to) {
+    load_[part_[v]] -= g_->load[v];
+    load_[to] += g_->load[v];
+    part_[v] = to;
+  }
+
+  void move(int32_t v, int side) {
+    assign(v, block_[1 - side]);
+    locked_[v] = search_;
+    scanned_edges_ += g_->degree(v);
+    const int64_t sign = side == 0 ? 1 : -1;
+    for (int64_t e = g_->start[v]; e < g_->start[v + 1]; ++e) {
+      const int32_t u = g_->adj[e];
+      const int64_t at = sign_[part_[u]];
+      if (at == 0) continue;
+      BucketQueue& queue = queue_[at > 0];
+      const int64_t twice = int64_t{2} * g_->weight[e];
+      if (queue.contains(u)) queue.change(u, queue.key(u) - sign * at * twice);
+      else if (at != sign && locked_[u] != search_) consider(u, side);
+    }
+  }
+
+  std::span<const int64_t> target_;
+  std::vector<int64_t>& load_;
+  const Graph<W>* g_ = nullptr;
+  int32_t* part_ = nullptr;
+  const int64_t* bias_ = nullptr;
+  int32_t block_[2] = {0, 1};
+  std::vector<int64_t> sign_;  // -1 and 1 for the two blocks, 0 for all others
+  BucketQueue queue_[2];
+  std::vector<int32_t> locked_;  // number of the search in which a vertex moved
+  std::vector<int32_t> log_;
+  int32_t search_ = 0;
+  int64_t scanned_edges_ = 0;
+};
+
+}  // namespace hopbytes

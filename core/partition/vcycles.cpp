@@ -1,0 +1,68 @@
+#include "partition/vcycles.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "parallel.hpp"
+#include "partition/multilevel.hpp"
+
+namespace hopbytes {
+
+namespace {
+
+template <class W> int64_t cost(const Graph<W>& g, const std::vector<int32_t>& pe, const AnyDistance& distance) {
+  return distance.in_form([&](const auto& form) { return placement_cost(g, pe.data(), form); });
+}
+
+// Runs one sequence of cycles on pe, in place. Returns the number of moves tried.
+template <class W>
+int64_t run_cycles(const Graph<W>& g, const AnyDistance& distance, std::span<const int64_t> max_block_weight,
+                   uint64_t seed, const VCycleSettings& settings, const Control& control,
+                   std::vector<int32_t>& pe) {
+  Rng rng(seed);
+  RefinerChain<W> refiners(settings.refinement);
+  Partition<W> partition(distance, max_block_weight);
+  if (settings.cycles == 0) {
+    partition.assign(g, std::move(pe));
+    refiners.refine(partition, rng, control);
+    pe = partition.take_blocks();
+  }
+  const auto k = static_cast<int64_t>(max_block_weight.size());
+  const int64_t smallest = *std::min_element(max_block_weight.begin(), max_block_weight.end());
+  const CoarseningContext limits = coarsening_limits(g, settings.coarsest * k, smallest);
+  for (int32_t cycle = 0; cycle < settings.cycles && !control.should_stop(); ++cycle) {
+    const bool alone = static_cast<size_t>((cycle + 1) * g.n) > settings.others.size();
+    const std::vector<int32_t> community =
+        alone ? pe : common_refinement(pe, settings.others.data() + cycle * g.n, k);
+    multilevel(g, limits, community.data(), start_from<W>(pe), refiners, partition, rng, control);
+    std::vector<int32_t> result = partition.take_blocks();
+    if (cost(g, result, distance) <= cost(g, pe, distance)) pe.swap(result);
+  }
+  return partition.moves();
+}
+
+}  // namespace
+
+template <class W>
+int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
+                         std::span<const int64_t> max_block_weight, uint64_t seed,
+                         const VCycleSettings& settings, const Control& control, std::span<int32_t> pe) {
+  const int32_t chains = std::max(1, settings.chains);
+  std::vector<std::vector<int32_t>> result(chains, std::vector<int32_t>(pe.begin(), pe.end()));
+  std::vector<int64_t> moves(chains, 0), found(chains, 0);
+  parallel_for(chains, settings.threads, [&](int64_t c) {
+    moves[c] =
+        run_cycles(g, distance, max_block_weight, derive(seed, c), settings, control, result[c]);
+    if (chains > 1) found[c] = cost(g, result[c], distance);
+  });
+  const auto best = std::min_element(found.begin(), found.end()) - found.begin();
+  std::copy(result[best].begin(), result[best].end(), pe.begin());
+  return std::accumulate(moves.begin(), moves.end(), int64_t{0});
+}
+
+template int64_t refine_placement(const Graph<int32_t>&, const AnyDistance&, std::span<const int64_t>,
+                                  uint64_t, const VCycleSettings&, const Control&, std::span<int32_t>);
+template int64_t refine_placement(const Graph<int64_t>&, const AnyDistance&, std::span<const int64_t>,
+                                  uint64_t, const VCycleSettings&, const Control&, std::span<int32_t>);
+
+}  // namespace hopbytes

@@ -1,0 +1,31 @@
+// Improves a mapping under its true distances: by refinement of the graph itself, or by V-cycles that coarsen
+// inside PEs and refine on every level.
+#pragma once
+#include <span>
+
+#include "any_distance.hpp"
+#include "control.hpp"
+#include "partition/context.hpp"
+#include "work_graph.hpp"
+
+namespace hopbytes {
+
+struct VCycleSettings {
+  int32_t cycles = 0;     // 0 refines only the graph itself
+  int32_t coarsest = 40;  // vertices per PE of the coarsest graph of a V-cycle
+  int32_t chains = 1;     // independent sequences of cycles, of which the cheapest result is kept
+  int32_t threads = 1;
+  RefinementContext refinement;
+  // Mappings to recombine with, one per cycle (rows of n). A cycle contracts only vertices that are together
+  // in both mappings, so that it can choose between them region by region.
+  std::span<const int32_t> others;
+};
+
+// Refines pe in place by the cheapest of several sequences. The mapping never becomes worse: a cycle with a
+// more expensive result is discarded. Returns the number of moves tried.
+template <class W>
+int64_t refine_placement(const Graph<W>& g, const AnyDistance& distance,
+                         std::span<const int64_t> max_block_weight, uint64_t seed,
+                         const VCycleSettings& settings, const Control& control, std::span<int32_t> pe);
+
+}  // namespace hopbytes

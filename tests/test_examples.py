@@ -91,3 +91,50 @@ def test_recipes_run_as_they_are_printed(recipe, tmp_path):
     )
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_the_recipe_for_a_refiner_compiles_and_lowers_the_cut(tmp_path):
+    """The header and the line in chain.cpp are those of the text, and the whole partitioner is compiled."""
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("a C++ compiler is needed")
+    header, line = re.findall(r"```cpp\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL)
+    core = tmp_path / "core"
+    shutil.copytree(ROOT / "core", core)
+    (core / "partition/refinement/greedy_moves.hpp").write_text(header)
+    chain = core / "partition/refinement/chain.cpp"
+    kept = "#include \"partition/refinement/greedy_moves.hpp\"\n" + chain.read_text()
+    # Without the other refiners, so that only the new one can lower the cut.
+    kept = re.sub(
+        r"(RefinerChain\(const RefinementContext&) context\) {.*?\n}\n", rf"\1) {{\n  {line}}}\n", kept,
+        flags=re.DOTALL,
+    )  # fmt: skip
+    chain.write_text(kept)
+    program = tmp_path / "program.cpp"
+    parts = "".join(f'#include "{part}"\n' for part in sorted((core / "partition").rglob("*.cpp")))
+    program.write_text(
+        parts
+        + """
+        int main() {  // A path of four vertices whose second one is in the wrong block.
+          const int64_t start[] = {0, 1, 3, 5, 6}, load[] = {1, 1, 1, 1}, limit[] = {3, 3};
+          const int32_t adj[] = {1, 0, 2, 1, 3, 2}, weight[] = {1, 1, 1, 1, 1, 1};
+          hopbytes::Graph<int32_t> g;
+          g.n = 4, g.start = start, g.adj = adj, g.load = load, g.weight = weight;
+          g.sum_loads();
+          hopbytes::Partition<int32_t> partition({}, limit);
+          partition.assign(g, {0, 1, 0, 1});
+          hopbytes::RefinerChain<int32_t> chain(hopbytes::RefinementContext{});
+          hopbytes::Rng rng(1);
+          int32_t flag = 0;
+          chain.refine(partition, rng, hopbytes::Control(&flag));
+          return static_cast<int>(hopbytes::edge_cut(g, partition.blocks().data()));
+        }
+        """
+    )
+    built = subprocess.run(
+        [compiler, "-std=c++20", f"-I{core}", program, "-o", tmp_path / "program", "-pthread"],
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    assert subprocess.run([tmp_path / "program"], check=False).returncode == 1  # three edges were cut before

@@ -23,7 +23,7 @@ def coarsen_once(
     fewest: int,
     control: RunControl = DEFAULT_CONTROL,
 ) -> list[Int32]:
-    """Contract heavy edges between light vertices until few vertices are left (``core/coarsen.hpp``).
+    """Contract heavy edges between light vertices until few vertices are left.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ FEW_TASKS = 400
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Settings of localized FM, see ``core/local_search.hpp``.
+    """Settings of localized FM, see ``core/partition/refinement/local_fm.hpp``.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class SearchSettings:
     seeds : int
         Number of boundary vertices from which one search starts; fewer give better results in more time.
     flow_rounds : int
-        Passes of minimum cuts between pairs of blocks (``core/flow.hpp``); 0 turns them off.
+        Passes of minimum cuts between pairs of blocks (``core/partition/refinement``); 0 turns them off.
     flow_width : int
         Load of the region on each side of a boundary, in units of the free room of the blocks.
     overload_percent : int
@@ -45,7 +45,7 @@ SEARCH_OPTIONS = tuple(field.name for field in fields(SearchSettings))
 
 @dataclass(frozen=True, slots=True)
 class PartitionSettings:
-    """Effort of one multilevel partition: see ``core/multilevel.hpp`` and ``core/partition.hpp``.
+    """Effort of one multilevel partition: see ``core/partition``.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class PartitionSettings:
     coarse_recombinations : int
         Number of recombinations of the initial partitions.
     bisection_repetitions : int
-        Number of repetitions of every bisection if sizes are exact (``core/exact.hpp``); the best result is
-        kept. A recursive bisection is followed by one V-cycle less.
+        Number of repetitions of every bisection if sizes are exact; the best result is kept
+        (``core/partition/exact_partitioner.hpp``). A recursive bisection is followed by one V-cycle less.
     shared_hierarchies : int
         Number of coarsening hierarchies of a large graph that recombined repetitions share. Half of them
         serve one repetition each. On each of the others several repetitions (at most one per 4000 vertices of

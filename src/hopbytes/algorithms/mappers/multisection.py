@@ -42,7 +42,7 @@ class Multisection(Mapper):
     initial_partitions : int
         Number of initial partitions of the coarsest graph per run of these cuts.
     recombinations : int
-        Number of recombinations of the runs of these cuts (see ``core/multilevel.hpp``).
+        Number of recombinations of the runs of these cuts (see ``core/partition/partitioner.hpp``).
     contraction_limit : int
         Number of vertices at which coarsening stops.
     coarse_recombinations : int
@@ -103,7 +103,8 @@ class Multisection(Mapper):
     proportionally fewer runs and repetitions. If a level then determines far more of the cost than estimated
     (:mod:`hopbytes.algorithms.multisection.effort_per_level`), all cuts are repeated with the effort that
     fits the measured shares. If blocks have little room, as deep in a hierarchy, cuts start from blocks of
-    equal size. Blocks of exact sizes are computed by recursive bisection (``core/exact.hpp``).
+    equal size. Blocks of exact sizes are computed by recursive bisection
+    (``core/partition/exact_partitioner.hpp``).
 
     O(levels x (n + m)) for meshes; all groups of one level are partitioned in one compiled call.
     """

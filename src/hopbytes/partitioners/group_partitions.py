@@ -10,6 +10,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32
+from hopbytes._util.derived_seeds import derived_words
 from hopbytes.engine import SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
 from hopbytes.partitioners.backends import available, check_backend
@@ -155,4 +156,4 @@ def _large_groups(
 
 
 def _seeds(seed: int, repetitions: int) -> list[int]:
-    return [int(word) for word in np.random.SeedSequence(seed).generate_state(repetitions, np.uint32)]
+    return [int(word) for word in derived_words((seed,), repetitions)]

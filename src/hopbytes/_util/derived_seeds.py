@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from hopbytes._arrays import UInt64
+
+UInt32 = npt.NDArray[np.uint32]
 
 _WORD = 0xFFFFFFFF
 _POOL = 4
@@ -46,14 +49,15 @@ def derived_seeds(entropy: Sequence[int], count: int) -> UInt64:
     return derived_words(entropy, 2 * count).astype("<u4").view("<u8").astype(np.uint64)
 
 
-def derived_words(entropy: Sequence[int], count: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+def derived_words(entropy: Sequence[int], count: int) -> UInt32:
     """Return `count` unsigned 32-bit words, of which :func:`derived_seeds` makes one seed from two."""
     pool = np.array(_mixed([word for number in entropy for word in _words(number)]), np.uint32)
     factors = np.full(count + 1, _STEP_OUT, np.uint32)
     factors[0] = _START_OUT
     factors = np.multiply.accumulate(factors, dtype=np.uint32)
-    data = (np.resize(pool, count) ^ factors[:-1]) * factors[1:]
-    return data ^ (data >> np.uint32(16))
+    data: UInt32 = (np.resize(pool, count) ^ factors[:-1]) * factors[1:]
+    data ^= data >> np.uint32(16)
+    return data
 
 
 def _words(number: int) -> list[int]:

@@ -60,12 +60,10 @@ def map(
         return  # without what only the summary needs, such as the version of the installed MPI
     from hopbytes.launching.usual import usual_order
     from hopbytes.report.summary import map_record, map_summary
-
     record = map_record(graph, mapping, watch.read_seconds, receipt)
     advice = advice_for(receipt, writing.format, record)
     if json:
-        print_json(record)
-    else:
-        launcher = compare_with or usual_order(writing.format, where)
-        summary = map_summary(graph, mapping, launcher=launcher, chance=all)
-        tell(*record["notices"], *summary, *launch_lines(advice))
+        return print_json(record)
+    launcher = compare_with or usual_order(writing.format, where)
+    summary = map_summary(graph, mapping, launcher=launcher, chance=all)
+    tell(*record["notices"], *summary, *launch_lines(advice))

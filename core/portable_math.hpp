@@ -7,15 +7,17 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 namespace hopbytes {
 
 // Returns the natural logarithm of a positive normal number; the relative error is below 1e-12.
 inline double portable_log(double x) {
   constexpr double log_2 = 0.6931471805599453, root_2 = 1.4142135623730951;
-  int exponent = 0;
-  double fraction = std::frexp(x, &exponent) * 2;  // 1 <= fraction < 2
-  --exponent;
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  constexpr uint64_t significand = (uint64_t{1} << 52) - 1, exponent_of_one = uint64_t{1023} << 52;
+  double fraction = std::bit_cast<double>((bits & significand) | exponent_of_one);  // 1 <= fraction < 2
   if (fraction > root_2) fraction *= 0.5, ++exponent;
   // log(m) = 2 artanh((m - 1) / (m + 1)), as a series in an argument of at most 0.172.
   const double s = (fraction - 1) / (fraction + 1), square = s * s;
@@ -33,7 +35,8 @@ inline double portable_exp(double x) {
   const double rest = x - power * log_2;  // at most 0.347 in size
   double series = 1;
   for (int i = 12; i > 0; --i) series = 1 + series * rest / i;
-  return std::ldexp(series, static_cast<int>(power));
+  // The power of two is a normal number, and so is the result, which is therefore exact as with ldexp().
+  return series * std::bit_cast<double>(static_cast<uint64_t>(static_cast<int64_t>(power) + 1023) << 52);
 }
 
 // Returns the whole part of `amount` * `percent` / 100 without an intermediate product that could overflow.

@@ -1,5 +1,6 @@
 // The temperatures at which simulated annealing begins and ends, and its acceptance rule.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -15,14 +16,30 @@ namespace hopbytes {
 inline constexpr double start_acceptances[] = {0.6, 0.75, 0.5, 0.85};
 inline constexpr double end_acceptance = 0.002;
 
-// Returns the temperature at which this share of the losses is accepted on average.
+// Returns the temperature at which this share of the losses is accepted on average, by bisection. The search
+// ends when the interval cannot be divided further; a sum of shares that has reached its target ends early.
 inline double temperature_for(const std::vector<int64_t>& losses, double share) {
+  // Few losses differ on regular patterns, so that the exponential function is evaluated once per value.
+  std::vector<int64_t> values(losses);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::vector<int32_t> value_of(losses.size());
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const auto found = std::lower_bound(values.begin(), values.end(), losses[i]);
+    value_of[i] = static_cast<int32_t>(found - values.begin());
+  }
+  const double target = share * static_cast<double>(losses.size());
+  std::vector<double> acceptance(values.size());
   double low = 1e-3, high = 1e19;
   for (int i = 0; i < 100; ++i) {
     const double temperature = std::sqrt(low * high);
+    for (size_t j = 0; j < values.size(); ++j)
+      acceptance[j] = portable_exp(-static_cast<double>(values[j]) / temperature);
     double accepted = 0;
-    for (const int64_t loss : losses) accepted += portable_exp(-static_cast<double>(loss) / temperature);
-    (accepted < share * static_cast<double>(losses.size()) ? low : high) = temperature;
+    for (size_t j = 0; j < losses.size() && accepted < target; ++j) accepted += acceptance[value_of[j]];
+    double& end = accepted < target ? low : high;
+    if (end == temperature) break;
+    end = temperature;
   }
   return low;
 }

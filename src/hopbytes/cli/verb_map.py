@@ -45,8 +45,6 @@ def map(
     """
     from hopbytes.cli.output import advice_for, launch_lines, print_json, tell, written
     from hopbytes.cli.watching import watched
-    from hopbytes.launching.usual import usual_order
-    from hopbytes.report.summary import map_record, map_summary
 
     where, writing = machine.allocation(), writing.preferring(blocks.for_format, output)
     writing.check(output)
@@ -58,11 +56,14 @@ def map(
         mapping = watch.map(blocks, where, options)
     extra = {"graph": graph, "oversubscribe": spread.oversubscribe, **launching.keywords()}
     receipt = written(writing, mapping, output, extra, json=json)
+    if quiet and not json:
+        return  # without what only the summary needs, such as the version of the installed MPI
+    from hopbytes.launching.usual import usual_order
+    from hopbytes.report.summary import map_record, map_summary
     record = map_record(graph, mapping, watch.read_seconds, receipt)
     advice = advice_for(receipt, writing.format, record)
     if json:
-        print_json(record)
-    elif not quiet:
-        launcher = compare_with or usual_order(writing.format, where)
-        summary = map_summary(graph, mapping, launcher=launcher, chance=all)
-        tell(*record["notices"], *summary, *launch_lines(advice))
+        return print_json(record)
+    launcher = compare_with or usual_order(writing.format, where)
+    summary = map_summary(graph, mapping, launcher=launcher, chance=all)
+    tell(*record["notices"], *summary, *launch_lines(advice))

@@ -10,6 +10,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32
+from hopbytes._util.derived_seeds import derived_words
 from hopbytes.engine import SearchProblem, VertexGroups
 from hopbytes.kernels.records import Csr
 from hopbytes.partitioners.backends import available, check_backend
@@ -23,7 +24,7 @@ class PartitionerSettings:
 
     Parameters
     ----------
-    tries : int
+    repetitions : int
         Number of repetitions: partitions of each large group, with different seeds; 0 for none.
     preset : str
         Setting of the partitioner, see :data:`hopbytes.partitioners.backends.BACKENDS`.
@@ -41,7 +42,7 @@ class PartitionerSettings:
         The partitioner or its setting is unknown.
     """
 
-    tries: int
+    repetitions: int
     preset: str
     smallest: int
     backend: str = "kaminpar"
@@ -103,7 +104,7 @@ def partition_groups(
     """
     csr, loads, n = problem.csr, problem.loads, problem.csr.n
     seeds, weight_start = groups.seeds, groups.block_start
-    if settings.tries < 1 or n < max(settings.smallest, 1) or not available(settings.backend):
+    if settings.repetitions < 1 or n < max(settings.smallest, 1) or not available(settings.backend):
         return GroupPartitions(None)
     if deadline is not None and time.monotonic() >= deadline:
         return GroupPartitions(None)
@@ -114,7 +115,8 @@ def partition_groups(
             own_loads = None if loads is None else loads[members]
             if len(bounds) < 2 or unsupported_reason(subgraph, own_loads, bounds, settings.backend):
                 continue
-            repetitions = [(seed, settings.preset) for seed in _seeds(int(seeds[number]), settings.tries)]
+            drawn = _seeds(int(seeds[number]), settings.repetitions)
+            repetitions = [(seed, settings.preset) for seed in drawn]
             submission = submit(
                 subgraph, own_loads, bounds, repetitions, pool, settings.backend, settings.threads
             )
@@ -124,11 +126,11 @@ def partition_groups(
         for _, submission in submitted:
             submission.file.close()
     used = sum(blocks is not None for group_answers in answers for blocks in group_answers)
-    failed = settings.tries * len(submitted) - used
+    failed = settings.repetitions * len(submitted) - used
     work = sum(job.work for _, submission in submitted for job in submission.jobs)
     if not used:
         return GroupPartitions(None, 0, failed, work)
-    rows = np.full((settings.tries, n), -1, np.int32)
+    rows = np.full((settings.repetitions, n), -1, np.int32)
     for (members, _), group_answers in zip(submitted, answers, strict=True):
         for row, blocks in zip(rows, group_answers, strict=True):
             if blocks is not None:
@@ -155,4 +157,4 @@ def _large_groups(
 
 
 def _seeds(seed: int, repetitions: int) -> list[int]:
-    return [int(word) for word in np.random.SeedSequence(seed).generate_state(repetitions, np.uint32)]
+    return [int(word) for word in derived_words((seed,), repetitions)]

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes._util.options import describe
 from hopbytes.algorithms.base import Effort, Refiner, mappers, refiners
 from hopbytes.cost.objectives.base import objectives
@@ -101,8 +102,7 @@ def _restarted(problem: Problem, steps: Chain, effort: Effort) -> list[Placed]:
         enough = (effort.work.get("arcs", 0) - before) * DRAWS_SHARE > before
         if effort.used_up or (enough and draw >= FEWEST_DRAWS):
             break
-        state = np.random.SeedSequence((effort.seed % 2**64, steps.draws, draw))
-        seed = int(state.generate_state(1, np.uint64)[0] >> 1)
+        seed = int(derived_seeds((effort.seed % 2**64, steps.draws, draw), 1)[0] >> 1)
         found.append(_anew(problem, steps.drawn, replace(effort, seed=seed)))
         found = [min(found, key=_by_worth)]
     return found

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +18,9 @@ from hopbytes.algorithms.multisection.hierarchy_levels import Subproblem
 from hopbytes.algorithms.multisection.scheduling import Schedule, WorkItem
 from hopbytes.errors import FormatError, no_thread
 from hopbytes.kernels.base import compiled
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 #: A subproblem with fewer tasks and arcs is divided down to single PEs in one work item, because
 #: distributing its parts among threads would take longer than dividing them.
@@ -94,30 +96,42 @@ def run_schedule(
         end = time.monotonic()
         return _Done(order, groups if finish else None, children, own.work, start - began, end - began)
 
-    pending: set[Future[_Done]] = set()
     cuts = 0
-    with _open(trace) as file, ThreadPoolExecutor(effort.threads) as threads:
-        try:
-            orders = schedule.begin(root)
-            while orders or pending:
-                # Every item runs in a copy of this context, so that stop requests reach it.
-                pending |= {_submitted(threads, solve, order) for order in orders}
-                ready, pending = wait(pending, return_when=FIRST_COMPLETED)
-                orders = []
-                for done in sorted((future.result() for future in ready), key=lambda each: each.end):
-                    effort.count(**done.work)
-                    cuts += 1
-                    if effort.progress is not None:
-                        effort.progress("subproblems divided", cuts, cuts + len(pending))
-                    _write(file, trace, done)
-                    if done.groups is not None:
-                        result[_members(done.order.subproblem)] = done.groups
-                    orders += schedule.finished(done.order, done.children)
-        except BaseException:
-            compiled.request_stop(cancel)
-            if stop is not None:
-                stop()
-            raise
+
+    def record(done: _Done, file: IO[bytes], pending: int) -> None:
+        nonlocal cuts
+        effort.count(**done.work)
+        cuts += 1
+        if effort.progress is not None:
+            effort.progress("subproblems divided", cuts, cuts + pending)
+        _write(file, trace, done)
+        if done.groups is not None:
+            result[_members(done.order.subproblem)] = done.groups
+
+    with _open(trace) as file:
+        if root.size < WHOLE_BELOW:  # a single work item, for which loading thread pools would take longer
+            for order in schedule.begin(root):
+                record(solve(order), file, 0)
+            return result
+        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
+        pending: set[Future[_Done]] = set()
+        with ThreadPoolExecutor(effort.threads) as threads:
+            try:
+                orders = schedule.begin(root)
+                while orders or pending:
+                    # Every item runs in a copy of this context, so that stop requests reach it.
+                    pending |= {_submitted(threads, solve, order) for order in orders}
+                    ready, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    orders = []
+                    for done in sorted((future.result() for future in ready), key=lambda each: each.end):
+                        record(done, file, len(pending))
+                        orders += schedule.finished(done.order, done.children)
+            except BaseException:
+                compiled.request_stop(cancel)
+                if stop is not None:
+                    stop()
+                raise
     return result
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hopbytes import kernels
 from hopbytes._arrays import Int32, Int64, UInt64
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds
 from hopbytes.algorithms.multisection.cut_level import Level
 from hopbytes.algorithms.multisection.effort_per_level import shares_of_cost
@@ -163,5 +164,4 @@ def cut_distances(where: Allocation, groupings: list[Int32]) -> list[int]:
 
 def group_seeds(seed: int, depth: int, groups: int) -> UInt64:
     """Return one seed per group, which depends only on `seed` and the group's position in the hierarchy."""
-    state = np.random.SeedSequence((seed % 2**64, depth))
-    return state.generate_state(groups, np.uint64).astype(np.uint64)
+    return derived_seeds((seed % 2**64, depth), groups)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Effort, mappers
 from hopbytes.algorithms.papers.libtopomap import TopologyMapper, in_step
 from hopbytes.algorithms.two_level import Grouped, HostGraph
@@ -79,8 +80,7 @@ def halves(graph: Csr, loads: Int64, settings: PartitionSettings, effort: Effort
         caps = np.empty(int(start[-1]), np.int64)
         caps[start[:-1]] = np.where(sizes > 1, (sizes + 1) // 2, sizes)
         caps[start[1:] - 1] = np.where(sizes > 1, sizes // 2, sizes)
-        state = np.random.SeedSequence((effort.seed % 2**64, depth))
-        seeds = state.generate_state(len(sizes), np.uint64).astype(np.uint64)
+        seeds = derived_seeds((effort.seed % 2**64, depth), len(sizes))
         child, _ = partition_many(
             SearchProblem(graph, loads), VertexGroups(part, start, caps, seeds), settings,
             control=effort.run_control(),

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.refiners.umpa import no_worse, relocated
 from hopbytes.algorithms.two_level import (
@@ -135,7 +136,7 @@ class Congestion(Refiner):
         terms = None
         if self.goal == "hybrid":
             terms = HybridTerms(*Hybrid().resolved(graph, where), problem.unit, problem.scale)
-        seed = int(np.random.SeedSequence((effort.seed % 2**64, step)).generate_state(1, np.uint64)[0])
+        seed = int(derived_seeds((effort.seed % 2**64, step), 1)[0])
         settings = CongestionSettings(
             work * len(start), self.nearest, self.band_percent, self.threshold, self.hop_percent,
             set_percent=0 if step else self.set_percent,

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hopbytes._arrays import Int32
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes._util.options import build
 from hopbytes.algorithms.base import MILLION, Bounds, Effort, Progress, Refiner, refiners
 from hopbytes.algorithms.mappers.multisection import Multisection
@@ -126,7 +127,7 @@ class Evolve(Refiner):
         return graph.n <= self.dense_pattern_up_to and is_dense(graph)
 
     def _step(self, population: _Population, step: int, effort: Effort) -> None:
-        seed = int(np.random.SeedSequence((effort.seed, step)).generate_state(1, np.uint64)[0] >> 1)
+        seed = int(derived_seeds((effort.seed, step), 1)[0] >> 1)
         own = replace(effort, seed=seed, progress=_live(population, step, effort))
         graph, where, bounds = population.graph, population.where, population.bounds
         maker = Multisection(

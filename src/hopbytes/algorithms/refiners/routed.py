@@ -7,9 +7,8 @@ from functools import partial
 from itertools import count
 from typing import ClassVar
 
-import numpy as np
-
 from hopbytes._arrays import Int32
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.balancer import meet_bounds
 from hopbytes.algorithms.base import Bounds, Effort, Refiner, refiners
 from hopbytes.algorithms.mappers.ug import HopGreedy
@@ -137,7 +136,7 @@ class Routed(Refiner):
             before = effort.work.get("arcs", 0)
             if effort.used_up or now[1] == 0:
                 return pe
-            seed = int(np.random.SeedSequence((effort.seed, 1, step)).generate_state(1, np.uint64)[0] >> 1)
+            seed = int(derived_seeds((effort.seed, 1, step), 1)[0] >> 1)
             links = Congestion(
                 goal=self.goal, threshold=THRESHOLDS[step % len(THRESHOLDS)], hop_percent=limits.room(now[1])
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hopbytes._arrays import Int32, Int64
+from hopbytes._util.derived_seeds import derived_seeds
 from hopbytes.algorithms.two_level.level import Nodes
 from hopbytes.engine import PartitionSettings, RunControl, SearchProblem, VertexGroups, partition_many
 from hopbytes.model.capacities import group_sums
@@ -41,8 +42,7 @@ def place_inside(
         parent_of[children] = parents
         start = np.concatenate([[0], np.cumsum(np.bincount(parent_of))]).astype(np.int64)
         caps = group_sums(children, per_pe, count)
-        state = np.random.SeedSequence((control.seed % 2**64, depth))
-        seeds = state.generate_state(len(start) - 1, np.uint64).astype(np.uint64)
+        seeds = derived_seeds((control.seed % 2**64, depth), len(start) - 1)
         child, _ = partition_many(
             problem, VertexGroups(unit, start, caps, seeds), settings, control=control
         )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from hopbytes.errors import UnsupportedError
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.pictures.bar_picture import hop_panel, level_panel, load_panel
-from hopbytes.pictures.canvas.marks import Panel, below, beside, framed
+from hopbytes.pictures.canvas.marks import INK, Panel, below, beside, framed, paragraph
 from hopbytes.pictures.figures.comm_matrix import comm_matrix, common_extremes
 from hopbytes.pictures.figures.level_bytes import hop_histogram, launcher_mapping, level_bytes
-from hopbytes.pictures.figures.link_loads import link_loads, load_histogram
+from hopbytes.pictures.figures.link_loads import LinkLoads, link_loads, load_histogram
 from hopbytes.pictures.matrix_picture import MOST_ROWS, cell_words, matrix_panel, scale_panel, volume_unit
+from hopbytes.pictures.network_picture import network_panel
 from hopbytes.pictures.thing_picture import short
 
 #: Names of the launcher's orders above matrices and in legends.
@@ -65,6 +67,21 @@ def evaluation_picture(
         parts += [
             hop_panel(hop_histogram(graph, both), "Volume by links on the way", unit=unit, width=width),
             load_panel(load_histogram(loads), tuple(both), "Links by congestion", width=width),
+            *_networks(both, loads),
         ]
     title = f"{short(graph.name)}: {graph.n:,} ranks on {short(mapping.where.machine.spec())}"
     return framed(below(parts), title), title
+
+
+def _networks(both: dict[str, Mapping], loads: list[LinkLoads]) -> list[Panel]:
+    """Return the networks with coloured links, on one scale; none where they are too large to draw."""
+    most = max(float(one.congestion.max(initial=0)) for one in loads)
+    panels = []
+    for (name, mapping), own, when in zip(both.items(), loads, ("before", "after"), strict=True):
+        try:
+            network = network_panel(mapping.where, loads=own, mapping=mapping, most=most)
+        except UnsupportedError:
+            return []
+        title = paragraph([f"Links, {when}: {name}"], 12, INK)
+        panels.append(below([title, network], 4))
+    return panels

@@ -10,6 +10,7 @@ from hopbytes.pictures.canvas.marks import Panel, below, framed, paragraph
 from hopbytes.pictures.figures.comm_matrix import comm_matrix
 from hopbytes.pictures.machine_picture import boxes_panel, ranks_panel
 from hopbytes.pictures.matrix_picture import MOST_ROWS, cell_words, matrix_panel, scale_panel, volume_unit
+from hopbytes.pictures.network_picture import inside_words, network_panel
 
 LONGEST_NAME = 56
 
@@ -41,7 +42,10 @@ def allocation_picture(where: Allocation) -> tuple[Panel, str]:
         The machine is too large to draw, or has neither levels nor links.
     """
     title = short(where.machine.spec())
-    return framed(boxes_panel(where), title), title
+    if where.machine.network() is None:
+        return framed(boxes_panel(where), title), title
+    told = ["numbers: nodes in machine order", inside_words(where)]
+    return framed(below([network_panel(where), paragraph(["; ".join(filter(None, told))])], 8), title), title
 
 
 def mapping_picture(mapping: Mapping) -> tuple[Panel, str]:
@@ -53,7 +57,10 @@ def mapping_picture(mapping: Mapping) -> tuple[Panel, str]:
         The machine is too large to draw, or has neither levels nor links.
     """
     title = f"{mapping.n:,} ranks on {short(mapping.where.machine.spec())}"
-    return framed(below([ranks_panel(mapping)]), title), title
+    panels = [ranks_panel(mapping)]
+    if mapping.where.machine.network() is not None:
+        panels.insert(0, network_panel(mapping.where, mapping=mapping))
+    return framed(below(panels), title), title
 
 
 def short(name: str) -> str:

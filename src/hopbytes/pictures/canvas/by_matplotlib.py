@@ -44,17 +44,21 @@ def drawn_by_matplotlib(panel: Panel, form: str) -> bytes:
     figure_class = matplotlib_figure(f"pictures as {form.upper()}")
     scale = min(1.0, LARGEST * PER_INCH / max(panel.width, panel.height, 1))
     figure = figure_class(figsize=(panel.width * scale / PER_INCH, panel.height * scale / PER_INCH))
-    axes = figure.add_axes((0, 0, 1, 1))
+    draw_on(figure.add_axes((0, 0, 1, 1)), panel, scale)
+    stream = io.BytesIO()
+    figure.savefig(stream, format=form, metadata=METADATA[form], dpi=PIXELS)
+    # PDF may end with comments; what matplotlib writes itself is not near the start, where others are marked.
+    return stream.getvalue() + (f"% {MARK}\n".encode() if form == "pdf" else b"")
+
+
+def draw_on(axes: Any, panel: Panel, scale: float = 1.0) -> None:
+    """Draw a panel on axes of matplotlib, whose units become those of the panel; `scale` is that of texts."""
     axes.axis("off")
     for order, mark in enumerate(panel.marks):
         _add(axes, mark, scale, order)
     axes.set_xlim(0, panel.width)
     axes.set_ylim(panel.height, 0)
     axes.set_aspect("auto")
-    stream = io.BytesIO()
-    figure.savefig(stream, format=form, metadata=METADATA[form], dpi=PIXELS)
-    # PDF may end with comments; what matplotlib writes itself is not near the start, where others are marked.
-    return stream.getvalue() + (f"% {MARK}\n".encode() if form == "pdf" else b"")
 
 
 def _add(axes: Any, mark: Mark, scale: float, order: int) -> None:

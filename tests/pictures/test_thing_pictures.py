@@ -94,7 +94,7 @@ def test_evaluation_on_links_also_has_hops_and_congestion():
     mapping = hb.Mapping(np.random.default_rng(0).permutation(64), hb.machine("torus:4x4x4"))
     panel, _ = evaluation_picture(graph, mapping)
     words = words_of(panel)
-    assert {"Volume by links on the way", "Links by congestion", "1 link", "2 links"} <= set(words)
+    assert {"Volume by links on the way", "Links by load", "what a link carries", "1 link"} <= set(words)
     no_words_touch(panel)
 
 

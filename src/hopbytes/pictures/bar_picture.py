@@ -100,9 +100,13 @@ def _change(base: int, value: int) -> str:
 
 
 def load_panel(
-    histogram: LoadHistogram, names: Sequence[str], title: str = "", *, width: float = 840.0
+    histogram: LoadHistogram, names: Sequence[str], title: str = "", *, width: float = 840.0,
+    capacity: int | None = None,
 ) -> Panel:
-    """Draw how many links are how congested: bins from left to right, a bar for every mapping."""
+    """Draw how many links are how congested: bins from left to right, a bar for every mapping.
+
+    With the `capacity` that all links have, the axis is in bytes.
+    """
     top = 22.0 if title else 0.0
     marks: list[Mark] = [Words(0, 12, title, size=12, bold=True)] if title else []
     counts = histogram.idle.tolist()
@@ -130,7 +134,8 @@ def load_panel(
     for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
         value = histogram.edges[-1] * part
         x = left + (width - 20 - left) * part
-        marks.append(Words(x, foot + 14, number(float(value)), 10, anchor, GREY))
-    what = "congestion of a link: volume / capacity"
+        said = number(float(value)) if capacity is None else amount(float(value) * capacity)
+        marks.append(Words(x, foot + 14, said, 10, anchor, GREY))
+    what = "congestion of a link: volume / capacity" if capacity is None else "what a link carries"
     marks.append(Words((left + width) / 2, foot + 29, what, 10, "middle", GREY))
     return Panel(width, foot + 34, tuple(marks))

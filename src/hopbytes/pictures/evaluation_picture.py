@@ -66,11 +66,19 @@ def evaluation_picture(
         loads = [link_loads(graph, one) for one in both.values()]
         parts += [
             hop_panel(hop_histogram(graph, both), "Volume by links on the way", unit=unit, width=width),
-            load_panel(load_histogram(loads), tuple(both), "Links by congestion", width=width),
+            load_panel(
+                load_histogram(loads), tuple(both), "Links by load", width=width, capacity=_capacity(loads[0])
+            ),
             *_networks(both, loads),
         ]
     title = f"{short(graph.name)}: {graph.n:,} ranks on {short(mapping.where.machine.spec())}"
     return framed(below(parts), title), title
+
+
+def _capacity(loads: LinkLoads) -> int | None:
+    """Return the capacity of all links; None if they differ."""
+    first = int(loads.capacities[0])
+    return first if bool((loads.capacities == first).all()) else None
 
 
 def _networks(both: dict[str, Mapping], loads: list[LinkLoads]) -> list[Panel]:

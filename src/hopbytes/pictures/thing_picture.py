@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hopbytes._util.quantities import amount
 from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
@@ -12,7 +14,8 @@ from hopbytes.pictures.machine_picture import boxes_panel, ranks_panel
 from hopbytes.pictures.matrix_picture import MOST_ROWS, cell_words, matrix_panel, scale_panel, volume_unit
 from hopbytes.pictures.network_picture import inside_words, network_panel
 
-LONGEST_NAME = 56
+#: Letters of a name in a title, and options of patterns that say nothing.
+LONGEST_NAME, UNUSED = 56, re.compile(r",\w+=(none|0)(?=,|$)")
 
 
 def pattern_picture(graph: CommGraph) -> tuple[Panel, str]:
@@ -23,7 +26,7 @@ def pattern_picture(graph: CommGraph) -> tuple[Panel, str]:
     >>> import hopbytes as hb
     >>> panel, title = pattern_picture(hb.read("stencil:4x4"))
     >>> panel.width > 400, title
-    (True, 'Who sends how much to whom: stencil:4x4')
+    (True, 'Who sends how much to whom: stencil:dims=4x4,bytes=65536')
     """
     matrix, unit = comm_matrix(graph, most_rows=MOST_ROWS), volume_unit(graph)
     total = f"{amount(graph.total_volume, unit)} in {graph.m:,} arcs between {graph.n:,} ranks"
@@ -44,8 +47,9 @@ def allocation_picture(where: Allocation) -> tuple[Panel, str]:
     title = short(where.machine.spec())
     if where.machine.network() is None:
         return framed(boxes_panel(where), title), title
-    told = ["numbers: nodes in machine order", inside_words(where)]
-    return framed(below([network_panel(where), paragraph(["; ".join(filter(None, told))])], 8), title), title
+    told = ["" if where.hosts else "nodes are numbered in machine order", inside_words(where)]
+    words = paragraph(["; ".join(filter(None, told))])
+    return framed(below([network_panel(where), words], 8), title), title
 
 
 def mapping_picture(mapping: Mapping) -> tuple[Panel, str]:
@@ -64,5 +68,12 @@ def mapping_picture(mapping: Mapping) -> tuple[Panel, str]:
 
 
 def short(name: str) -> str:
-    """Return a name of a file, or a spec, cut for a title."""
+    """Return a name of a file, or a spec, cut for a title; options that are not used are left out.
+
+    Examples
+    --------
+    >>> short("stencil:dims=8x8,points=0,periodic=none,bytes=1000")
+    'stencil:dims=8x8,bytes=1000'
+    """
+    name = UNUSED.sub("", name)
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

@@ -10,6 +10,7 @@ from hopbytes.model.comm_graph import CommGraph
 from hopbytes.pictures.canvas.marks import GREY, PALE, Line, Mark, Panel, Raster, Rectangle, Words, cut
 from hopbytes.pictures.canvas.palette import scale_colours
 from hopbytes.pictures.figures.comm_matrix import CommMatrix
+from hopbytes.pictures.figures.shared_parts import without_shared_end
 
 #: Side of a matrix, about; space left of it and below it for names.
 SIDE, NAMES, FOOT = 400, 74.0, 30.0
@@ -101,7 +102,7 @@ def _borders(matrix: CommMatrix, square: Rectangle) -> list[Mark]:
             marks.append(Line(((square.left, square.top + place), (right, square.top + place)), colour, 0.8))
             marks.append(Line(((square.left + place, square.top), (square.left + place, foot)), colour, 0.8))
     last = -CLOSEST_NAMES
-    for first, end, name in zip(places, places[1:], matrix.nodes, strict=False):
+    for first, end, name in zip(places, places[1:], without_shared_end(matrix.nodes), strict=False):
         middle = (first + end) / 2
         if middle - last >= CLOSEST_NAMES:
             shown = cut(name, NAMES - 8, 9)

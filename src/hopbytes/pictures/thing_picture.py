@@ -45,7 +45,7 @@ def allocation_picture(where: Allocation) -> tuple[Panel, str]:
         The machine is too large to draw, or has neither levels nor links.
     """
     title = short(where.machine.spec())
-    if where.machine.network() is None:
+    if not _has_cables(where):
         return framed(boxes_panel(where), title), title
     told = ["" if where.hosts else "nodes are numbered in machine order", inside_words(where)]
     words = paragraph(["; ".join(filter(None, told))])
@@ -62,9 +62,15 @@ def mapping_picture(mapping: Mapping) -> tuple[Panel, str]:
     """
     title = f"{mapping.n:,} ranks on {short(mapping.where.machine.spec())}"
     panels = [ranks_panel(mapping)]
-    if mapping.where.machine.network() is not None:
+    if _has_cables(mapping.where):
         panels.insert(0, network_panel(mapping.where, mapping=mapping))
     return framed(below(panels), title), title
+
+
+def _has_cables(where: Allocation) -> bool:
+    """Tell whether it is known which links join; of some networks only the routes are."""
+    network = where.machine.network()
+    return network is not None and network.wiring is not None
 
 
 def short(name: str) -> str:
@@ -76,4 +82,5 @@ def short(name: str) -> str:
     'stencil:dims=8x8,bytes=1000'
     """
     name = UNUSED.sub("", name)
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    half = LONGEST_NAME // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[: half - 1]}…{name[-half:]}"

@@ -9,6 +9,7 @@ import hopbytes as hb
 from hopbytes.pictures.figures.heavy_pairs import heaviest_pairs, pe_name
 from hopbytes.pictures.figures.level_bytes import hop_histogram, launcher_mapping, level_bytes
 from hopbytes.pictures.figures.link_loads import link_loads, load_histogram
+from hopbytes.pictures.figures.shared_parts import without_shared_end, without_shared_start
 
 MACHINES = ("node:4@10 package:2@3 core:4@1", "torus:4x4 / core:2", "fattree:4x8", "dragonfly:4x4x2")
 
@@ -151,3 +152,18 @@ def test_pairs_name_places_levels_and_hops():
 def test_pairs_without_traffic_are_left_out():
     graph = hb.CommGraph.from_edges([0, 1], [1, 1], [0, 5], n=3)
     assert heaviest_pairs(graph) == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["MF0;p1-s1:MQM/U1", "MF0;p1-s2:MQM/U1"], ["s1", "s2"]),
+        (["a.b", "a.b"], ["a.b", "a.b"]),
+        (["", "x"], ["", "x"]),
+        (["x-1", "x-"], ["x-1", "x-"]),
+        (["n1.a.fr", "n2.b.fr"], ["n1.a", "n2.b"]),
+        ([], []),
+    ],
+)
+def test_names_lose_what_all_of_them_share(names, short):
+    assert without_shared_end(without_shared_start(names)) == short

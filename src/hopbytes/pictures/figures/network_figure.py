@@ -14,6 +14,7 @@ from hopbytes.machines.network.wiring import Wiring
 from hopbytes.model.allocation import Allocation
 from hopbytes.pictures.figures.comm_matrix import node_name
 from hopbytes.pictures.figures.link_loads import LinkLoads
+from hopbytes.pictures.figures.shared_parts import without_shared_end, without_shared_start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class NetworkFigure:
     Parameters
     ----------
     names : tuple of str
-        Of every vertex; words that the names of all switches begin with are left out.
+        Of every vertex, without the beginning and the end that all switches share.
     layers : int64[vertices]
         Links to the nearest vertex that is a host, or holds one where routers do: 0 for these; -1 without.
     nodes : tuple of tuple of int
@@ -156,14 +157,9 @@ def _names(
                 name = network.name_link(link).partition(" -> ")[place]
                 found[vertex] = name.rpartition(" (")[0] or name if place else name
     switches = [vertex for vertex in range(wiring.vertices) if not nodes[vertex]]
-    words = [found[vertex].split(" ") for vertex in switches]
-    shared = 0
-    while len(switches) > 1 and len({tuple(name[: shared + 1]) for name in words}) == 1:
-        if min(map(len, words)) == shared + 1:
-            break
-        shared += 1
-    for vertex, parts in zip(switches, words, strict=True):
-        found[vertex] = " ".join(parts[shared:])
+    own_parts = without_shared_end(without_shared_start([found[vertex] for vertex in switches]))
+    for vertex, name in zip(switches, own_parts, strict=True):
+        found[vertex] = name
     for vertex, own in enumerate(nodes):
         if own:
             found[vertex] = hosts[own[0]] if len(own) == 1 else f"{hosts[own[0]]} … {hosts[own[-1]]}"

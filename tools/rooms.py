@@ -19,8 +19,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "hopbytes"
 #: What each room is for, in the words that ARCHITECTURE.md uses.
 PURPOSE = {
     "cli": "commands", "mpi": "inside a running MPI program", "record": "what a program sends",
-    "launching": "launch, verify, probe", "report": "tables and pictures",
-    "solve": "map_tasks, feasibility", "algorithms": "mappers and refiners",
+    "launching": "launch, verify, probe", "report": "tables and verdicts",
+    "pictures": "figures: data, drawing", "solve": "map_tasks, feasibility",
+    "algorithms": "mappers and refiners",
     "discovery": "probe, measure nodes", "cost": "objectives and metrics",
     "formats": "files, read and written", "machines": "levels, networks, nodes, slots",
     "fabrics": "output of network tools", "partitioners": "k-way partitions", "patterns": "generated graphs",

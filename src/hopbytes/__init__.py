@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hopbytes.model.comm_graph import CommGraph as CommGraph
     from hopbytes.model.mapping import Mapping as Mapping
     from hopbytes.model.mapping_info import MappingInfo as MappingInfo
+    from hopbytes.pictures import plot as plot
     from hopbytes.solve import presets as presets
     from hopbytes.solve.map_tasks import map_tasks as map_tasks
     from hopbytes.solve.presets import Chain as Chain
@@ -75,6 +76,7 @@ _MODULE_OF = {
     "map_tasks": "hopbytes.solve.map_tasks",
     "mappers": "hopbytes.algorithms.mappers",
     "metric_columns": "hopbytes.cost.metrics.regression",
+    "plot": "hopbytes.pictures.plot",
     "presets": "hopbytes.solve.presets",
     "read": "hopbytes.formats.reading",
     "read_mapping": "hopbytes.formats.reading",
@@ -82,7 +84,7 @@ _MODULE_OF = {
     "refiners": "hopbytes.algorithms.refiners",
     "write": "hopbytes.formats.exchange",
 }
-_MODULES = ("mappers", "presets", "refiners")
+_MODULES = ("mappers", "plot", "presets", "refiners")
 
 __all__ = [*_MODULE_OF, "__version__"]
 

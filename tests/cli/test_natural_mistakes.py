@@ -53,9 +53,6 @@ REFUSED = {
     "an edge list in a .txt": (
         ("map", "tri.txt", *ON), 1, ("could be any of: dense, edges (name it with --input-format)",),
     ),
-    "a picture of a pattern": (
-        ("show", LJ, "-o", "p.svg"), 1, ("pictures are drawn of machines only", "is a pattern"),
-    ),
     "per cent as a number": (
         ("map", "stencil:64x64", *ON, "--imbalance", "3"), 1,
         ("4 times the mean load", "0.03 or 3%"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hopbytes.cost.metrics.evaluation import Evaluation
     from hopbytes.formats.exchange import Receipt
     from hopbytes.launching.present import Advice
+    from hopbytes.model.comm_graph import CommGraph
     from hopbytes.model.mapping import Mapping
 
 T = TypeVar("T")
@@ -76,6 +77,27 @@ def written(
 def print_text(text: str) -> None:
     """Print lines for people; control characters, which names in files may contain, are escaped."""
     print(printable(_as_typed(text), "\n\t"))
+
+
+def check_drawing(output: str | None, *, force: bool) -> None:
+    """Refuse a file of a picture that cannot be written, before any work is done; None: no picture."""
+    if output is not None:
+        from hopbytes.pictures.canvas.picture_file import check_picture
+
+        check_picture(output, force=force)
+
+
+def draw_evaluation(
+    graph: CommGraph, mapping: Mapping, output: str | None, *, launcher: str, force: bool
+) -> None:
+    """Write the picture of a mapping beside the launcher's own order, if there is a file for it."""
+    if output is not None:
+        from hopbytes.pictures.canvas.picture_file import write_panel
+        from hopbytes.pictures.evaluation_picture import evaluation_picture
+
+        panel, title = evaluation_picture(graph, mapping, launcher=launcher)
+        write_panel(panel, output, title, force=force)
+        tell(f"{output} written")
 
 
 def tell(*sentences: str) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 from hopbytes.cli.common_options import (
     ORDER_HELP,
     All,
+    Force,
     Json,
     MappingFormat,
     PatternFile,
@@ -47,10 +48,19 @@ def eval(
     mapping_format: MappingFormat = None,
     json: Json = False,
     all: All = False,
+    output: Annotated[
+        str | None,
+        option(
+            "--output", "-o", metavar="FILE", values="files",
+            help="Draw it as well: matrices before and after, volume by level and by link. FILE.svg, or "
+            "FILE.png or FILE.pdf (these two need matplotlib).",
+        ),
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Evaluate a mapping of PATTERN beside the launcher's own order: a verdict and a table."""
     import hopbytes as hb
-    from hopbytes.cli.output import print_json, print_table, print_text, tell
+    from hopbytes.cli.output import check_drawing, draw_evaluation, print_json, print_table, print_text, tell
     from hopbytes.launching.usual import usual_order
     from hopbytes.machines.selection.launcher_order import launcher_placement
     from hopbytes.report.summary import RANDOM_SEEDS
@@ -58,6 +68,7 @@ def eval(
 
     if mapping is None and placement is None:
         raise UsageError("the mapping is missing: give either MAPPING or --placement ORDER")
+    check_drawing(output, force=force)
     # A stored mapping contains its machine.
     where = None if mapping is not None and machine.unsaid else machine.allocation()
     tell(*(where.notices if where is not None else ()))
@@ -76,3 +87,4 @@ def eval(
     else:
         print_text("\n".join([*verdict(evaluation, placed), ""]))
         print_table(evaluation, complete=all, unit=volume_unit(evaluation, placed))
+    draw_evaluation(graph, placed, output, launcher=launcher, force=force)

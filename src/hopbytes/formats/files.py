@@ -16,7 +16,7 @@ from hopbytes.formats.base import MARK, Content, Source
 from hopbytes.textio.open_input import COMPRESSIONS, MAX_BYTES, open_stream, path_text, plain_name
 from hopbytes.textio.replace_file import Part, alone_in, gone_if_killed
 
-__all__ = ["atomic_write", "is_ours", "may_write", "open_source", "plain_name"]
+__all__ = ["atomic_write", "check_writable", "is_ours", "may_write", "open_source", "plain_name"]
 
 
 @contextlib.contextmanager
@@ -53,14 +53,24 @@ def open_source(
 
 
 def is_ours(path: str) -> bool:
-    """Tell whether the first 4 KiB of a file (after decompression) contain the mark, or the file is empty."""
+    """Tell whether the first 4 KiB of a file (after decompression) contain the mark, or the file is empty.
+
+    Files of PDF have the mark in a comment at their end.
+    """
     if os.path.getsize(path) == 0:
         return True
     try:
         with open_source(path) as source:
-            return MARK.encode() in source.head()
+            head = source.head()
     except FormatError:
         return False
+    return MARK.encode() in head or (head.startswith(b"%PDF") and _ends_with_mark(path))
+
+
+def _ends_with_mark(path: str) -> bool:
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - 2 * len(MARK)))
+        return MARK.encode() in file.read()
 
 
 def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
@@ -72,6 +82,21 @@ def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
         return
     why = f"{unmarked} files do not say who wrote them" if unmarked else f"it does not say {MARK!r}"
     raise UnsupportedError(f"{path} exists, and {why}: `force=True` overwrites")
+
+
+def check_writable(path: str, force: bool = False, unmarked: str = "") -> None:
+    """Raise UnsupportedError if a file cannot be written; arguments are those of :func:`may_write`.
+
+    It is a folder, a file that hopbytes did not write, or its folder is missing or not writable.
+    """
+    if os.path.isdir(path):
+        raise UnsupportedError(f"{path}: cannot be written: it is a folder, expected a file name")
+    may_write(path, force, unmarked)
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
+    if not os.access(folder, os.W_OK):
+        raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
 
 
 def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()) -> None:

@@ -78,7 +78,13 @@ class Allocation:
         rows = [("nodes", len(nodes)), ("PEs per node", each)]
         if self.hosts:
             rows.append(("hosts", _cut(", ".join(self.hosts[node] for node in nodes[:NODES_SHOWN].tolist()))))
-        return html_table(f"{self.k:,} PEs of {_cut(self.machine.spec())}", rows)
+        table = html_table(f"{self.k:,} PEs of {_cut(self.machine.spec())}", rows)
+        return table + (self._repr_svg_() or "")
+
+    def _repr_svg_(self) -> str | None:
+        from hopbytes.model.drawn import svg_of
+
+        return svg_of(self)
 
     @classmethod
     def whole(cls, machine: Any, hosts: tuple[str, ...] = ()) -> Allocation:

@@ -174,7 +174,12 @@ class CommGraph(GraphMakers):
             ("messages", "1 per arc" if self.messages is None else self._cache["total_messages"]),
             ("load", self.total_load),
         ]
-        return html_table(f"CommGraph {self.name}", rows)
+        return html_table(f"CommGraph {self.name}", rows) + (self._repr_svg_() or "")
+
+    def _repr_svg_(self) -> str | None:
+        from hopbytes.model.drawn import svg_of
+
+        return svg_of(self)
 
     def arc_volumes(self) -> Int64:
         """Volumes as an array even when all are 1 (then a read-only view without memory of its own)."""

@@ -139,7 +139,13 @@ class Mapping:
         if len(used) > NODES_SHOWN:
             rest = tasks[NODES_SHOWN:]
             rows.append((f"tasks on {len(rest)} further nodes", f"{rest.min()} to {rest.max()} each"))
-        return html_table(f"Mapping of {self.n:,} tasks to {self.where.k:,} PEs", rows)
+        table = html_table(f"Mapping of {self.n:,} tasks to {self.where.k:,} PEs", rows)
+        return table + (self._repr_svg_() or "")
+
+    def _repr_svg_(self) -> str | None:
+        from hopbytes.model.drawn import svg_of
+
+        return svg_of(self)
 
 
 def _integers(pe: ArrayLike) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from hopbytes.errors import UnsupportedError
-from hopbytes.model.allocation import Allocation
 from hopbytes.model.comm_graph import CommGraph
 from hopbytes.model.mapping import Mapping
 from hopbytes.patterns.base import is_pattern_spec
@@ -69,7 +68,7 @@ def explain(
 
         facts = route_facts(machine(thing, **machine_options or {}), *route)
         return facts, route_text(facts)
-    if machine_options or (_is_machine(thing) and input_format is None):
+    if machine_options or (is_machine(thing) and input_format is None):
         return _explain_machine(thing, machine_options or {})
     kinds = [(kind.removesuffix("s"), row) for kind in KINDS for row in catalogue(kind)]
     rows = [{"thing": kind} | row for kind, row in kinds if row["name"] == thing]
@@ -88,45 +87,7 @@ def explain(
     return _explain_machine(thing, {})
 
 
-def draw_thing(
-    thing: str, output: str, *, force: bool = False, machine_options: Facts | None = None
-) -> None:
-    """Write a picture of a machine, which is a spec, or a file that contains a machine or a mapping on one.
-
-    Options are those of :func:`explain`.
-
-    Raises
-    ------
-    UnsupportedError
-        The suffix is unknown, matplotlib is missing, the machine cannot be drawn, or hopbytes did not write
-        the file that exists.
-    FormatError
-        `thing` is no machine.
-    """
-    from hopbytes.report.picture import write_picture
-
-    write_picture(_restarted(thing, machine_options or {}), output, force=force)
-
-
-def _restarted(thing: str, options: Facts) -> Allocation:
-    """Return the machine to draw; UnsupportedError for a pattern, or a mapping without a machine."""
-    from hopbytes.machines.selection.allocate import machine
-
-    if _is_machine(thing) or not (os.path.isfile(thing) or is_pattern_spec(thing)):
-        return machine(thing, **options)
-    from hopbytes.formats.reading import read
-
-    content = read(thing)
-    if isinstance(content, Mapping) and not options:
-        return content.where
-    what = "pattern" if isinstance(content, CommGraph) else "mapping"
-    raise UnsupportedError(
-        f"pictures are drawn of machines only, and {thing} is a {what}: name a machine such as "
-        "'node:8 core:4'"
-    )
-
-
-def _is_machine(thing: str) -> bool:
+def is_machine(thing: str) -> bool:
     """Return whether a text that is no spec names a machine: ``local``, or a file that contains one."""
     from hopbytes.machines.base import machines
     from hopbytes.machines.recognise import kind_of_file

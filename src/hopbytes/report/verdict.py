@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from hopbytes._util.quantities import amount, number
 from hopbytes.cost.metrics.evaluation import Evaluation
 from hopbytes.cost.metrics.mapping_metrics import MappingMetrics
 from hopbytes.model.mapping import Mapping
-from hopbytes.report.quantities import amount, number
 
 #: Shares of the objective below which a gain is negligible, and small; from the last one on it is large.
 NOTHING, SMALL, LARGE = 0.005, 0.10, 0.30

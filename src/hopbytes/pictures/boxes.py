@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,26 +16,36 @@ from hopbytes.machines.topology import NODE_NAMES
 from hopbytes.model.allocation import Allocation
 from hopbytes.textio.cpu_lists import format_list
 
-MAX_BOXED = 2**12
+MAX_BOXED = 2**16
+#: Places of a machine that are drawn one by one; above it, alike units are folded.
+MOST_PLACES = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
     """A unit: its kinds (several if they coincide), the numbers of its places, and the units inside.
 
-    `label` is the host name or number of a node among others.
+    `label` is the host name or number of a node among others. A box stands for `count` alike ones; then
+    `numbers` and `inside` are those of the first.
     """
 
     kinds: tuple[str, ...]
     numbers: tuple[int, ...]
     inside: tuple[Box, ...] = ()
     label: str = ""
+    count: int = 1
 
     @property
     def title(self) -> str:
-        """The name with the label."""
+        """The name with the label, and how many alike boxes it stands for."""
         best, bracket, others = self.name.partition(" (")
-        return f"{best} {self.label}{bracket}{others}" if self.label else self.name
+        name = f"{best} {self.label}{bracket}{others}" if self.label else self.name
+        return f"{self.count} x {name}" if self.count > 1 else name
+
+    @property
+    def places(self) -> int:
+        """Number of leaves that are drawn."""
+        return sum(box.places for box in self.inside) or 1
 
     @property
     def of_nodes(self) -> bool:
@@ -104,6 +115,52 @@ def boxes_of(where: Allocation) -> list[Boxed]:
     labels = _labels(where, nodes) if nodes > 1 else None
     whole = _box(np.column_stack(columns), kinds, np.arange(machine.n_cores, dtype=np.int64), labels)
     return [Boxed(whole, known=False)]
+
+
+def every_node(where: Allocation) -> list[Boxed]:
+    """Return the boxes of every node, or of the whole machine, whose numbers are places of the machine.
+
+    Raises UnsupportedError as :func:`boxes_of` does. O(places x levels).
+    """
+    machine, names = where.machine, where.hosts
+    if machine.inventory is None:
+        return boxes_of(where)
+    nodes, found, first = int(machine.node_of_core()[-1]) + 1, [], 0
+    for node in range(nodes):
+        tree: NodeTree = machine.inventory.tree(node)
+        places = np.arange(first, first + len(tree.os_pus), dtype=np.int64)
+        first += len(places)
+        box = _box(tree.units.astype(np.int64), tree.kinds, places)
+        found.append(Boxed(box, tree.gpus, (names[node],) if names else (f"{node}",), 1))
+    return found
+
+
+def folded(box: Box, most: int = MOST_PLACES) -> Box:
+    """Return a box in which adjacent alike units are one, from the outside on, until few places are left.
+
+    Examples
+    --------
+    >>> from hopbytes.machines.selection.allocate import machine
+    >>> (boxed,) = boxes_of(machine("node:64 core:32", hosts="n[1-64]"))
+    >>> [inner.title for inner in folded(boxed.box).inside]
+    ['64 x node n1 … n64']
+    """
+    if box.places <= most or not box.inside:
+        return box
+    runs = [_one_for(run) for run in _runs(box.inside)]
+    if sum(one.places for one in runs) > most:
+        runs = [folded(one, max(1, most // len(runs))) for one in runs]
+    return dataclasses.replace(box, inside=tuple(runs))
+
+
+def _one_for(run: list[Box]) -> Box:
+    first, last = run[0], run[-1]
+    if len(run) == 1:
+        return first
+    label = f"{first.label} … {last.label}" if first.label else ""
+    if not first.inside and not label:
+        label = f"{first.numbers[0]} … {last.numbers[-1]}"
+    return dataclasses.replace(first, count=len(run), label=label)
 
 
 def _labels(where: Allocation, nodes: int) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hopbytes.machines.node.node_tree import Gpu
-from hopbytes.report.boxes import Box
+from hopbytes.pictures.boxes import Box
 
 GAP, HEADER, LEAF_WIDTH, LEAF_HEIGHT = 0.09, 0.26, 0.46, 0.28
 #: Width of a letter of a box's name.
@@ -156,4 +156,6 @@ def sorted_kinds(box: Box) -> list[str]:
 
 def leaf_label(box: Box) -> str:
     """Return the numbers of the places in a leaf, or the name of the node that it is."""
+    if box.count > 1:
+        return box.title
     return box.label or "/".join(map(str, box.numbers))

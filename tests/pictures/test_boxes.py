@@ -1,22 +1,13 @@
 """Nodes drawn in the terminal and as pictures."""
 
-import builtins
-from pathlib import Path
-from xml.etree import ElementTree
-
 import pytest
 
 import hopbytes as hb
-from helpers.errors import mentions
 from helpers.paths import HWLOC_SAMPLES
 from hopbytes.errors import UnsupportedError
-from hopbytes.report.box_layout import layout
-from hopbytes.report.boxes import boxes_of, drawing
-from hopbytes.report.picture import draw, write_picture
+from hopbytes.pictures.box_layout import layout
+from hopbytes.pictures.boxes import boxes_of, drawing, folded
 from hopbytes.report.show import machine_facts, machine_text
-from hopbytes.report.svg import Shape, svg
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(spec: str) -> str:
@@ -52,7 +43,7 @@ def test_plain_trees_are_drawn_as_a_whole():
         "      2 x core  PU 7-8"
     )
     with pytest.raises(UnsupportedError, match="expected named levels and at most"):
-        drawn("core:5000")
+        drawn("core:70000")
 
 
 def test_facts_count_cores_not_their_threads():
@@ -67,25 +58,6 @@ def test_text_has_both_the_levels_and_the_tree():
     text = machine_text(hb.machine(f"hwloc:{HWLOC_SAMPLES}/v1_numa_outside.xml"))
     assert "hardware   2 packages, 2 memory nodes, 7 hardware threads" in text
     assert text.endswith("  package (numa, l3)  PU 4-6\n    3 x core (l2)  PU 4-6")
-
-
-@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_pictures(tmp_path, suffix, start):
-    if suffix != "svg":
-        pytest.importorskip("matplotlib")
-    where = hb.machine(f"hwloc:{HWLOC_SAMPLES}/v2_smt_gpus.xml@a,b,hwloc:{HWLOC_SAMPLES}/v3_hybrid.xml@m")
-    target = str(tmp_path / f"tree.{suffix}")
-    write_picture(where, target)
-    content = Path(target).read_bytes()
-    assert content.startswith(start)
-    assert content == draw(where, target)[target], "the same machine, the same bytes"
-    if suffix == "svg":
-        words = ("package (numa)", "core (l2)", "GPU 0 cuda0", "2 x node a, b")
-        assert all(word in content.decode() for word in words)
-        write_picture(where, target)  # ours, so it may be overwritten
-    (tmp_path / f"theirs.{suffix}").write_text("precious")
-    with pytest.raises(UnsupportedError, match="does not say 'written by hopbytes'"):
-        write_picture(where, str(tmp_path / f"theirs.{suffix}"))
 
 
 def inside(one, other):
@@ -128,51 +100,21 @@ def test_gpus_hang_where_their_cores_are():
     assert gpus == {"GPU 0 cuda0": first, "GPU 1 cuda1": first, "GPU 2 cuda2": second}
 
 
-def test_pictures_that_cannot_be(monkeypatch):
-    where = hb.machine("node:2 core:2")
-    with pytest.raises(UnsupportedError, match=r"a picture is written as \.svg"):
-        draw(where, "tree.bmp")
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UnsupportedError, match=mentions("'.[plot]'")):
-        draw(where, "tree.png")
-    assert draw(where, "tree.svg")["tree.svg"].startswith(b"<?xml")
+def test_large_machines_are_folded_from_the_outside():
+    (boxed,) = boxes_of(hb.machine("node:64 package:2 core:64", hosts="n[1-64]"))
+    small = folded(boxed.box)
+    (node,) = small.inside
+    assert (node.title, node.places) == ("64 x node n1 … n64", 128)
+    (core,) = folded(boxes_of(hb.machine("core:1000"))[0].box).inside
+    assert core.title == "1000 x core 0 … 999"
 
 
-def texts_of(spec, **options):
-    """Rectangles and words of a picture as SVG, which must be well-formed."""
-    content = draw(hb.machine(spec, **options), "x.svg")["x.svg"]
-    root = ElementTree.fromstring(content)
-    inside = {"x", "y", "width", "height"}
-    boxes = [{key: float(one.get(key)) for key in inside} for one in root.iter(f"{SVG}rect") if one.get("x")]
-    return root, boxes, [one.text for one in root.iter(f"{SVG}text")]
+def test_unlike_units_are_not_folded_together():
+    (boxed,) = boxes_of(hb.machine("node:8 core:[64,64,64,64,64,64,64,100]"))
+    titles = [node.title for node in folded(boxed.box).inside]
+    assert titles == ["7 x node 0 … 6", "node 7"]
 
 
-def test_svg_holds_every_box_inside_the_picture():
-    root, boxes, words = texts_of("node:6 package:2 core:6")
-    width, height = (float(root.get(side)) for side in ("width", "height"))
-    assert len(boxes) == 1 + 6 + 12 + 72
-    assert all(0 <= one["x"] <= one["x"] + one["width"] <= width for one in boxes)
-    assert all(0 <= one["y"] <= one["y"] + one["height"] <= height for one in boxes)
-    assert {str(core) for core in range(72)} <= set(words)
-
-
-def test_nodes_are_drawn_with_their_names_or_numbers():
-    assert {f"node n{i}" for i in range(1, 7)} <= set(texts_of("node:6 core:2", hosts="n[1-6]")[2])
-    assert {f"node {i}" for i in range(6)} <= set(texts_of("node:6 core:2")[2])
-    assert {f"host {name}" for name in "abc"} <= set(texts_of("host:3 core:2", hosts="a,b,c")[2])
-    assert "node" not in " ".join(texts_of("package:2 core:2")[2])
-    named = texts_of("torus:2x2x2", hosts="h[1-8]")[2]
-    assert {f"h{i}" for i in range(1, 9)} <= set(named)
-    assert named[-1] == "numbers: nodes in machine order"
-
-
-def test_words_of_a_picture_are_only_words():
-    picture = svg([Shape(0, 0, 1, 1, "#fff", 'a<b>&"\x1b[0m')], (0, 1, "]]>"), (1, 1), 1.0)
-    assert [one.text for one in ElementTree.fromstring(picture).iter(f"{SVG}text")] == ['a<b>&"?[0m', "]]>"]
+def test_small_machines_are_not_folded():
+    (boxed,) = boxes_of(hb.machine("node:6 package:2 core:6"))
+    assert folded(boxed.box) is boxed.box

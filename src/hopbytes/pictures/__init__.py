@@ -1,0 +1,1 @@
+"""Pictures of patterns, machines and mappings: data of figures, and drawings of them."""

@@ -1,0 +1,166 @@
+"""A network as a graph that can be drawn: vertices with names, layers and hosts, and cables with loads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopbytes._arrays import Float64, Int64
+from hopbytes.cost.objectives.link_sums import network_of
+from hopbytes.errors import UnsupportedError
+from hopbytes.machines.network.network import Geometry, Network
+from hopbytes.machines.network.wiring import Wiring
+from hopbytes.model.allocation import Allocation
+from hopbytes.pictures.figures.comm_matrix import node_name
+from hopbytes.pictures.figures.link_loads import LinkLoads
+from hopbytes.pictures.figures.shared_parts import without_shared_end, without_shared_start
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkFigure:
+    """The vertices and cables of a network; a cable is all links between two vertices, in both directions.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of every vertex, without the beginning and the end that all switches share.
+    layers : int64[vertices]
+        Links to the nearest vertex that is a host, or holds one where routers do: 0 for these; -1 without.
+    nodes : tuple of tuple of int
+        For every vertex the nodes of the machine that are there: of hosts one, of routers of a torus
+        several, of switches none.
+    hosts : tuple of str
+        Name of every node.
+    ends : int64[cables, 2]
+        The two vertices of every cable, the lower first.
+    links : int64[cables]
+        Number of directed links that a cable stands for.
+    congestion : float64[cables] or None
+        The highest congestion (volume / capacity) of its links; None without a mapping.
+    volumes : float64[cables] or None
+        The volume on that link.
+    capacities : int64[cables]
+        The capacity of that link, without a mapping of the first.
+    geometry : Geometry or None
+        Coordinates of the nodes, where the network has them: places of endpoint i of
+        :attr:`vertex_of_endpoint`.
+    vertex_of_endpoint : int64[endpoints]
+    """
+
+    names: tuple[str, ...]
+    layers: Int64
+    nodes: tuple[tuple[int, ...], ...]
+    hosts: tuple[str, ...]
+    ends: Int64
+    links: Int64
+    congestion: Float64 | None
+    volumes: Float64 | None
+    capacities: Int64
+    geometry: Geometry | None
+    vertex_of_endpoint: Int64
+
+
+def network_figure(where: Allocation, loads: LinkLoads | None = None) -> NetworkFigure:
+    """Return the network of a machine as a graph.
+
+    Parameters
+    ----------
+    where : Allocation
+    loads : LinkLoads, optional
+        Of :func:`hopbytes.pictures.figures.link_loads.link_loads` for a mapping on this machine.
+
+    Raises
+    ------
+    UnsupportedError
+        The machine has no links, or only its routes are known and not which links join.
+
+    Notes
+    -----
+    O((links + vertices) log links).
+
+    Examples
+    --------
+    >>> import hopbytes as hb
+    >>> figure = network_figure(hb.machine("fattree:2x2", hosts="a,b,c,d"))
+    >>> figure.names, figure.layers.tolist()
+    (('a', 'b', 'c', 'd', 'leaf0', 'leaf1', 's2.0.0', 's2.0.1'), [0, 0, 0, 0, 1, 1, 2, 2])
+    >>> figure.ends[0].tolist(), figure.links.tolist()
+    ([0, 4], [2, 2, 2, 2, 2, 2, 2, 2])
+    """
+    network = network_of(where, "a picture of a network")
+    if network.wiring is None:
+        raise UnsupportedError("a picture of a network needs to know which links join: only routes are known")
+    wiring = network.wiring()
+    present = np.flatnonzero(network.capacity > 0).astype(np.int64)
+    low = np.minimum(wiring.tail[present], wiring.head[present])
+    high = np.maximum(wiring.tail[present], wiring.head[present])
+    keys, first, of_link, counts = np.unique(
+        low * wiring.vertices + high, return_index=True, return_inverse=True, return_counts=True
+    )
+    chosen, congestion, volumes = first, None, None
+    if loads is not None:
+        order = np.lexsort((-loads.congestion, of_link.reshape(-1)))  # present links are those of `loads`
+        chosen = order[np.searchsorted(of_link.reshape(-1)[order], np.arange(len(keys)))]
+        congestion, volumes = loads.congestion[chosen], loads.volumes[chosen]
+    nodes = _nodes(where, wiring, network)
+    hosts = tuple(node_name(where, node) for node in range(int(where.machine.node_of_core()[-1]) + 1))
+    return NetworkFigure(
+        _names(network, wiring, present, nodes, hosts),
+        _layers(wiring, present),
+        nodes,
+        hosts,
+        np.stack(np.divmod(keys, wiring.vertices), axis=1).astype(np.int64),
+        counts.astype(np.int64),
+        congestion,
+        volumes,
+        network.capacity[present[chosen]],
+        None if network.geometry is None else network.geometry(),
+        wiring.at,
+    )
+
+
+def _nodes(where: Allocation, wiring: Wiring, network: Network) -> tuple[tuple[int, ...], ...]:
+    """Return the nodes at every vertex."""
+    machine = where.machine
+    ends = machine.network_use.endpoint_of_core().astype(np.int64)
+    pairs = np.unique(np.stack([wiring.at[ends], machine.node_of_core()]), axis=1)
+    found: list[list[int]] = [[] for _ in range(wiring.vertices)]
+    for vertex, node in pairs.T.tolist():
+        found[vertex].append(node)
+    return tuple(map(tuple, found))
+
+
+def _layers(wiring: Wiring, present: Int64) -> Int64:
+    """Return the links from every vertex to the nearest endpoint; -1 where none is reached."""
+    layers = np.full(wiring.vertices, -1, np.int64)
+    layers[wiring.at] = 0
+    tail, head = wiring.tail[present], wiring.head[present]
+    for layer in range(wiring.vertices):
+        reached = head[(layers[tail] == layer) & (layers[head] < 0)]
+        if not len(reached):
+            break
+        layers[reached] = layer + 1
+    return layers
+
+
+def _names(
+    network: Network, wiring: Wiring, present: Int64, nodes: tuple[tuple[int, ...], ...],
+    hosts: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Return the names of vertices: of hosts theirs, of others as names of links have them."""
+    found = [""] * wiring.vertices
+    for ends, place in ((wiring.tail, 0), (wiring.head, 2)):
+        vertices, first = np.unique(ends[present], return_index=True)
+        for vertex, link in zip(vertices.tolist(), present[first].tolist(), strict=True):
+            if not found[vertex]:
+                name = network.name_link(link).partition(" -> ")[place]
+                found[vertex] = name.rpartition(" (")[0] or name if place else name
+    switches = [vertex for vertex in range(wiring.vertices) if not nodes[vertex]]
+    own_parts = without_shared_end(without_shared_start([found[vertex] for vertex in switches]))
+    for vertex, name in zip(switches, own_parts, strict=True):
+        found[vertex] = name
+    for vertex, own in enumerate(nodes):
+        if own:
+            found[vertex] = hosts[own[0]] if len(own) == 1 else f"{hosts[own[0]]} … {hosts[own[-1]]}"
+    return tuple(found)

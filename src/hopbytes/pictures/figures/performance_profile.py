@@ -1,0 +1,105 @@
+"""Performance profiles: on which share of the inputs is a contender within a factor of the best one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hopbytes._arrays import Float64
+from hopbytes.errors import UnsupportedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerformanceProfile:
+    """Step functions over the ratio to the best contender.
+
+    Parameters
+    ----------
+    contenders : tuple of str
+        In the order in which they occur first.
+    factors : float64[points]
+        Every ratio that occurs, ascending, beginning with 1.
+    shares : float64[contenders, points]
+        Share of the inputs on which a contender's value is at most `factors` times the least one.
+    inputs : int
+        Number of inputs. A contender without a value for an input is never within any factor on it.
+    """
+
+    contenders: tuple[str, ...]
+    factors: Float64
+    shares: Float64
+    inputs: int
+
+
+class Standing(Protocol):
+    """What is used of the standings that :func:`hopbytes.report.benchmark_comparison.compare` returns."""
+
+    @property
+    def contender(self) -> str:
+        """Name of the contender."""
+
+    @property
+    def scope(self) -> str:
+        """Name of the input."""
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """Mean values by name of the measure."""
+
+
+def performance_profile(values: Dictionary[str, Dictionary[str, float | None]]) -> PerformanceProfile:
+    """Return the performance profiles of several contenders (Dolan and Moré, 2002).
+
+    Parameters
+    ----------
+    values : dictionary of str to dictionary of str to float
+        For every contender its value for every input; lower is better. None or a missing input is a failure.
+
+    Raises
+    ------
+    UnsupportedError
+        No contender has any value.
+
+    Notes
+    -----
+    A value of 0 beside a larger one counts as a ratio of infinity for the larger one. O(values log values).
+
+    Examples
+    --------
+    >>> found = performance_profile({"a": {"x": 10, "y": 40}, "b": {"x": 20, "y": 20}})
+    >>> found.factors.tolist(), found.shares.tolist()
+    ([1.0, 2.0], [[0.5, 1.0], [0.5, 1.0]])
+    """
+    inputs = list(dict.fromkeys(name for own in values.values() for name in own))
+    rows = [[own.get(name) for name in inputs] for own in values.values()]
+    table = np.array(rows, np.float64).reshape(len(rows), len(inputs))  # None becomes NaN
+    table = table[:, ~np.isnan(table).all(axis=0)] if table.size else table
+    if not table.size:
+        raise UnsupportedError("a performance profile needs at least one contender with a value")
+    best = np.nanmin(table, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(table == best, 1.0, table / best)
+    ratios[np.isnan(table)] = np.inf
+    factors = np.unique(np.append(ratios[np.isfinite(ratios)], 1.0))
+    shares = np.array([np.searchsorted(np.sort(own), factors, side="right") for own in ratios])
+    shares = shares / table.shape[1]
+    return PerformanceProfile(tuple(values), factors, shares, table.shape[1])
+
+
+def profile_of_standings(standings: Iterable[Standing], measure: str = "comm_cost") -> PerformanceProfile:
+    """Return the performance profile of a comparison of benchmark runs.
+
+    Parameters
+    ----------
+    standings : iterable
+        ``comparison.instances`` of :func:`hopbytes.report.benchmark_comparison.compare`.
+    measure : {"comm_cost", "wall_seconds", "inner_seconds", "cpu_seconds"}
+    """
+    values: dict[str, dict[str, float | None]] = {}
+    for one in standings:
+        values.setdefault(one.contender, {})[one.scope] = one.means.get(measure)
+    return performance_profile(values)

@@ -1,0 +1,84 @@
+"""Pictures of whatever a user names, a pattern, a machine or a mapping: ``hopbytes show … -o``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hopbytes.errors import FormatError, UnsupportedError
+from hopbytes.model.allocation import Allocation
+from hopbytes.model.comm_graph import CommGraph
+from hopbytes.model.mapping import Mapping
+from hopbytes.patterns.base import is_pattern_spec
+from hopbytes.report.thing import is_machine
+
+
+def draw_thing(
+    thing: str, output: str, *, force: bool = False, on: str | None = None, input_format: str | None = None,
+    machine_options: dict[str, Any] | None = None, **options: Any,
+) -> None:
+    """Write a picture of a machine, of a pattern, or of a mapping with its ranks on its machine.
+
+    Parameters
+    ----------
+    thing : str
+        As :func:`hopbytes.report.thing.explain` takes it, but no registered name.
+    output : str
+        File whose suffix says the format: ``.svg``, ``.png`` or ``.pdf``.
+    force : bool
+        Permit overwriting a file that hopbytes did not write.
+    on : str, optional
+        Machine of a mapping; a mapping that contains its machine does not need it.
+    input_format : str, optional
+        Format of a file.
+    machine_options : dict, optional
+        Keywords of :func:`hopbytes.machine`, such as ``hosts``; without `on` they make `thing` a machine.
+    **options
+        For :func:`hopbytes.read`.
+
+    Raises
+    ------
+    UnsupportedError
+        The suffix is unknown, matplotlib is missing, the thing cannot be drawn, or the file cannot be
+        written, because its folder is missing, say, or because hopbytes did not write the one that exists.
+    FormatError
+        The file or spec is invalid.
+    """
+    from hopbytes.pictures.canvas.picture_file import check_picture, write_panel
+    from hopbytes.pictures.thing_picture import allocation_picture, mapping_picture, pattern_picture
+
+    check_picture(output, force=force)
+    found = _content(thing, on, machine_options or {}, input_format, options)
+    if isinstance(found, CommGraph):
+        panel, title = pattern_picture(found)
+    elif isinstance(found, Mapping):
+        panel, title = mapping_picture(found)
+    else:
+        panel, title = allocation_picture(found)
+    write_panel(panel, output, title, force=force)
+
+
+def _content(
+    thing: str, on: str | None, machine_options: dict[str, Any], input_format: str | None,
+    options: dict[str, Any],
+) -> Allocation | CommGraph | Mapping:
+    """Return the machine, the pattern or the mapping that a text names."""
+    from hopbytes.formats.reading import read
+    from hopbytes.machines.selection.allocate import machine
+
+    if on is not None:
+        where = machine(on, **machine_options)
+        if not os.path.exists(thing) and thing != "-":
+            raise FormatError(thing, None, "no such file, expected a mapping on the machine of `on`")
+        found = read(thing, input_format, holds="mapping", where=where, **options)
+        if isinstance(found, Mapping):
+            return found
+        raise UnsupportedError(f"{thing}: PEs of an unknown machine, expected a mapping")
+    file = input_format is not None or os.path.isfile(thing) or thing == "-"
+    content = file or is_pattern_spec(thing)
+    if machine_options or (is_machine(thing) and input_format is None) or not content:
+        return machine(thing, **machine_options)
+    held = read(thing, input_format, **options)
+    if isinstance(held, (CommGraph, Mapping)):
+        return held
+    raise UnsupportedError(f"{thing} is a mapping without its machine, expected --on to say which")

@@ -10,7 +10,7 @@ from typing import Any
 
 from hopbytes.errors import UnsupportedError, WrongTypeError
 from hopbytes.formats.base import MARK, WRITE_OPTIONS, Content, Format, LaunchLine, Written, formats
-from hopbytes.formats.files import atomic_write, may_write
+from hopbytes.formats.files import atomic_write, check_folder, may_write
 from hopbytes.formats.reading import check_options, read
 from hopbytes.formats.recognition import format_to_write
 from hopbytes.machines.common.level_names import one_host
@@ -208,11 +208,7 @@ def check_target(
         raise UnsupportedError(f"{path}: cannot be written: it is a folder, expected a file name")
     _check_place(path, chosen)
     may_write(path, force, _unmarked(chosen))
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
-    if not os.access(folder, os.W_OK):
-        raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
+    check_folder(path)
 
 
 def convert(

@@ -74,6 +74,17 @@ def may_write(path: str, force: bool = False, unmarked: str = "") -> None:
     raise UnsupportedError(f"{path} exists, and {why}: `force=True` overwrites")
 
 
+def check_folder(path: str) -> None:
+    """Raise UnsupportedError if a file cannot be written to `path` because of what or where it is."""
+    if os.path.isdir(path):
+        raise UnsupportedError(f"{path}: cannot be written: it is a folder, expected a file name")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise UnsupportedError(f"{path}: cannot be written: the folder {folder} is missing")
+    if not os.access(folder, os.W_OK):
+        raise UnsupportedError(f"{path}: cannot be written: no permission for the folder {folder}")
+
+
 def atomic_write(files: Dictionary[str, Content], executable: Iterable[str] = ()) -> None:
     """Write several files so that each is either complete or untouched.
 
